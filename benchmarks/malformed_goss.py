@@ -16,9 +16,9 @@ from _harness import arguments, workspace
 from _malformed import attack, finish
 
 from reactor import ResourceError
-from reactor.resources.health.goss.included import read_rules
 from reactor.resources.health.goss.matchers import Text, check_matcher, complaint, matches
 from reactor.resources.health.goss.rules import Rules
+from reactor.resources.health.goss.runner import read_rules
 
 SEED = 18
 FOUND = (

@@ -1,4 +1,4 @@
-"""Small configuration files that several resources, and people, have lines in."""
+"""Edits small configuration files that several resources, and people, share."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ import trio
 from reactor import Diff, ResourceError
 from reactor.hostfs import (
     Attributes,
-    Explaining,
+    ErrorContext,
     Inline,
     content_diff,
-    find_litter,
+    find_stale_temporaries,
     open_source,
-    remove_litter,
-    store,
+    remove_stale_temporaries,
+    write_file,
 )
 
 _MODE = 0o644
 
 _editing = trio.Lock()
-"""Held from reading to writing: resources that edit one file run side by side."""
+"""Held from reading to writing: resources that edit the same file run concurrently."""
 
 Change = Callable[[str], str]
-"""From what a file holds to what it shall hold."""
+"""A function from the present content of a file to the desired content."""
 
 
 def read(path: str) -> str | None:
-    """What the file at ``path`` holds; None when there is none. Raises ResourceError when it can't be read."""
-    with Explaining(f"read {path}"):
+    """The content of the file at ``path``; None if it does not exist. Raises ResourceError when it can't be read."""
+    with ErrorContext(f"read {path}"):
         try:
-            # Neither the kind of its newlines nor anything else may get lost between reading and writing.
+            # newline="" keeps the line ends as they are, so that writing changes nothing else.
             with open(path, encoding="utf-8", newline="", opener=_opened) as file:
                 return file.read()
         except FileNotFoundError:
             return None
         except UnicodeDecodeError as error:
-            hint = "correct it: nothing can be changed in it without spoiling the rest"
+            hint = "correct it: a change could damage the rest of it"
             raise ResourceError(f"{path} is not UTF-8 text at byte {error.start}", hint) from error
 
 
 async def edit(path: str, change: Change) -> None:
-    """Put ``change`` of what the file holds in its place, in one step. A missing file is an empty one.
+    """Apply ``change`` to the content of the file, atomically. A missing file counts as empty.
 
-    Owner and mode stay, and a symlink on the way to it; what a killed run left beside it goes. Raises ResourceError
-    when it can't be written.
+    Owner and mode stay, and symlinks to the file. Stale temporary files beside it are removed. Raises ResourceError when it
+    can't be written.
     """
     path = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read that follows
     async with _editing:
@@ -56,19 +56,19 @@ async def edit(path: str, change: Change) -> None:
         if after != before:
             attributes = _attributes(path)
             directory, base = os.path.split(path)
-            litter = await find_litter(directory, base, attributes.uid)
-            await remove_litter(path, litter, attributes.uid)
-            await store(path, Inline(after), attributes)
+            stale_temporaries = await find_stale_temporaries(directory, base, attributes.uid)
+            await remove_stale_temporaries(path, stale_temporaries, attributes.uid)
+            await write_file(path, Inline(after), attributes)
 
 
 async def replace(path: str, text: str) -> None:
-    """Let the file hold ``text``, whatever it held. Raises ResourceError when it can't be written."""
+    """Replace the content of the file by ``text``. Raises ResourceError when it can't be written."""
     await edit(path, lambda _: text)
 
 
 def mode(path: str) -> int | None:
-    """The permissions of the file at ``path``; None when there is none. Raises ResourceError when that can't be told."""
-    with Explaining(f"look at {path}"):
+    """The permissions of the file at ``path``; None if it does not exist. Raises ResourceError."""
+    with ErrorContext(f"look at {path}"):
         try:
             return stat.S_IMODE(os.stat(path).st_mode)
         except FileNotFoundError:
@@ -76,8 +76,8 @@ def mode(path: str) -> int | None:
 
 
 def set_mode(path: str, permissions: int) -> None:
-    """Give the file at ``path`` these permissions. Raises ResourceError when that can't be done."""
-    with Explaining(f"change the mode of {path}"):
+    """Set the permissions of the file at ``path``. Raises ResourceError."""
+    with ErrorContext(f"change the mode of {path}"):
         fd = _opened(path, os.O_RDONLY)
         try:
             os.fchmod(fd, permissions)
@@ -86,12 +86,12 @@ def set_mode(path: str, permissions: int) -> None:
 
 
 async def diff(path: str, change: Change) -> Diff:
-    """What `edit` would do, as a unified diff."""
+    """The change that `edit` would make, as a unified diff."""
     return await content_diff(path, Inline(change(read(path) or "")), ())
 
 
 def _opened(path: str, _flags: int) -> int:
-    """A descriptor of a regular file: a pipe may never end, and nothing may take the place of a device."""
+    """Open a regular file; refuse a pipe, which may never end, and a device."""
     fd = open_source(path)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
@@ -100,7 +100,7 @@ def _opened(path: str, _flags: int) -> int:
 
 
 def _attributes(path: str) -> Attributes:
-    with Explaining(f"look at {path}"):
+    with ErrorContext(f"look at {path}"):
         try:
             found = os.stat(path)
         except FileNotFoundError:

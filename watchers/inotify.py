@@ -11,7 +11,7 @@ from typing import cast
 import trio
 
 from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
-from reactor.watchers.directory import Directory, Listener
+from reactor.watchers.directory import Directory, Listener, PollingReport
 from reactor.watchers.inotify_descriptor import (
     ATTRIBUTES,
     COME_OR_GONE,
@@ -26,9 +26,7 @@ from reactor.watchers.inotify_descriptor import (
 )
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
-from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites
-from reactor.watchers.polling import PollingReport
-from reactor.watchers.read_throttle import ReadThrottle
+from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites, ReadThrottle
 from reactor.watchers.time_slice import TimeSlice
 
 SETTLE = 0.002

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
 import trio
 
-from reactor import Watch, Watcher, WatchSink
+from reactor import Watch, Watcher, WatchSink, WatchState
 from reactor.watchers.mounts import MountTable
-from reactor.watchers.netlink_listener import NetlinkListener
-from reactor.watchers.netlink_socket import NAMESPACES
-from reactor.watchers.netlink_topics import WatchedTopic
+from reactor.watchers.netlink_socket import (
+    NAMESPACES,
+    NETLINK_ADD_MEMBERSHIP,
+    READ_SIZE,
+    SOL_NETLINK,
+    open_socket,
+    socket_pool,
+    unpack,
+)
+from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
+
+READS_AT_ONCE = 32
+"""One change of a link is told in four or five messages: they should become one check."""
+RECEIVE_BUFFER = 4 * 1024 * 1024
+_SO_RCVBUFFORCE = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +87,147 @@ class NetlinkWatcher(Watcher):
             directory, _, name = os.fsdecode(point).rpartition("/")
             if directory == NAMESPACES and name in self._listeners:
                 self._listeners[name].reopen()
+
+
+class NetlinkListener:
+    """Marks who listens for what the namespace tells of. It need not be there: it may come later, and again.
+
+    The socket keeps the namespace alive, so it is closed as soon as the namespace has no name any more.
+    """
+
+    def __init__(self, netns: str | None, sink: WatchSink) -> None:
+        self.netns = netns
+        self._sink = sink
+        self._listeners: dict[WatchedTopic, dict[int, None]] = {}
+        self._names = LinkNames()
+        self._socket: socket.socket | None = None
+        self._opened = trio.Event()
+        self._trouble = ""
+        self._reported: set[int] = set()
+
+    # ---- who listens ----
+
+    def add(self, watched_topic: WatchedTopic, vertex: int) -> None:
+        """Mark ``vertex`` when the kernel tells of ``watched_topic``."""
+        self._listeners.setdefault(watched_topic, {})[vertex] = None
+        if self._socket is None:
+            self._open()
+        if self._socket is not None:
+            _join_groups(self._socket, watched_topic.topic)
+        else:
+            self._report_trouble((vertex,))
+
+    def discard(self, watched_topic: WatchedTopic, vertex: int) -> None:
+        """Mark it no longer. When nobody listens any more, the namespace is let go."""
+        vertices = self._listeners.get(watched_topic, {})
+        vertices.pop(vertex, None)
+        if not vertices:
+            self._listeners.pop(watched_topic, None)
+        self._reported.discard(vertex)
+        if not self._listeners:
+            self.close()
+
+    # ---- the socket ----
+
+    def reopen(self) -> None:
+        """The namespace came, went, or is another one: hear what has the name now, and have all checked."""
+        self.close()
+        vertices = dict.fromkeys(vertex for listeners in self._listeners.values() for vertex in listeners)
+        if vertices:
+            self._open()
+        if self._socket is None:
+            self._report_trouble(vertices)
+        else:
+            self._report_end_of_trouble()
+        for vertex in vertices:
+            self._sink.mark(vertex)
+
+    def close(self) -> None:
+        """Free the socket; `hear` waits for the next one."""
+        if self._socket is not None:
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()
+            self._socket = None
+            self._opened = trio.Event()
+            socket_pool.forbid(self.netns)
+
+    def _open(self) -> None:
+        try:
+            opened = open_socket(self.netns)
+        except (FileNotFoundError, PermissionError) as error:
+            self._trouble = f"the network namespace {self.netns} can't be watched: {error.strerror}"
+            return
+        try:
+            _enlarge(opened)
+            _join_groups(opened, Topic.LINK)  # in any case: the names of the links are to be those of now
+            for watched_topic in self._listeners:
+                _join_groups(opened, watched_topic.topic)
+            self._names.load(self.netns)
+        except BaseException:
+            opened.close()
+            raise
+        self._socket = opened
+        self._opened.set()
+        socket_pool.allow(self.netns)
+
+    async def hear(self) -> None:
+        """Mark what the kernel tells of, until cancelled. Raises OSError when the socket is dead."""
+        await self._sink.follow(self._wait, self._read)
+
+    async def _wait(self) -> None:
+        while True:
+            await self._opened.wait()
+            with suppress(trio.ClosedResourceError):  # another is opened soon, or later
+                if self._socket is not None:
+                    await trio.lowlevel.wait_readable(self._socket)
+                    return
+
+    def _read(self) -> None:
+        """Mark every vertex once, however many messages there are about it."""
+        marks: dict[int, None] = {}
+        if (readable := self._socket) is None:
+            return
+        try:
+            for _ in range(READS_AT_ONCE):
+                for frame in unpack(readable.recv(READ_SIZE)):
+                    for watched_topic in self._names.subjects(frame):
+                        marks.update(self._listeners.get(watched_topic, ()))
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:
+                raise
+            self._recover()
+        for vertex in marks:
+            self._sink.mark(vertex)
+
+    def _recover(self) -> None:
+        where = "" if self.netns is None else f" of the network namespace {self.netns}"
+        self._sink.mark_all(f"the netlink buffer{where} overflowed, notifications were lost")
+        self._names.load(self.netns)
+
+    def _report_trouble(self, vertices: Iterable[int]) -> None:
+        for vertex in vertices:
+            if vertex not in self._reported:
+                self._sink.report(WatchState.DEGRADED, self._trouble, vertex)
+                self._reported.add(vertex)
+
+    def _report_end_of_trouble(self) -> None:
+        for vertex in self._reported:
+            reason = f"the network namespace {self.netns} is there and watched"
+            self._sink.report(WatchState.ARMED, reason, vertex)
+        self._reported.clear()
+
+
+def _enlarge(opened: socket.socket) -> None:
+    """Give it a buffer for a burst of thousands of messages, as far as we may."""
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    except PermissionError:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+
+
+def _join_groups(opened: socket.socket, topic: Topic) -> None:
+    """Hear of that sort of thing. What nobody asks for, such as a router's routes, wakes nobody."""
+    for group in topic.groups:
+        opened.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)

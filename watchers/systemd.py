@@ -2,14 +2,228 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, cast
 
 import trio
 
-from reactor import Watch, Watcher, WatchSink
-from reactor.watchers.dbus import Scope
-from reactor.watchers.unit_listener import UnitListener
+from reactor import Watch, Watcher, WatchSink, WatchState
+from reactor.watchers.dbus import Bus, CallError, Match, Message, NoBusError, Scope, Subscription, connect
+from reactor.watchers.unit_files import UnitFiles, concerns
+from reactor.watchers.units import (
+    MANAGER,
+    MANAGER_PATH,
+    SYSTEMD,
+    directories,
+    is_unit_name,
+    manager_signal,
+    object_path,
+    pin,
+    properties_changed,
+    subscribe,
+)
+
+FIRST_WAIT = 0.02
+ANSWER_PATIENCE = 10.0
+"""Seconds for a systemd to answer. Where it does not, no resource waits for its watch any longer."""
+POLL_INTERVAL = 5.0
+"""Seconds between two checks of everything while nothing is heard; also the longest wait between two attempts to."""
+FILES_SETTLE = 0.01
+"""Seconds from a change of files to the check: most come in groups, and systemd has to read them all anew."""
+_OWNER_CHANGED = Match(
+    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", SYSTEMD
+)
+_MANAGER_SIGNALS = [manager_signal(member) for member in ("JobRemoved", "UnitFilesChanged", "Reloading")]
+
+
+# Not UnitNew: to look at a unit that does not run is to load and unload it, which sends the next UnitNew.
+
+
+@dataclass
+class _Watched:
+    """One unit: for whom, how systemd has loaded it, and by which subscription on which connection it is heard."""
+
+    vertices: set[int] = field(default_factory=set)
+    load: str = ""
+    bus: Bus | None = None
+    subscription: Subscription | None = None
+
+    @property
+    def path(self) -> str:
+        """Where on the bus it is: an alias is where the unit is that it stands for."""
+        return self.subscription.match.path if self.subscription is not None else ""
+
+    def is_heard(self, bus: Bus, path: str) -> bool:
+        """Whether its signals come from there already."""
+        return self.bus is bus and self.path == path
+
+    def close(self) -> None:
+        """Hear no more of it."""
+        if self.subscription is not None:
+            self.subscription.close()
+            self.subscription = None
+
+
+class UnitListener:
+    """Marks what watches a unit whenever its state, its files or its systemd may have changed.
+
+    Raises OSError when there is no inotify instance left.
+    """
+
+    def __init__(self, scope: Scope, sink: WatchSink) -> None:
+        self._scope = scope
+        self._sink = sink
+        self._files = UnitFiles(directories(scope))
+        self._units: dict[str, _Watched] = {}
+        self._bus: Bus | None = None
+        self._tried = trio.Event()
+        self._connected = trio.CancelScope()
+        self._listening = trio.Lock()
+        self._poll_at = 0.0
+
+    async def add(self, unit: str, vertex: int) -> None:
+        """Mark ``vertex`` for what happens to ``unit`` from now on, once there was an attempt to reach systemd."""
+        self._units.setdefault(unit, _Watched()).vertices.add(vertex)
+        await self._tried.wait()
+        if self._bus is not None:
+            try:
+                await self._listen(self._bus, [unit])
+            except (NoBusError, CallError):
+                self._connected.cancel()
+
+    def remove(self, unit: str, vertex: int) -> None:
+        """Take an `add` back."""
+        watched = self._units[unit]
+        watched.vertices.discard(vertex)
+        if not watched.vertices:
+            del self._units[unit]
+            watched.close()
+
+    async def run(self) -> None:
+        """Listen, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._files.run, self._on_file, self._lose_files)
+            await self._stay_connected()
+
+    def close(self) -> None:
+        """Free the descriptor, and hear no more."""
+        self._files.close()
+        for watched in self._units.values():
+            watched.close()
+
+    # ---- the connection ----
+
+    async def _stay_connected(self) -> None:
+        wait, reason = 0.0, ""
+        while True:
+            began = trio.current_time()
+            try:
+                with trio.CancelScope() as self._connected:
+                    await self._follow(await connect(self._scope), reason)
+                reason = f"the connection to the {self._scope} bus was lost"
+            except (NoBusError, CallError) as error:
+                reason = str(error)
+            self._do_without(reason)
+            lasted = trio.current_time() - began
+            wait = FIRST_WAIT if lasted > POLL_INTERVAL else min(POLL_INTERVAL, 2 * wait or FIRST_WAIT)
+            await trio.sleep(wait)
+
+    def _do_without(self, reason: str) -> None:
+        """Say once that nothing is heard; from then on, check everything now and then."""
+        now = trio.current_time()
+        if self._bus is not None or not self._tried.is_set():
+            self._bus = None
+            self._tried.set()
+            self._poll_at = now + POLL_INTERVAL
+            words = f"{reason}; until systemd is heard again, units are checked every {POLL_INTERVAL:g} s"
+            self._sink.report(WatchState.POLLING, words)
+        elif now >= self._poll_at:
+            self._poll_at = now + POLL_INTERVAL
+            self._mark(self._units)
+
+    async def _follow(self, bus: Bus, lost: str) -> None:
+        """Listen as long as the connection lasts. ``lost`` tells why nobody listened before, if that is so."""
+        async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as news:
+            with trio.move_on_after(ANSWER_PATIENCE) as patience:
+                await subscribe(bus)
+            if patience.cancelled_caught:
+                raise NoBusError(
+                    f"systemd did not answer on the {self._scope} bus within {ANSWER_PATIENCE:g} s"
+                )
+            await self._listen(bus, list(self._units))
+            self._bus = bus
+            self._tried.set()
+            if lost:
+                self._sink.report(WatchState.ARMED, "systemd is heard again")
+                self._sink.mark_all(lost)
+            async for message in news:
+                await self._hear(bus, message)
+
+    async def _listen(self, bus: Bus, units: Sequence[str]) -> None:
+        """Hear the signals of ``units``, wherever on the bus they are now; mark those that systemd loaded otherwise."""
+        async with self._listening:
+            units = [unit for unit in units if is_unit_name(unit)]  # of others, the answer says nothing
+            (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
+            for unit, (_, _, load, _, _, _, path, *_) in zip(units, found, strict=True):
+                if (watched := self._units.get(unit)) is None:
+                    continue
+                if watched.load not in {"", load}:
+                    self._mark((unit,))
+                watched.load = load
+                if not watched.is_heard(bus, path):
+                    await self._listen_at(bus, unit, path, watched)
+
+    async def _listen_at(self, bus: Bus, unit: str, path: str, watched: _Watched) -> None:
+        watched.close()
+        hear = partial(self._on_unit, unit)
+        watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), hear)
+        if self._units.get(unit) is not watched:  # nobody wants it any more
+            watched.close()
+        await pin(bus, unit)
+
+    # ---- what is heard ----
+
+    def _mark(self, units: Iterable[str], delay: float = 0.0) -> None:
+        for unit in units:
+            for vertex in self._units[unit].vertices:
+                self._sink.mark(vertex, delay)
+
+    def _on_unit(self, unit: str, _: Message) -> None:
+        if unit in self._units:
+            self._mark((unit,))
+
+    async def _hear(self, bus: Bus, message: Message) -> None:
+        match message.member, message.body:
+            case "JobRemoved", [_, _, str(name), _] if name in self._units:
+                self._mark((name,))
+            case "UnitFilesChanged", _:
+                self._look_for_files()
+            case "Reloading", [False]:  # which starts and stops nothing
+                self._look_for_files()
+                await self._listen(bus, list(self._units))
+            case "NameOwnerChanged", [_, _, str(owner)] if owner:
+                await subscribe(bus)
+                await self._listen(bus, list(self._units))
+                self._sink.mark_all("systemd has come to the bus anew")
+
+    def _on_file(self, name: str) -> None:
+        stem = name.removesuffix(".d")
+        units = {unit for unit in self._units if concerns(name, unit)}
+        self._mark(units.union(self._at(object_path(stem))), FILES_SETTLE)
+
+    def _look_for_files(self) -> None:
+        """The files themselves are watched; new directories may have come with them."""
+        for name in self._files.scan():
+            self._on_file(name)
+
+    def _lose_files(self) -> None:
+        self._sink.mark_all("the inotify queue of the unit files overflowed, events were lost")
+
+    def _at(self, path: str) -> list[str]:
+        """The units that are at ``path``: several, if some are aliases."""
+        return [unit for unit, watched in self._units.items() if watched.path == path]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,32 @@
-"""Access to files on the host: the one way in which kinds read and write what they manage.
+"""Safe access to files on the host: every kind, also a third party's, reads and writes files through this package.
 
-reactor runs as root below directories that other people own, and whoever owns a directory may replace what is in it at
-any time. So nothing here is opened twice by path: a path is opened once, by rules that do not follow a stranger's
-symlink, and everything else is done through that descriptor.
+reactor runs as root, also below directories of other users. The owner of a directory can replace anything in it between
+two system calls. So a path is opened once, without following a symlink of another user, and everything else is done through
+that descriptor.
 
-- ``errors``: errors of the operating system as sentences, with a hint;
+A kind needs few of the names: `open_content` and `read` to look at a file, `content_diff` to show a change, `write_file`,
+`create_directory`, `set_attributes` and `remove_path` to make it, and `ErrorContext` to turn an OSError into a sentence.
+
+- ``errors``: turns errors of the operating system into sentences, with a hint;
 - ``attributes``: file types, owner, group and mode;
-- ``owners``: names of users and groups to ids;
-- ``stat_stamp``: proof, by one stat, that a file has not changed since it was read;
-- ``safe_open``: opening paths below directories that others own;
-- ``temp_files``: temporary files, and those that a killed run left behind;
-- ``disks``: changing file systems that may hang;
-- ``fsync``: bringing written files to the disk, in groups;
-- ``content``: what a file shall hold: a text, or a copy of another file;
-- ``checksum``: the SHA-256 of a file;
+- ``owners``: looks up the ids of users and groups;
+- ``stat_stamp``: tells by one stat whether a file has changed since it was read;
+- ``safe_open``: opens paths below directories that other users own;
+- ``temp_files``: names temporary files, and finds those that a killed run left behind;
+- ``disks``: changes file systems that may hang;
+- ``fsync``: flushes written files to the disk, in groups;
+- ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
-- ``backups``: keeping what a file held before it is replaced or removed;
-- ``private``: copies that other programs read and nobody else can reach;
-- ``downloads``: where downloads go before they are put in place;
-- ``records``: what kinds remember of what they made, in the state directory;
-- ``normal_forms``: values that the system writes down in other words than they were given;
-- ``tree``: removing directories with all that is in them;
-- ``writers``: who else may write to a file, or put something in its place;
-- ``write``: creating, replacing and removing files and directories.
+- ``backups``: keeps the content of a file before it is replaced or removed;
+- ``private``: makes copies that other programs can read and other users can't reach;
+- ``downloads``: the directory of downloads in progress;
+- ``records``: stores small records of a kind in the state directory;
+- ``normal_forms``: recognizes values that the system writes in another spelling;
+- ``tree``: removes directories with everything in them;
+- ``writers``: tells which other users can write to a file, or replace it;
+- ``write``: creates, replaces and removes files and directories.
 
-The names below are the door: kinds import from here, never from the modules. They are imported when they are first used.
+Kinds import these names from here, never from the modules. Each module is imported when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -35,11 +37,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
-    from reactor.hostfs.checksum import checksum_of
-    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
+    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, checksum_of, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
-    from reactor.hostfs.errors import Explaining, explained
+    from reactor.hostfs.errors import ErrorContext, resource_error
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
@@ -47,47 +48,53 @@ if TYPE_CHECKING:
     from reactor.hostfs.records import forget_record, read_record, write_record
     from reactor.hostfs.safe_open import (
         Parent,
-        first_made,
+        first_missing_path,
         is_mount_point,
-        make_missing,
+        make_directories,
         open_content,
         open_directory,
         open_path,
-        open_place,
+        open_resolved,
         open_source,
-        opened_listing,
         refuse_foreign_link,
+        scan_directory,
     )
-    from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
+    from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
     from reactor.hostfs.temp_files import (
-        find_litter,
-        is_litter,
+        find_stale_temporaries,
+        is_stale_temporary,
         is_temporary_name,
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in
-    from reactor.hostfs.write import Validator, create_directory, remove, remove_litter, set_attributes, store
-    from reactor.hostfs.writers import is_changeable, is_only_ours, others_may_write, refuse_read_only
+    from reactor.hostfs.write import (
+        Validator,
+        create_directory,
+        remove_path,
+        remove_stale_temporaries,
+        set_attributes,
+        write_file,
+    )
+    from reactor.hostfs.writers import is_only_ours, others_may_replace, others_may_write, refuse_read_only
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
-    "checksum": ("checksum_of",),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "checksum_of", "copy", "read"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
-    "errors": ("Explaining", "explained"),
+    "errors": ("ErrorContext", "resource_error"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
     "records": ("forget_record", "read_record", "write_record"),
-    "safe_open": ("Parent", "first_made", "is_mount_point", "make_missing", "open_content", "open_directory", "open_path", "open_place", "open_source", "opened_listing", "refuse_foreign_link"),
-    "stat_stamp": ("Stamp", "settled", "stamp_of"),
-    "temp_files": ("find_litter", "is_litter", "is_temporary_name", "lock_temporary"),
+    "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
+    "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
+    "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "lock_temporary"),
     "tree": ("mount_points_in",),
-    "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
-    "writers": ("is_changeable", "is_only_ours", "others_may_write", "refuse_read_only"),
+    "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "set_attributes", "write_file"),
+    "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -99,7 +106,7 @@ __all__ = [
     "Attributes",
     "Change",
     "Content",
-    "Explaining",
+    "ErrorContext",
     "FileType",
     "Inline",
     "NormalForms",
@@ -115,31 +122,29 @@ __all__ = [
     "content_diff",
     "copy",
     "create_directory",
-    "explained",
-    "find_litter",
-    "first_made",
+    "find_stale_temporaries",
+    "first_missing_path",
     "flush",
     "flush_directory",
     "forget_record",
-    "is_changeable",
     "is_id",
-    "is_litter",
     "is_mount_point",
     "is_only_ours",
+    "is_stale_temporary",
     "is_temporary_name",
     "keep_for_undo",
     "lock_temporary",
-    "make_missing",
+    "make_directories",
     "mount_points_in",
     "names_of",
     "new_file_diff",
     "open_content",
     "open_directory",
     "open_path",
-    "open_place",
+    "open_resolved",
     "open_source",
     "opened_downloads",
-    "opened_listing",
+    "others_may_replace",
     "others_may_write",
     "private_copy",
     "private_directory",
@@ -147,16 +152,18 @@ __all__ = [
     "read_record",
     "refuse_foreign_link",
     "refuse_read_only",
-    "remove",
-    "remove_litter",
+    "remove_path",
+    "remove_stale_temporaries",
+    "resource_error",
+    "scan_directory",
     "secret_diff",
     "set_attributes",
-    "settled",
     "spelled_alike",
+    "stamp_is_reliable",
     "stamp_of",
-    "store",
     "sync_file_system",
     "type_of",
+    "write_file",
     "write_record",
 ]  # fmt: skip
 

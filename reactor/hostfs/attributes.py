@@ -1,4 +1,4 @@
-"""What a path leads to, and whom it belongs to."""
+"""The type of a file, and its owner, group and mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class FileType(Enum):
-    """What is at a path. The values are the words for people."""
+    """What is at a path. The values are the words for messages."""
 
     ABSENT = "absent"
     FILE = "a regular file"
@@ -29,7 +29,7 @@ _TYPES = {
 
 
 def type_of(mode: int) -> FileType:
-    """The type in the ``st_mode`` of a stat."""
+    """The type of the file with this ``st_mode``."""
     return _TYPES.get(stat.S_IFMT(mode), FileType.DEVICE)
 
 
@@ -42,10 +42,11 @@ class Attributes(NamedTuple):
 
 
 NOTHING_WANTED = Attributes(0, 0, 0)
+"""Where no attributes are managed."""
 
 
 class Change(NamedTuple):
-    """One attribute that differs; an empty ``old`` is that of something new."""
+    """One attribute that differs. ``old`` is empty for a file that does not exist yet."""
 
     attribute: str
     old: str

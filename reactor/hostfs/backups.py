@@ -1,4 +1,4 @@
-"""What a kind replaces or removes can be had back: the way to wherever former content is kept."""
+"""Hands the content of a file to the backup store before a kind replaces or removes the file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from reactor.resource.plan import ResourceError
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _BY_NAME = ("fuse", "virtiofs", "9p")
-"""How the types of file systems begin on which a server looks for files by their names."""
+"""The first letters of the types of file systems whose server finds files by name only."""
 
 
 async def keep_for_undo(path: str, ref: str) -> str:
-    """The path of a file that keeps what ``path`` holds now, for the reversal of ``ref``.
+    """Copy the content of ``path`` into the backup store, for the reversal of ``ref``. Returns the path of the copy.
 
-    Raises ResourceError when there is no place to keep it, and OSError when that place does not take it.
+    Raises ResourceError when this run has no backup store, and OSError when the copy fails.
     """
     if (place := backup_store.get()) is None:
         raise ResourceError(
@@ -39,12 +39,13 @@ async def keep_for_undo(path: str, ref: str) -> str:
 
 
 class PreviousContent:
-    """The regular file ``base`` in the directory open at ``directory``, held while ``ref`` replaces or removes it.
+    """Holds the regular file ``base`` of the directory open at ``directory`` while ``ref`` replaces or removes it.
 
-    ``path`` is its name for people. Holding it costs one open(2) that touches nothing, not even a device; all else waits
-    until the new content is in place. Only where what has lost its name can't be opened, as with FUSE, it is opened to
-    be read at once. ``device`` is where it is, if that is known. Nothing here ever raises: a backup that fails must not
-    keep a repair from being made. It says so instead.
+    ``path`` is its path for messages, ``device`` the device that it is on, if known. The file is held by a handle (O_PATH),
+    which costs one open(2), and read only after the new content is in place. Only file systems that can't open a file
+    without a name, such as FUSE, have it opened for reading at once.
+
+    It never raises: a failed backup must not prevent the repair. It is reported in the output.
     """
 
     __slots__ = ("_backup_store", "_base", "_device", "_directory", "_fd", "_is_readable", "_path", "_ref")
@@ -71,7 +72,7 @@ class PreviousContent:
                 found = os.fstat(self._fd)
                 self._refuse_foreign(found)
                 if _knows_by_name(found.st_dev if self._device is None else self._device):
-                    with suppress(OSError):  # to keep it meets the same error, and tells it
+                    with suppress(OSError):  # keep() meets the same error, and reports it
                         self._open()
         return self
 
@@ -82,7 +83,7 @@ class PreviousContent:
             os.close(self._fd)
 
     async def keep(self) -> None:
-        """Keep what the file holds now. To be called once, when the path leads to something else."""
+        """Copy the content of the file into the backup store. Call it once, after the path has been replaced or removed."""
         if self._backup_store is not None and self._fd != -1:
             try:
                 self._open()
@@ -91,11 +92,11 @@ class PreviousContent:
             except OSError as error:
                 self._complain(error)
             fd, self._fd = self._fd, -1
-            await changing(os.close, fd)  # which takes what has no name any more from the file system
+            await changing(os.close, fd)  # the file system frees a file without a name now
 
     def _refuse_foreign(self, found: os.stat_result) -> None:
-        """Keep nothing of a file that may be another's under a second name: its content would get this path."""
-        if found.st_nlink > 1:  # to be found out while it has the name
+        """Make no backup of a file that may be another user's under a second name: the backup would expose its content."""
+        if found.st_nlink > 1:  # the check needs the name, which is gone later
             try:
                 refuse_foreign_link(self._fd, self._path)
             except ResourceError as error:
@@ -103,7 +104,7 @@ class PreviousContent:
                 self._backup_store = None
 
     def _open(self) -> None:
-        """Go on with a descriptor that can be read, if it is a regular file. Raises OSError."""
+        """Replace the handle of a regular file by a descriptor that can be read. Raises OSError."""
         if not self._is_readable and stat.S_ISREG(os.fstat(self._fd).st_mode):
             handle, self._fd = self._fd, os.open(f"/proc/self/fd/{self._fd}", _READ)
             os.close(handle)
@@ -115,7 +116,7 @@ class PreviousContent:
 
 @cache
 def _knows_by_name(device: int) -> bool:
-    """Whether the file system with that number can't open what has lost its name."""
+    """Whether the file system on ``device`` can't open a file without a name."""
     number = f"{os.major(device)}:{os.minor(device)}"
     with suppress(OSError):  # there is no /proc
         return any(mount.device == number and mount.fstype.startswith(_BY_NAME) for mount in read_mounts())

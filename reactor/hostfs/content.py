@@ -1,11 +1,12 @@
-"""Where the bytes of a file come from: the manifest itself, or another file on the host.
+"""The desired content of a file: a string of the manifest, or a copy of another file on the host.
 
-Up to `INLINE_LIMIT` bytes are read and written on the spot: a thread would cost ten times the work. Above it a
-thread goes through them in pieces, so that neither the loop nor the memory feels the size.
+Up to `INLINE_LIMIT` bytes are read and written at once: a thread would cost ten times as much. A thread reads and writes
+more bytes, in pieces, so that a large file blocks no other task and fills no memory.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -16,9 +17,9 @@ from functools import partial
 from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
-from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.hostfs.safe_open import open_source
-from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
+from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
@@ -27,29 +28,29 @@ _CHUNK = 256 * 1024
 
 
 class Content(Protocol):
-    """The bytes a file is to hold."""
+    """The desired content of a file."""
 
     def unchanged(self) -> bool:
-        """Whether they are still those that `equals` last compared, told by one stat at most."""
+        """Whether it is certain, by one stat at most, that the content is the one that `equals` last compared."""
 
     def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds them; None where only `equals` can tell."""
+        """Whether the file open at ``fd``, of ``size`` bytes, has this content; None if only `equals` can tell."""
 
     async def equals(self, fd: int, size: int) -> bool:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds them."""
+        """Whether the file open at ``fd``, of ``size`` bytes, has this content."""
 
     async def copy_to(self, fd: int) -> None:
-        """Write them to ``fd`` from where it stands."""
+        """Write the content to ``fd``, at its position."""
 
     async def prepare(self) -> None:
-        """Have them at hand, for `head`. Raises ResourceError."""
+        """Fetch what `head` needs. Raises ResourceError."""
 
     def head(self, limit: int) -> bytes:
-        """Their first ``limit`` bytes."""
+        """The first ``limit`` bytes."""
 
 
 class Inline:
-    """Content written in the manifest."""
+    """A string as content."""
 
     __slots__ = ("_text",)
 
@@ -57,22 +58,22 @@ class Inline:
         self._text = text
 
     def unchanged(self) -> bool:
-        """Always: a manifest that changed makes another resource."""
+        """Always True: a changed manifest makes a new resource."""
         return True
 
     def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether a small file holds the text, and False for any of another size."""
+        """Whether a small file has the content; False for a file of another size."""
         wanted = self._text.encode()
         if len(wanted) != size:
             return False
         return read(fd, size) == wanted if size <= INLINE_LIMIT else None
 
-    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the text has its own
-        """Whether the file open at ``fd`` holds the text."""
+    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
+        """Whether the file open at ``fd`` has the content."""
         return await in_thread(_same, fd, io.BytesIO(self._text.encode()).read)
 
     async def copy_to(self, fd: int) -> None:
-        """Write the text to ``fd``."""
+        """Write the string to ``fd``."""
         data = self._text.encode()
         if len(data) <= INLINE_LIMIT:
             await changing(_write, fd, data)
@@ -80,19 +81,19 @@ class Inline:
             await at_length(_write, fd, data)
 
     async def prepare(self) -> None:
-        """Nothing: it is here."""
+        """Do nothing: the string is in memory."""
 
     def head(self, limit: int) -> bytes:
-        """The first ``limit`` bytes of the text."""
+        """The first ``limit`` bytes of the string."""
         return self._text.encode()[:limit]
 
 
 EMPTY = Inline("")
-"""That of a new file whose content is not managed."""
+"""The content of a new file whose content is not managed."""
 
 
 class Source:
-    """Content of another file on the host; a symlink to it is followed."""
+    """A copy of another file on the host as content. A symlink to it is followed."""
 
     __slots__ = ("_path", "_stamp")
 
@@ -101,24 +102,24 @@ class Source:
         self._stamp: Stamp | None = None
 
     def unchanged(self) -> bool:
-        """Whether a stat of the source equals the stamp of the last comparison."""
+        """Whether the stamp of the source is that of the last comparison."""
         try:
             return self._stamp is not None and stamp_of(os.stat(self._path)) == self._stamp
         except OSError:
             return False
 
-    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the source may hold anything by now
-        """None: that takes a look at the source."""
+    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the source may have changed
+        """Always None: `equals` reads the source."""
         return None
 
     async def equals(self, fd: int, size: int) -> bool:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds.
+        """Whether the file open at ``fd``, of ``size`` bytes, has the content of the source.
 
-        The size of the source is not asked: that of a file in /proc or /sys says nothing of what it holds.
+        The size of the source is not compared: for a file in /proc or /sys it says nothing about the content.
         """
         now = time.time_ns()
         with self._opened() as (source, found):
-            self._stamp = stamp_of(found) if settled(found, now) else None
+            self._stamp = stamp_of(found) if stamp_is_reliable(found, now) else None
             if found.st_nlink == 1 and os.path.samestat(found, os.fstat(fd)):
                 words = f"the source {self._path} is the file itself"
                 raise ResourceError(words, "name another file to copy, or see what symlink leads there")
@@ -128,12 +129,12 @@ class Source:
             return await in_thread(_same, fd, wanted)
 
     async def copy_to(self, fd: int) -> None:
-        """Write what the source holds now to ``fd``."""
+        """Write the present content of the source to ``fd``."""
         with self._opened() as (source, _):
             await copy(source, fd, self._piece)
 
     async def prepare(self) -> None:
-        """Nothing: it is here."""
+        """Do nothing: the source is on this host."""
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the source."""
@@ -141,8 +142,8 @@ class Source:
             return read(source, limit, self._piece)
 
     def _piece(self, fd: int, size: int) -> bytes:
-        """As os.read. What goes wrong is not the fault of the file that is compared or written."""
-        with Explaining(f"read the source {self._path}"):
+        """As os.read. The error names the source, and not the file that is compared or written."""
+        with ErrorContext(f"read the source {self._path}"):
             return os.read(fd, size)
 
     @contextmanager
@@ -154,7 +155,7 @@ class Source:
             words = f"the source {self._path} does not exist"
             raise ResourceError(words, hint, missing=self._path) from error
         except OSError as error:
-            raise explained(error, f"read the source {self._path}") from error
+            raise resource_error(error, f"read the source {self._path}") from error
         try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
@@ -168,7 +169,7 @@ _Piece = Callable[[int, int], bytes]
 
 
 def read(fd: int, size: int, piece: _Piece | None = None) -> bytes:
-    """Read ``size`` bytes, or what there is up to the end."""
+    """Read ``size`` bytes, or less at the end of the file. ``piece`` reads, by default os.read."""
     piece = piece or os.read
     data = piece(fd, size)
     while len(data) < size and (more := piece(fd, size - len(data))):
@@ -183,7 +184,7 @@ def _write(fd: int, data: bytes) -> None:
 
 
 async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
-    """Write all that the file open at ``source`` holds to ``fd``."""
+    """Copy the whole file open at ``source`` to ``fd``, at its position."""
     os.lseek(source, 0, os.SEEK_SET)
     if os.fstat(source).st_size <= INLINE_LIMIT:
         await changing(_copy, source, fd, piece or os.read)
@@ -197,8 +198,26 @@ def _copy(source: int, fd: int, piece: _Piece) -> None:
 
 
 def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
-    """Whether the file at ``fd`` and what ``read_wanted`` gives are equal to their ends."""
+    """Whether the file at ``fd`` and the bytes that ``read_wanted`` returns are equal up to their ends."""
     while (found := read(fd, _CHUNK)) == read_wanted(_CHUNK):
         if not found:
             return True
     return False
+
+
+def checksum_of(path: str) -> str | None:
+    """The SHA-256 of the regular file at ``path``, in hex; None for anything else.
+
+    A symlink to it is followed. Raises OSError, and ResourceError as `open_source`.
+    """
+    try:
+        descriptor = open_source(path)
+    except FileNotFoundError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    finally:
+        os.close(descriptor)

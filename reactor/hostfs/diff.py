@@ -1,4 +1,4 @@
-"""What a change would do to a file, as a unified diff. Reads the world and changes nothing."""
+"""Unified diffs that show how a change would alter a file. They read files and change nothing."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from reactor.resource.plan import Diff, ResourceError
 from reactor.resource.threads import in_thread
 
 _AT_ONCE = 16 * 1024
-"""Bytes. For less, a thread would take longer than the diff."""
+"""Bytes. A smaller diff takes less time than a thread."""
 
 _LIMIT = 1024 * 1024
-"""Bytes. Nobody reads the diff of more, and making it takes long."""
+"""Bytes. A larger diff takes long to compute, and is too long to read."""
 
 
 _HOLDS_SECRETS = "the data hold secrets"
 
 
 async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> Diff:
-    """The diff from what is at ``path`` now to ``content``, or to nothing, and of the attributes that change."""
+    """The diff from the file at ``path`` to ``content``, with the attributes that change. None as ``content`` is a removal."""
     try:
         old = _head(path)
     except ResourceError as error:
@@ -37,18 +37,18 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
 
 
 async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
-    """The same where nothing is at ``path``, or nothing that is shown."""
+    """The diff of a file that is created, or that replaces something other than a file."""
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
 
 
 async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) -> Diff:
-    """The same for content that nobody may see, from what is at ``path`` now to another, or to nothing."""
+    """The diff of a file with secret content: the attributes that change, without the content."""
     return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=not removed, old=_exists(path))
 
 
 async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> Diff:
-    """The diff of the attributes alone."""
+    """The diff of a change of the attributes alone."""
     return partial(_attributes_text, path, changes, created=created)
 
 
@@ -94,7 +94,7 @@ def _body(old: bytes, new: bytes) -> list[str]:
 
 
 def _whole(lines: Sequence[str], sign: str) -> list[str]:
-    """The one hunk where all ``lines`` are new (``+``) or gone (``-``), as difflib has it: there is nothing to compare."""
+    """The one hunk in which all ``lines`` are new (``+``) or removed (``-``), as difflib writes it."""
     if not lines:
         return []
     count = "1" if len(lines) == 1 else f"1,{len(lines)}"
@@ -103,7 +103,7 @@ def _whole(lines: Sequence[str], sign: str) -> list[str]:
 
 
 def _text(data: bytes) -> str | None:
-    """The text of ``data``, or None when it is binary or too large to show."""
+    """``data`` as a string; None when it is binary or too large to show."""
     if len(data) > _LIMIT or b"\0" in data:
         return None
     try:
@@ -117,7 +117,7 @@ def _summary(data: bytes) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; only a newline ends one, unlike for str.splitlines."""
+    """The lines with their line ends. Only a newline ends a line; str.splitlines knows other line ends."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -128,7 +128,7 @@ def _terminated(line: str) -> str:
 
 
 def _head(path: str) -> bytes | None:
-    """The start of the regular file at ``path``, or None when there is none to read. Raises ResourceError."""
+    """The first bytes of the regular file at ``path``; None if there is none that can be read. Raises ResourceError."""
     try:
         fd = open_content(path)
     except OSError:

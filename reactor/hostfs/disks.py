@@ -1,9 +1,10 @@
-"""Changes of file systems that may hang: each is made in a task of its own, its calls in a thread of the file system.
+"""Changes file systems that may hang: each change runs in its own task, its system calls in a thread of the file system.
 
-Nobody can take back a call that changes a file system which is frozen, or whose disk hangs. So who asked for a change
-waits for it without a job, gives it up when one call of it has taken too long, and leaves it behind: it ends when the
-file system answers, and so does what it holds open. Until then nothing below is touched, see `fragile_mounts`.
-What is in memory can't hang, and is changed on the spot.
+A system call on a frozen file system, or on a disk that hangs, can't be cancelled. So the caller waits without occupying a
+job, and gives the change up when one call takes too long. The task stays behind, with its open files, until the file
+system answers. Until then `fragile_mounts` keeps everything else away from that file system.
+
+A file system in memory can't hang, and is changed at once.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from reactor.resource.threads import in_thread
 from reactor.resource.waiting import waits
 
 PATIENCE = 5.0
-"""Seconds in which a call has to return that only changes names, attributes or memory."""
+"""Seconds within which a call must return that changes only names, attributes or memory."""
 FLUSH_PATIENCE = 30.0
-"""The same of one that brings to the disk what is written, however much that is."""
+"""Seconds within which a flush to the disk must return, however much was written."""
 _LOOK = 0.25
-"""Seconds after which a change is slow, and between two looks at it then."""
+"""Seconds after which a change is slow, and between the checks of a slow one."""
 _MOST_AT_LENGTH = 4
 
 _Result = TypeVar("_Result")
@@ -37,19 +38,19 @@ _Arguments = TypeVarTuple("_Arguments")
 
 
 class Disk:
-    """A file system that is not in memory."""
+    """A file system that is not in memory. It makes changes, and gives up those that hang."""
 
     def __init__(self) -> None:
         self.calls = _Calls()
         self.long = trio.CapacityLimiter(_MOST_AT_LENGTH)
         self.hung: FragileMount | None = None
-        """The mount that does not answer. Where it is not known, as with subvolumes of btrfs, one that stands for it."""
+        """The mount that does not answer; a stand-in if it is not known, as with subvolumes of btrfs."""
         self.slow: set[_Change] = set()
-        """Changes that have been waited for just long enough to show that more may have to wait."""
+        """Changes that take longer than `_LOOK`: the next ones will probably wait, too."""
         self._given_up = 0
 
     async def make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
-        """Make ``change``, which is at ``path``. Raises what it raises, and ResourceError when the file system hangs."""
+        """Make ``change``, which concerns ``path``. Raises the errors of ``change``, and ResourceError when the file system hangs."""
         if self.hung is not None:
             raise self.hung.failure()
         if self.slow:
@@ -87,7 +88,7 @@ class Disk:
 
 
 class _Group:
-    """Calls that are made one after the other."""
+    """Calls that one thread makes one after the other."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], None]] = []
@@ -96,9 +97,9 @@ class _Group:
 
 
 class _Calls:
-    """The calls that change one file system, all in one thread: those that wait at the same time share the way to it.
+    """The calls that change one file system. Calls that wait at the same time are handed to one thread together.
 
-    So changes that are made side by side stay abreast, and share their flushes as well.
+    So concurrent changes progress at the same pace, and share their flushes as well.
     """
 
     def __init__(self) -> None:
@@ -106,7 +107,7 @@ class _Calls:
         self._working = False
 
     async def make(self, work: Callable[[], _Result]) -> _Result:
-        """What ``work`` returns. Raises what it raises, and OSError when there is no thread."""
+        """Run ``work`` in the thread, and return its result. Raises its errors, and OSError when no thread can be started."""
         results: list[_Result] = []
         errors: list[Exception] = []
 
@@ -127,7 +128,7 @@ class _Calls:
             if group is self._gathering:
                 group.calls.remove(call)
             else:
-                with trio.CancelScope(shield=True):  # it is being made
+                with trio.CancelScope(shield=True):  # the thread is making it
                     await group.ended.wait()
             raise
         if group.error is not None:
@@ -154,7 +155,7 @@ def _make_all(calls: Iterable[Callable[[], None]]) -> None:
 
 
 class _Change:
-    """One that is being made. ``due`` is when the call that lasts has to have returned, by the clock of the host."""
+    """A change in progress. ``due`` is the deadline of its present call, by time.monotonic."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
@@ -166,7 +167,7 @@ class _Change:
         self.context.run(_under_way.set, self)
 
     async def run(self, change: Callable[[], Awaitable[None]]) -> None:
-        """Make it. What it raises is kept for who waits, if anybody does."""
+        """Make the change, and keep its error for `Disk.make`."""
         try:
             with self.scope:
                 await change()
@@ -177,9 +178,10 @@ class _Change:
             self.ended.set()
 
     async def is_over(self) -> bool:
-        """Wait: True once it has ended, False if a call takes too long.
+        """Wait. Returns True when the change has ended, False when a call takes too long.
 
-        That is seen twice: where this process was stopped itself, its threads are heard of in between.
+        The deadline must have passed at two checks in a row: after a stop of this process (SIGSTOP), a finished call needs
+        the time in between to be noticed.
         """
         was_due = False
         while True:
@@ -199,7 +201,7 @@ _under_way: ContextVar[_Change | None] = ContextVar("change", default=None)
 
 
 async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
-    """What ``work`` returns, which takes a moment and changes the file system: in the thread of that, if it has one."""
+    """Run ``work``, a short change of the file system, in the thread of that file system, or at once if it has none."""
     if (change := _under_way.get()) is None:
         return work(*arguments)
     with within(PATIENCE):
@@ -207,14 +209,14 @@ async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Argumen
 
 
 async def at_length(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
-    """The same of what may rightly take long, as to copy much: in any case in a thread."""
+    """Run ``work``, which may take long, such as a large copy, in a thread."""
     change = _under_way.get()
     return await in_thread(work, *arguments, limiter=None if change is None else change.disk.long)
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """A block that takes no longer than ``seconds`` if the file system that is being changed answers."""
+    """Expect the block to end within ``seconds``; otherwise the file system that is being changed hangs."""
     change = _under_way.get()
     if change is None:
         yield

@@ -1,4 +1,4 @@
-"""Where downloads go before they are put in place, out of reach of everybody else."""
+"""The directory that holds downloads in progress. Other users can't reach it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reactor.resource.backup_store import state_directory
 
 _FOLDER = "downloads"
 _OLDEST = 24 * 60 * 60.0
-"""Seconds after which what has come of a download is given up: its resource is gone, or its server."""
+"""Seconds after which an unfinished download is removed: its resource or its server is gone."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
 def opened_downloads() -> Iterator[int]:
-    """A descriptor of a directory of ours: in the state directory, where what is there survives, else for a block only.
+    """Open the directory of downloads. In the state directory downloads survive this process; without one, they end with the block.
 
     Raises OSError.
     """
@@ -36,9 +36,9 @@ def opened_downloads() -> Iterator[int]:
 
 
 def remove_old_downloads(state: str) -> None:
-    """Remove what was begun below the state directory and nobody has gone on with for a day. Blocking.
+    """Remove the downloads below the state directory ``state`` that were not continued for a day. Blocking.
 
-    What some process is at is left to it. What can't be removed stays.
+    Downloads that a process holds stay, and those that can't be removed.
     """
     with suppress(OSError), _opened(f"{state}/{_FOLDER}") as directory:
         for name in os.listdir(directory):

@@ -1,4 +1,4 @@
-"""Turns errors of the operating system into sentences with a way to mend them."""
+"""Turns errors of the operating system into sentences, with a hint how to repair the cause."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _HINTS = {
     errno.EINVAL: "see whether owner and group exist in this user namespace, as /proc/self/uid_map and gid_map say;"
     " or whether the file system takes such a name",
     errno.ETXTBSY: "it is a program that runs, and is mounted by itself, so it can't be replaced: stop it first",
-    errno.ENOTCONN: "what serves the file system has ended: unmount it, and mount it anew",
-    errno.ESTALE: "its server has it no more: unmount the file system, and mount it anew",
+    errno.ENOTCONN: "what serves the file system has ended: unmount it, and mount it again",
+    errno.ESTALE: "its server has it no more: unmount the file system, and mount it again",
     errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
     errno.EIO: "its disk is failing: see dmesg",
     errno.EFBIG: "raise the limit of the size of files: ulimit -f",
@@ -32,16 +32,16 @@ _HINTS = {
 }
 
 
-def explained(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
-    """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``; ``hint`` if one is known better."""
+def resource_error(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
+    """The error to raise when ``doing`` (``write /etc/motd``) failed with ``error``. ``hint`` replaces the usual one."""
     reason = error.strerror or str(error)
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
     missing = os.path.normpath(error.filename) if is_missing else None
     return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0), missing=missing)
 
 
-class Explaining:
-    """A block in which every OSError becomes a `ResourceError` that says what was being done."""
+class ErrorContext:
+    """Turns every OSError in the block into a ResourceError: ``with ErrorContext("write /etc/motd"):``."""
 
     __slots__ = ("_doing", "_hint")
 
@@ -56,4 +56,4 @@ class Explaining:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, OSError):
-            raise explained(error, self._doing, self._hint) from error
+            raise resource_error(error, self._doing, self._hint) from error

@@ -1,7 +1,7 @@
-"""Brings written files to the disk: those that wait at the same time share one flush.
+"""Flushes written files to the disk. Files that wait at the same time share one flush.
 
-One fsync costs a journal commit, about 300 µs on ext4, and 64 of them cost 64 commits; one syncfs(2) for the 64
-costs about as much as a few. So whoever comes while a flush runs joins the next one.
+One fsync costs a commit of the file system's journal, about 300 µs on ext4. 64 of them cost 64 commits, but one
+syncfs(2) for the 64 files costs about as much as a few. So a file that comes while a flush runs waits for the next one.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _SYNCFS_SUFFICES = {
     0xF2F52010,  # f2fs
     0x794C7630,  # overlay
 }
-"""File systems whose syncfs promises what fsync does. On others, such as FUSE, it may do nothing."""
+"""File systems whose syncfs is as durable as fsync. On others, such as FUSE, it may do nothing."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNNAMED = 0
-"""The major number of devices that are none, as of tmpfs, overlay and NFS."""
+"""The major device number of file systems without a device, such as tmpfs, overlay and NFS."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Sync = Callable[[Sequence[int]], None]
-"""Brings the files at all the descriptors to the disk, blocking. Raises OSError."""
+"""Flushes the files at all the descriptors. Blocking. Raises OSError."""
 
 
 class _Group:
-    """Those that share one flush."""
+    """Files that share one flush."""
 
     def __init__(self) -> None:
         self.descriptors: list[int] = []
@@ -52,7 +52,7 @@ class _Group:
 
 
 class GroupCommit:
-    """The flushes of one file system: one at a time, each for all that came before it began."""
+    """The flushes of one file system: one at a time, each for all files that were waiting when it began."""
 
     def __init__(self, sync: Sync) -> None:
         self.disk = Disk()
@@ -61,9 +61,9 @@ class GroupCommit:
         self._working = False
 
     async def flush(self, fd: int) -> None:
-        """Return once the file at ``fd`` is on the disk. Raises OSError, to every member of the group.
+        """Return when the file at ``fd`` is on the disk. When the flush fails, every member of the group raises OSError.
 
-        ``fd`` is not touched after the return, also when that is a cancellation.
+        ``fd`` is not used after the return, also after a cancellation.
         """
         group = self._gathering
         group.descriptors.append(fd)
@@ -83,7 +83,7 @@ class GroupCommit:
             raise OSError(group.error.errno, group.error.strerror) from group.error
 
     async def _work(self) -> None:
-        """Flush group after group. It starts when the tasks that are ready now have run, and so have joined."""
+        """Flush group after group. It first runs after the tasks that are ready now, so that they join the first group."""
         while self._gathering.descriptors:
             group, self._gathering = self._gathering, _Group()
             try:
@@ -96,7 +96,7 @@ class GroupCommit:
 
 
 def fsync_each(descriptors: Sequence[int]) -> None:
-    """Flush file by file. A file system that has no fsync, or none for directories, needs none."""
+    """Flush file by file. File systems without fsync, or without it for directories, need none."""
     for fd in descriptors:
         try:
             os.fsync(fd)
@@ -106,7 +106,7 @@ def fsync_each(descriptors: Sequence[int]) -> None:
 
 
 def fsync_or_syncfs(descriptors: Sequence[int]) -> None:
-    """Flush a single file, or the file system that all of them are on."""
+    """Flush a single file, or the whole file system of several."""
     if len(descriptors) == 1:
         os.fsync(descriptors[0])
     else:
@@ -114,24 +114,23 @@ def fsync_or_syncfs(descriptors: Sequence[int]) -> None:
 
 
 def sync_file_system(fd: int) -> None:
-    """Bring all that is written on the file system of ``fd`` to the disk, blocking. Raises OSError."""
+    """Flush the whole file system of ``fd``. Blocking. Raises OSError."""
     if _libc.syncfs(fd) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 
 
 _Commits = dict[int, GroupCommit | None]
-"""How what is on each device is flushed; None where that is needless."""
+"""How the files on each device are flushed; None if they need no flush."""
 
 _commits: trio.lowlevel.RunVar[_Commits] = trio.lowlevel.RunVar("commits")
 _forgetting: trio.lowlevel.RunVar[bool] = trio.lowlevel.RunVar("forgetting", False)
 
 
 async def flush(fd: int, device: int | None = None) -> None:
-    """Return once the file at ``fd`` is on the disk; at once on a file system in memory.
+    """Return when the file at ``fd`` is on the disk; at once on a file system in memory.
 
-    ``device`` is where it is, if that is known. Raises OSError when the disk refuses. The descriptor must stay open
-    until the return.
+    ``device`` is the device of the file, if known. The descriptor must stay open until the return. Raises OSError.
     """
     if (commit := _commit_of(fd, device)) is not None:
         with within(FLUSH_PATIENCE):
@@ -139,9 +138,9 @@ async def flush(fd: int, device: int | None = None) -> None:
 
 
 async def flush_directory(handle: int, device: int | None = None) -> None:
-    """The same for the names in a directory, of which ``handle`` need be no more than a handle (O_PATH).
+    """Return when the names in the directory at ``handle``, which may be O_PATH, are on the disk.
 
-    One that we may not read can't be flushed: a power failure may then undo what was renamed in it, and not tear it.
+    A directory that we may not read can't be flushed. A power failure may then undo a rename in it, but tears no file.
     """
     if (commit := _commit_of(handle, device)) is not None:
         with suppress(PermissionError):
@@ -154,7 +153,7 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
 
 
 def disk_at(path: str) -> Disk | None:
-    """The disk that what is at ``path`` is on, or will be; None for a file system in memory, and where that can't be told."""
+    """The disk of the existing or future file at ``path``; None for a file system in memory, and if it can't be found out."""
     while True:
         try:
             device = os.lstat(path).st_dev
@@ -197,9 +196,9 @@ def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
 
 
 async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
-    """A file system that no device is behind leaves its number to another one when it is unmounted.
+    """Forget the file systems whenever a mount changes: without a device, the next one mounted may get the same number.
 
-    To look at every write would cost a system call.
+    Asking at every write would cost a system call.
     """
     with suppress(OSError):
         await follow_mounts(commits.clear)
@@ -213,7 +212,7 @@ def _commit_for(fd: int) -> GroupCommit | None:
 
 
 def _file_system(fd: int) -> int:
-    """The ``f_type`` of statfs(2), which Python does not offer; 0 when it can't be told."""
+    """The ``f_type`` of statfs(2), which Python lacks; 0 on error."""
     buffer = ctypes.create_string_buffer(256)  # struct statfs has 120 bytes; f_type comes first
     if _libc.fstatfs(fd, buffer) != 0:
         return 0

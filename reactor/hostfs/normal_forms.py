@@ -1,8 +1,8 @@
-"""How the system writes down a value that it was given in other words: ``8080,8081`` reads back as ``8080-8081``.
+"""Recognizes values that the system writes in another spelling: ``8080,8081`` reads back as ``8080-8081``.
 
-One rule for all kinds: what reads back after a write that was accepted is the normal form of that value, until something
-else changes it. It is remembered in the state directory, so that the next run need not write again, and as digests, since a
-value may be secret.
+One rule for all kinds: the value that reads back after an accepted write is the normal form of the written one, until
+something else changes it. Normal forms are stored in the state directory, so that the next run does not write again, and as
+digests, since a value may be secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TOKEN: Final = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)([kKmMgGtT]?)")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _ONE_SPELLING: Final = re.compile(r"-?(0|[1-9]\d*)|[a-z_]+")
-"""A decimal number and a word are what they are: what reads back otherwise is another value."""
+"""A decimal number or a word has one spelling: if another one reads back, the value is another."""
 
 
 class NormalForms:
@@ -29,13 +29,13 @@ class NormalForms:
         self._known: dict[str, list[str]] | None = None
 
     def agrees(self, key: str, wanted: str, found: str) -> bool:
-        """Whether ``found`` is the value ``wanted`` of the property ``key``, in whatever words."""
+        """Whether ``found`` is the value ``wanted`` of the property ``key``, in any spelling."""
         return spelled_alike(wanted, found) or self._forms.get(key) == _form(wanted, found)
 
     def learn(self, key: str, wanted: str, before: str | None, found: str) -> bool:
-        """``wanted`` was written where ``before`` was, and accepted, and now ``found`` reads back: whether that is its form.
+        """Learn from an accepted write: ``wanted`` replaced ``before``, and ``found`` reads back. Returns whether they agree.
 
-        A write that changed nothing has proved nothing. Raises OSError when it can't be remembered.
+        A write that changed nothing proves nothing. Raises OSError when the form can't be stored.
         """
         if self.agrees(key, wanted, found):
             return True
@@ -60,7 +60,7 @@ def _form(wanted: str, found: str) -> list[str]:
 
 
 def spelled_alike(wanted: str, found: str) -> bool:
-    """Whether both are the same numbers, or the same set of numbers and ranges where they have commas."""
+    """Whether both are the same numbers, or, with commas, the same set of numbers and ranges."""
     if wanted == found:
         return True
     if "," in f"{wanted}{found}":
@@ -91,7 +91,7 @@ def _number(text: str) -> int | None:
 
 
 def _spans(text: str) -> list[tuple[int, int]] | None:
-    """The ranges, in order, those that touch as one."""
+    """The ranges in order; adjacent ones are merged."""
     found = []
     for part in text.split(","):
         ends = _RANGE.fullmatch(part.strip())

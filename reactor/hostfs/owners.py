@@ -1,4 +1,4 @@
-"""Names of users and groups to ids, remembered for as long as the account files stand still."""
+"""Looks up the ids of users and groups, and caches them until the account files change."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
 _LOOK_AFTER = 0.001
-"""Seconds. One look at the account files serves a whole pass over many files, yet a user that an exec has
-changed is seen by the check that follows: no program that edits accounts ends that quickly."""
+"""Seconds between two stats of the account files. One stat serves many files, and yet the check after an exec sees a user
+that it has changed: no program that edits accounts ends that quickly."""
 
 _FORGET_AFTER = 60.0
-"""Seconds. Accounts of a directory service change without any file telling."""
+"""Seconds. Accounts of a directory service change without a change of a file."""
 
 PATIENCE = 5.0
-"""Seconds in which a look-up has to be answered."""
+"""Seconds within which a look-up must be answered."""
 
 MAX_ID = 2**32 - 2
-"""The highest id there is: to chown(2) the next one means "leave it"."""
+"""The highest id: the next one means "do not change" to chown(2)."""
 
 
 def is_id(name: str) -> bool:
-    """Whether ``name`` is an id, which is never looked up: as with chown(1)."""
+    """Whether ``name`` is an id in digits. Unlike chown(1), ids are never looked up as names."""
     return name.isascii() and name.isdigit()
 
 
 def _fixed_id(name: str) -> int | None:
-    """The id of a name that no account file has a say in: digits, and root, which is 0 to the kernel."""
+    """The id of a name that needs no look-up: digits, and root, which is 0 to the kernel."""
     if name == "root":
         return 0
     return int(name) if is_id(name) else None
@@ -51,7 +51,7 @@ def _group(name: str) -> int:
 
 
 def names_of(uid: int, gid: int) -> tuple[str, str]:
-    """The names of a user and a group; the id in digits of one that has none."""
+    """The names of a user and a group; the id in digits if there is no name."""
     owner, group = str(uid), str(gid)
     with suppress(KeyError):
         owner = pwd.getpwuid(uid).pw_name
@@ -61,14 +61,14 @@ def names_of(uid: int, gid: int) -> tuple[str, str]:
 
 
 def accounts_of(owner: str | None, group: str | None) -> Iterator[str]:
-    """The accounts that must be there before something can be theirs, as `uses` names them. Root always is."""
+    """The accounts that ``owner`` and ``group`` depend on, as refs (``user#ada``). Root is omitted."""
     for kind, name in (("user", owner), ("group", group)):
         if name not in (None, "root", "0"):
             yield f"{kind}#{name}"
 
 
 class Accounts:
-    """The ids behind pairs of owner and group."""
+    """A cache of the ids of pairs of owner and group."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Accounts:
         self._looked = self._filled = -_FORGET_AFTER
 
     def known(self, owner: str, group: str) -> tuple[int, int] | None:
-        """The user id and the group id, or None when they must be looked up."""
+        """The cached user id and group id; None when `look_up` is needed."""
         if (fixed := self._fixed.get((owner, group))) is not None:
             return fixed
         now = time.monotonic()
@@ -95,7 +95,7 @@ class Accounts:
 
     async def look_up(self, owner: str, group: str) -> tuple[int, int]:
         """The user id and the group id. Raises ResourceError when there is no such user or group."""
-        ids = self._ids  # replaced when the account files move: then a late answer is lost with the old ones
+        ids = self._ids  # replaced when the account files change: a late answer must not enter the new cache
         uid = await _find("user", owner, self._find_user)
         gid = await _find("group", group, self._find_group)
         is_fixed = _fixed_id(owner) is not None and _fixed_id(group) is not None
@@ -118,9 +118,9 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
-    """Look one name up, in a thread: a directory service may be slow to answer, or never do.
+    """Look ``name`` up in a thread: a directory service may answer late, or never.
 
-    While a look-up of the same name hangs, there is no other: each takes a thread, and would keep others from their turn.
+    While a look-up hangs, the same name is not looked up again: each one would occupy a thread.
     """
     if (fixed := _fixed_id(name)) is not None:
         return fixed
@@ -130,7 +130,7 @@ async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
         with trio.move_on_after(PATIENCE):
             return await _asked(what, name, partial(_ask, find, name, ended))
         _hanging[what, name] = ended
-    hint = "see to the directory service, such as sssd, that /etc/nsswitch.conf names, or write a numeric id"
+    hint = "check the directory service, such as sssd, that /etc/nsswitch.conf names, or write a numeric id"
     raise ResourceError(f'the lookup of {what} "{name}" is not answered', hint)
 
 
@@ -150,7 +150,7 @@ def _ask(find: Callable[[str], int], name: str, ended: threading.Event) -> int:
 
 
 _hanging: dict[tuple[str, str], threading.Event] = {}
-"""Look-ups that were not answered in time, and the end of each."""
+"""Look-ups that were not answered in time. The event of each is set when it ends."""
 
 accounts = Accounts()
-"""Those of this host."""
+"""The accounts of this host."""

@@ -1,4 +1,4 @@
-"""Copies that other programs read and nobody else can reach: for content that lies where others may replace it."""
+"""Makes private copies of files, for programs that must read them while other users can't replace them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def private_copy(fd: int, name: str, attributes: Attributes) -> Iterator[str]:
-    """The path of a copy of the file open at ``fd``, called ``name``, in a directory that only we can enter.
+    """Copy the file open at ``fd`` into a directory that only we can enter, as ``name``. Yields the path of the copy.
 
-    It has these ``attributes``. The copy is gone after the block. Raises OSError.
+    The copy has these ``attributes``, and is removed after the block. Raises OSError.
     """
     with private_directory() as directory:
         path = f"{directory}/{name}"
@@ -37,9 +37,9 @@ def private_copy(fd: int, name: str, attributes: Attributes) -> Iterator[str]:
 
 @contextmanager
 def private_directory() -> Iterator[str]:
-    """The path of a new directory with mode 0700, gone after the block: in the state directory, if there is one.
+    """Make a directory with mode 0700, in the state directory if there is one, and remove it after the block. Yields its path.
 
-    What a killed run has left there is removed by `remove_private`. Raises OSError.
+    `remove_private` removes those of killed runs. Raises OSError.
     """
     above = state_directory.get()
     if above is not None:
@@ -56,7 +56,7 @@ def private_directory() -> Iterator[str]:
 
 
 def remove_private(state: str) -> None:
-    """Remove what killed processes left in the state directory ``state``; what a living one uses stays."""
+    """Remove the private directories that killed processes left in the state directory ``state``."""
     above = f"{state}/{_FOLDER}"
     with suppress(OSError):
         for name in os.listdir(above):

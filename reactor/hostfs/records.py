@@ -1,4 +1,4 @@
-"""What a kind remembers of what it made, in the state directory: out of reach of everybody who can write beside it."""
+"""Stores small records of a kind in the state directory, where the users who can write beside the managed file can't."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODE = 0o600
 
 
 def write_record(kind: str, name: str, record: Mapping[str, Any]) -> None:
-    """Remember ``record`` for the resource of this ``kind`` with this ``name``; on the disk when this returns.
+    """Store ``record`` for the resource of this ``kind`` with this ``name``; it is on the disk when this returns.
 
     Does nothing without a state directory. Raises OSError.
     """
@@ -27,7 +27,7 @@ def write_record(kind: str, name: str, record: Mapping[str, Any]) -> None:
 
 
 def read_record(kind: str, name: str) -> dict[str, Any] | None:
-    """What was remembered; None where nothing was, or it can't be read."""
+    """The stored record; None if there is none, or it can't be read."""
     if (path := _path_of(kind, name)) is None:
         return None
     try:
@@ -39,9 +39,9 @@ def read_record(kind: str, name: str) -> dict[str, Any] | None:
 
 
 def forget_record(kind: str, name: str) -> None:
-    """Remove what was remembered, if anything was."""
+    """Remove the stored record, if there is one."""
     if (path := _path_of(kind, name)) is not None:
-        with suppress(OSError):  # a record that stays vouches for nothing but the very same bytes
+        with suppress(OSError):  # harmless: it applies only to the same bytes
             os.unlink(path)
 
 

@@ -1,12 +1,12 @@
-"""Opens paths below directories that other people own, and nothing to which a stranger leads.
+"""Opens paths below directories that other users own, without being led elsewhere by a symlink or hard link of theirs.
 
-Root reads and writes below directories of other users, and whoever owns one may put a symlink in it at any time: what
-root then reads, gives away or removes is elsewhere. So a symlink on the way is followed only if it is root's or our own,
-or belongs to the owner of what is reached. systemd-tmpfiles calls anything else an unsafe transition.
+The owner of a directory can put a symlink into it at any time. Root would then read, give away or remove a file elsewhere.
+So a symlink on the way is followed only if it belongs to root, to us, or to the owner of the file it leads to.
+systemd-tmpfiles calls anything else an unsafe transition.
 
-A hard link is a second way to lead elsewhere, where ``fs.protected_hardlinks`` is 0: who may write in a directory may give
-a file of root a name there. So a file with several names is taken for a stranger's where others may add names, and a
-symlink of root with several names is no longer root's word.
+A hard link leads elsewhere too, if ``fs.protected_hardlinks`` is 0: a user who can write in a directory can give a file of
+root a name there. So a file with several names is refused where other users can add names, and a symlink of root with
+several names is not trusted.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from reactor.hostfs.owners import names_of
 from reactor.hostfs.writers import others_may_write
 from reactor.resource.plan import ResourceError
 
-# A handle is enough to act in a directory: not every one that may be entered may also be read, as /home.
+# A handle is enough to act in a directory. Some directories may be entered and not read.
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MOST_SYMLINKS = 40
-"""As many as the kernel follows."""
+"""The limit of the kernel."""
 _DEFAULT_MODE = 0o755
 _MOST_STEPS = 4096
-"""As many as a path has room for. Symlinks that lead through each other could ask for many more, and hold everything up."""
+"""The most components that fit into a path. Symlinks that lead through each other could ask for far more, and block us."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ANYBODY = 2**32 - 1
-"""No user has this id: it is trusted nowhere."""
+"""No user has this id, so it is never trusted."""
 
 # The arguments of openat2(2) as C has them: without ``argtypes`` ctypes takes two thirds of the time.
 _OPENAT2 = ctypes.c_long(437)  # the same number on every architecture
@@ -52,9 +52,9 @@ _syscall.restype = ctypes.c_long
 
 
 class Parent:
-    """A handle (O_PATH) of the parent directory of ``path``, and the name in it, for a block.
+    """Opens the parent directory of ``path`` for a block. Yields its handle (O_PATH), and the name of ``path`` in it.
 
-    Raises OSError, and ResourceError where there is no directory, or one to which a stranger leads.
+    Raises OSError, and ResourceError if there is no such directory or a symlink on the way must not be followed.
     """
 
     __slots__ = ("_base", "_directory", "_parent")
@@ -78,8 +78,8 @@ class Parent:
         os.close(self._directory)
 
 
-def make_missing(directory: str) -> None:
-    """Make the absolute ``directory``, and what is missing above it. Raises as `Parent`."""
+def make_directories(directory: str) -> None:
+    """Create the absolute ``directory`` and its missing parents, with mode 0755. Raises as `Parent`."""
     missing = []
     while not os.path.isdir(directory):
         missing.append(directory)
@@ -89,17 +89,17 @@ def make_missing(directory: str) -> None:
             os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
 
 
-def first_made(directory: str) -> str:
-    """The first path that has to be made for the absolute ``directory``, where that is missing: itself, or one above it."""
+def first_missing_path(directory: str) -> str:
+    """The topmost missing directory on the way to the missing, absolute ``directory``, which may be itself."""
     while not os.path.lexists(parent := os.path.dirname(directory)):
         directory = parent
     return directory
 
 
 def open_directory(path: str) -> int:
-    """A handle (O_PATH) of the directory at the absolute ``path``, which may be a symlink itself.
+    """Open the directory at the absolute ``path``, which may be a symlink, as a handle (O_PATH).
 
-    Raises OSError, and ResourceError for a symlink on the way that must not be followed.
+    Raises OSError, and ResourceError for a symlink that must not be followed.
     """
     fd = _open_straight(path, _DIRECTORY)
     if fd is not None:
@@ -112,7 +112,7 @@ def open_directory(path: str) -> int:
 
 
 def open_path(path: str, flags: int = os.O_PATH) -> int:
-    """A descriptor of what is at the absolute ``path``; with O_PATH also of a symlink, which is never followed.
+    """Open the absolute ``path`` without following a symlink as its last component; O_PATH opens the symlink itself.
 
     Raises as `open_directory`.
     """
@@ -128,20 +128,20 @@ def open_path(path: str, flags: int = os.O_PATH) -> int:
 
 
 def is_mount_point(path: str, fd: int) -> bool:
-    """Whether something is mounted on the absolute ``path``, of which ``fd`` is a descriptor: also what is bound there."""
+    """Whether the absolute ``path``, open at ``fd``, is a mount point, also of a bind mount."""
     with Parent(path) as (directory, _):
         return _mount_of(fd) != _mount_of(directory)
 
 
 def _mount_of(fd: int) -> str:
-    """The number of the mount that ``fd`` is in, see proc_pid_fdinfo(5)."""
+    """The id of the mount that ``fd`` is in, see proc_pid_fdinfo(5)."""
     with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:
         return next((line for line in lines if line.startswith("mnt_id:")), "")
 
 
 @contextmanager
-def opened_listing(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """What is in the directory at the absolute ``path``, which is no symlink, for a block. Raises as `open_directory`."""
+def scan_directory(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """Yield the entries of the directory at the absolute ``path``, which must not be a symlink. Raises as `open_directory`."""
     fd = open_path(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with os.scandir(fd) as entries:
@@ -150,8 +150,8 @@ def opened_listing(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
         os.close(fd)
 
 
-def open_place(path: str) -> int:
-    """A handle (O_PATH) of what is at the absolute ``path``, where a symlink as the last component is followed as well.
+def open_resolved(path: str) -> int:
+    """Open the absolute ``path`` as a handle (O_PATH), following a symlink also as its last component.
 
     Raises as `open_directory`.
     """
@@ -164,9 +164,9 @@ def open_place(path: str) -> int:
 
 
 def open_source(path: str) -> int:
-    """A descriptor to read what is at the absolute ``path``, where a symlink as the last component is followed as well.
+    """Open the absolute ``path`` for reading, following a symlink also as its last component.
 
-    Raises as `open_directory`, and for a file whose other names may be the better guarded ones.
+    Raises as `open_directory`, and ResourceError for a hard link that another user may have made.
     """
     fd = _open_straight(path, _READ)
     if fd is None:
@@ -179,7 +179,10 @@ def open_source(path: str) -> int:
 
 
 def open_content(path: str) -> int:
-    """The same where a symlink as the last component is an error (ELOOP), as for what is managed."""
+    """Open the absolute ``path`` for reading. A symlink as its last component raises OSError (ELOOP).
+
+    Raises as `open_source` otherwise.
+    """
     return _unshared(open_path(path, _READ), path)
 
 
@@ -193,7 +196,7 @@ def _unshared(fd: int, path: str) -> int:
 
 
 def refuse_foreign_link(fd: int, path: str) -> None:
-    """Raise ResourceError when what is open at ``fd`` may be somebody else's file that was given the name ``path``."""
+    """Raise ResourceError when the file open at ``fd`` may be another user's file with ``path`` as a second name."""
     found = os.fstat(fd)
     if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode) or _vouched_for(fd, found):
         return
@@ -205,10 +208,10 @@ def refuse_foreign_link(fd: int, path: str) -> None:
 
 
 def _vouched_for(fd: int, found: os.stat_result) -> bool:
-    """Whether the name by which a file with several was opened can only have been made by root, by us, or by its owner.
+    """Whether the name by which the file at ``fd`` was opened can only be made by root, by us, or by the owner of the file.
 
-    The kernel says which name that is: the path that was opened may lead through a symlink, or elsewhere by now. That the
-    name is still in the directory that is looked at proves that it is the right directory.
+    The kernel says which name that is, since the opened path may lead through a symlink, or elsewhere by now. The name still
+    leads to the file, which proves that the right directory is examined.
     """
     try:
         with Parent(os.readlink(f"/proc/self/fd/{fd}")) as (directory, base):
@@ -221,9 +224,9 @@ def _vouched_for(fd: int, found: os.stat_result) -> bool:
 
 
 def _open_straight(path: str, flags: int) -> int | None:
-    """A descriptor of ``path`` if no symlink is on the way; None when that must be found out step by step.
+    """Open ``path`` if no symlink is on the way; None when `_walk` must examine it component by component.
 
-    Raises OSError. One system call, where `_walk` takes four for each component.
+    Takes one system call, and `_walk` four for each component. Raises OSError.
     """
     if "\0" in path:
         raise ValueError("embedded null byte")
@@ -241,7 +244,7 @@ def _open_straight(path: str, flags: int) -> int | None:
 
 
 def _how(flags: int) -> bytes:
-    """The struct open_how of openat2(2) for ``flags``."""
+    """The packed struct open_how of openat2(2) for ``flags``."""
     how = _hows[flags] = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS)
     return how
 
@@ -250,7 +253,7 @@ _hows: dict[int, bytes] = {}
 
 
 def _walk(path: str) -> int:
-    """A handle of what is at ``path``, step by step: a symlink that was looked at is the one that is followed."""
+    """Open ``path`` as a handle, component by component, so that exactly the symlinks that were examined are followed."""
     names = _parts(path)
     owners: list[int] = []
     steps = 0
@@ -275,7 +278,7 @@ def _walk(path: str) -> int:
 
 
 def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]:
-    """Where to go on from the directory open at ``here``, None to stay; what has this name; a symlink's target."""
+    """The next directory, None to stay in the one open at ``here``; the stat of ``name``; the target if it is a symlink."""
     step = os.open(name, _STEP, dir_fd=here)
     try:
         found = os.fstat(step)
@@ -290,7 +293,7 @@ def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]
 
 
 def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
-    """The user id that answers for a symlink: its owner, unless whoever may write in the directory may have linked it there."""
+    """The user id that is responsible for a symlink: its owner, unless a user who can write in the directory may have linked it."""
     if symlink.st_nlink > 1 and others_may_write(directory):
         by_owner_alone = not directory.st_mode & _WRITABLE_BY_OTHERS
         return directory.st_uid if by_owner_alone else _ANYBODY
@@ -298,7 +301,7 @@ def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
 
 
 def _parts(path: str) -> list[str]:
-    """The names in ``path``, the first one last."""
+    """The components of ``path``, in reverse order."""
     return [name for name in reversed(path.split("/")) if name]
 
 

@@ -1,8 +1,8 @@
-"""Temporary files: how they are named, and how those of a killed run are told from those in use.
+"""Names temporary files, and tells stale ones, which a killed run left behind, from those in use.
 
-One is named ``.<basename>.<random>.reactor``, so that a program that reads every ``*.conf`` of a directory passes it
-over. Only for a validator, which may insist on the suffix, it is ``.<stem>.<random>.reactor<suffix>``. It holds a
-flock(2) for as long as its writer lives, in whatever process or container that is. One without the lock is litter.
+A temporary file is named ``.<basename>.<random>.reactor``, so that programs that read every ``*.conf`` of a directory
+ignore it. With a validator, which may insist on the suffix, it is ``.<stem>.<random>.reactor<suffix>``. Its writer holds a
+flock(2) on it, also in another container. A temporary file without the lock is stale.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from reactor.resource.threads import in_thread
 _NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.reactor(\.[^.]*)?", re.DOTALL)
 _LONGEST_BASE = 200
 _LONGEST_SUFFIX = 100
-"""Bytes. A name has room for 255."""
+"""Bytes. A file name has at most 255."""
 _SURELY_SHORT = _LONGEST_BASE // 4
-"""Characters: none takes more than four bytes."""
+"""Characters, each of at most four bytes."""
 
 _AT_ONCE = 2000
-"""Names of a directory that are read without a thread, which takes one millisecond."""
+"""Directory entries that are read without a thread; they take one millisecond."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Listing = dict[str, list[str]]
-"""The names of the temporary files in one directory, by the name of their target, shortened."""
+"""The names of the temporary files in one directory, by the shortened name of their target."""
 
 _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("listings")
 
 
 def temporary_name(base: str, *, same_suffix: bool = False) -> str:
-    """A new name for a temporary file that is to become ``base``."""
-    random = f"{getrandbits(48):012x}"  # no secret: that nobody else has the name is for open(2) to say
+    """A new name for a temporary file that will be renamed to ``base``."""
+    random = f"{getrandbits(48):012x}"  # not a secret: open(2) with O_EXCL makes sure that the name is new
     if not same_suffix and len(base) <= _SURELY_SHORT:
         return f".{base}.{random}.reactor"
     stem, suffix = _shortened(base)
@@ -52,22 +52,22 @@ def temporary_name(base: str, *, same_suffix: bool = False) -> str:
 
 
 def lock_temporary(fd: int) -> bool:
-    """Lock the temporary file at ``fd`` until it is closed; False when someone else has the lock.
+    """Lock the temporary file at ``fd`` until it is closed; False when another process has the lock.
 
-    The lock is a shared one, so that another descriptor can take it over without a gap.
+    The lock is shared, so that another descriptor of the writer can take it over without a gap.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno == errno.ENOLCK  # a file system without locks: then nobody takes it for litter
+        return error.errno == errno.ENOLCK  # a file system without locks: no process takes it for stale
     return True
 
 
-async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
-    """Names of the temporary files for ``base`` that a killed run left in ``directory``.
+async def find_stale_temporaries(directory: str, base: str, uid: int) -> tuple[str, ...]:
+    """The names of the stale temporary files for ``base`` in ``directory``.
 
-    ``uid`` is who may own them besides ourselves: a temporary file is given its owner before it is renamed. Each directory is
-    listed once in a run, for whoever comes first.
+    They belong to us or to ``uid``: a temporary file gets its owner before it is renamed. Each directory is listed only once
+    in a run.
     """
     listings = _known_listings()
     if (listing := listings.get(directory)) is None:
@@ -75,7 +75,7 @@ async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
     if not listing or (names := listing.get("".join(_shortened(base)))) is None:
         return ()
     names[:] = _still_there(directory, names)
-    return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
+    return tuple(name for name in names if is_stale_temporary(f"{directory}/{name}", uid))
 
 
 def _still_there(directory: str, names: Iterable[str]) -> list[str]:
@@ -83,22 +83,19 @@ def _still_there(directory: str, names: Iterable[str]) -> list[str]:
 
 
 async def _listed(directory: str) -> Listing:
-    """The temporary files in ``directory``. A thread reads one with very many names: 100,000 of them take 50 ms."""
+    """The temporary files in ``directory``. A thread lists a large directory: 100,000 names take 50 ms."""
     listing: Listing = {}
     is_whole = True
-    with (
-        suppress(OSError),
-        os.scandir(directory) as entries,
-    ):  # what is wrong shows when the file itself is looked at
+    with suppress(OSError), os.scandir(directory) as entries:  # the check of the file meets the error again
         _collect([entry.name for entry in islice(entries, _AT_ONCE)], listing)
         is_whole = next(entries, None) is None
     return listing if is_whole else await in_thread(_list, directory)
 
 
-def is_litter(path: str, uid: int, directory: int | None = None) -> bool:
-    """Whether the temporary file at ``path`` is ours, or ``uid``'s, and no living process writes it.
+def is_stale_temporary(path: str, uid: int, directory: int | None = None) -> bool:
+    """Whether the temporary file at ``path`` belongs to us or to ``uid``, and no living process writes it.
 
-    The path is absolute, or a name in the directory open at ``directory``.
+    ``path`` is absolute, or a name in the directory open at ``directory``.
     """
     try:
         fd = open_path(path, _OPEN) if directory is None else os.open(path, _OPEN, dir_fd=directory)
@@ -139,7 +136,7 @@ def _known_listings() -> dict[str, Listing]:
 
 
 def _shortened(base: str) -> tuple[str, str]:
-    """The stem and the suffix of ``base``; where the name would get too long, a digest for the stem."""
+    """The stem and the suffix of ``base``; a digest as the stem if the name would be too long."""
     stem, suffix = os.path.splitext(base)
     encoded = os.fsencode(base)
     if len(encoded) > _LONGEST_BASE:
@@ -149,5 +146,5 @@ def _shortened(base: str) -> tuple[str, str]:
 
 
 def is_temporary_name(name: str) -> bool:
-    """Whether ``name``, as a whole, is one that `temporary_name` makes."""
+    """Whether ``name`` has the form of `temporary_name`."""
     return ".reactor" in name and _NAME.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Removes a directory with all that is in it."""
+"""Removes a directory with everything in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from reactor.hostfs.errors import explained
+from reactor.hostfs.errors import resource_error
 from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 
@@ -18,10 +18,10 @@ _Caught = tuple[type[BaseException], BaseException, TracebackType]
 
 
 def remove_tree(path: str, directory: int, base: str) -> None:
-    """Remove ``base`` in the directory open at ``directory``, and everything in it; ``path`` is what people call it.
+    """Remove the directory ``base`` of the directory open at ``directory``, with everything in it. Messages call it ``path``.
 
-    Where something is mounted in it, nothing is removed: the mount point could not be, and what is behind it is not of
-    this directory. Raises ResourceError, which names what is in the way.
+    If something is mounted in it, nothing is removed: the mounted file system is not part of the directory. Raises
+    ResourceError, which names the obstacle.
     """
     if (mounted := _mounted_in(directory, base)) is not None:
         words = f"cannot remove {path}: something is mounted at {mounted}"
@@ -33,7 +33,7 @@ def remove_tree(path: str, directory: int, base: str) -> None:
 
 
 def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
-    """What to do about an error of rmtree, which names paths as seen from ``parent``, with a slash at its end."""
+    """A handler for errors of rmtree, whose paths are relative to ``parent`` (ends with a slash)."""
 
     def tell(_: object, seen: str, caught: _Caught) -> None:
         error = caught[1]
@@ -44,13 +44,13 @@ def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
         if error.errno == errno.EPERM:
             where = shlex.join([path, os.path.dirname(path)])
             hint = f"run as root; if lsattr -d {where} shows i or a, take that away with chattr -ia"
-        raise explained(error, f"remove {path}", hint) from error
+        raise resource_error(error, f"remove {path}", hint) from error
 
     return tell
 
 
 def _mounted_in(directory: int, base: str) -> str | None:
-    """The mount point at or below ``base`` that came last; None where there is none, or nobody can tell."""
+    """The latest mount point at or below ``base``; None if there is none, or without /proc."""
     with suppress(OSError):
         points = mount_points_in(os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base))
         return points[-1] if points else None
@@ -58,7 +58,7 @@ def _mounted_in(directory: int, base: str) -> str | None:
 
 
 def mount_points_in(top: str) -> list[str]:
-    """The mount points at or below the path ``top``, which no symlink is part of, in the order in which they came.
+    """The mount points at or below the path ``top``, which contains no symlink, in the order of mounting.
 
     Raises OSError when there is no /proc.
     """

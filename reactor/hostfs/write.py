@@ -1,13 +1,12 @@
-"""Changes the host: the provider for every Unix.
+"""Creates, replaces and removes files and directories.
 
-Everything is done relative to a descriptor of the parent directory, and nothing follows a symlink in the last
-component. A file is replaced by renaming a finished temporary file over it, so that a reader, and whoever comes
-after a crash, finds the old file or the new one.
+Everything is done relative to a descriptor of the parent directory, and no symlink is followed as the last component. A
+finished temporary file is renamed over the old file, so that readers see the old file or the new one, also after a crash.
 
-What a regular file held before it is replaced or removed goes to the backups.
+The content of a regular file goes to the backup store before the file is replaced or removed.
 
-Only content is flushed to the disk. Attributes, directories and removals that a power failure undoes are as they
-were, never a mix, and the next check makes them again.
+Only content is flushed to the disk. A power failure may undo a change of attributes, a new directory or a removal, but
+never leaves a mix, and the next check makes the change again.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
 from reactor.hostfs.disks import at_length, changing
-from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.hostfs.fsync import disk_at, flush, flush_directory
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent, make_missing, refuse_foreign_link
-from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
+from reactor.hostfs.safe_open import Parent, make_directories, refuse_foreign_link
+from reactor.hostfs.temp_files import is_stale_temporary, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
-from reactor.hostfs.writers import is_changeable
+from reactor.hostfs.writers import others_may_replace
 from reactor.resource.plan import ResourceError
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -45,22 +44,22 @@ _READABLE_BY_ALL = 0o444
 _WRITABLE_BY_OTHERS = 0o022
 
 _left: dict[str, str] = {}
-"""By the target, the temporary file that an attempt could not remove, as in a directory that is only appended to."""
+"""By the target, the temporary file that an attempt could not remove, as in an append-only directory."""
 
 
 class Validator(Protocol):
-    """Judges new content before it is put in place."""
+    """Validates new content before it replaces the old."""
 
     async def approve(self, candidate: str, path: str) -> None:
         """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
-async def store(
+async def write_file(
     path: str, content: Content, attributes: Attributes, validator: Validator | None = None
 ) -> None:
-    """Make ``path`` a regular file with this content and these attributes, in one step for whoever looks.
+    """Replace ``path`` by a regular file with this content and these attributes, atomically and durably.
 
-    Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
+    Raises ResourceError when that fails, or when ``validator`` does not approve. ``path`` is then unchanged.
     """
     await _on_disk(path, partial(_store, path, content, attributes, validator))
 
@@ -85,18 +84,18 @@ async def _store(path: str, content: Content, attributes: Attributes, validator:
                     await _overwrite(path, directory, base, temporary.fd, attributes)
             await flush_directory(directory, device)
     except OSError as error:
-        raise explained(error, f"write {path}") from error
+        raise resource_error(error, f"write {path}") from error
 
 
 async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
-    """Give the file or directory at ``path`` these attributes. Never touches its content.
+    """Set owner, group and mode of the file or directory at ``path``. Raises ResourceError.
 
-    A directory keeps its setuid, setgid and sticky bits, but for those in ``special``.
+    A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
     """
     try:
         await _on_disk(path, partial(_set_attributes_of, path, attributes, special))
     except OSError as error:
-        raise explained(error, f"set the attributes of {path}") from error
+        raise resource_error(error, f"set the attributes of {path}") from error
 
 
 async def _set_attributes_of(path: str, attributes: Attributes, special: int) -> None:
@@ -105,16 +104,16 @@ async def _set_attributes_of(path: str, attributes: Attributes, special: int) ->
 
 
 async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
-    """Make ``path`` a directory with these attributes, in place of whatever else is there.
+    """Make ``path`` a directory with these attributes, and replace anything else that is there. Raises ResourceError.
 
-    Missing parents get the default mode: the one asked for is for the directory itself. ``special`` as in `set_attributes`.
+    Missing parents get mode 0755. ``special`` as in `set_attributes`.
     """
-    with Explaining(f"create the directory {path}"):
+    with ErrorContext(f"create the directory {path}"):
         await _on_disk(path, partial(_create_directory, path, attributes, special))
 
 
 async def _create_directory(path: str, attributes: Attributes, special: int) -> None:
-    await changing(make_missing, os.path.dirname(path))
+    await changing(make_directories, os.path.dirname(path))
     with Parent(path) as (directory, base):
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
@@ -122,12 +121,12 @@ async def _create_directory(path: str, attributes: Attributes, special: int) -> 
         await changing(_set_attributes, path, directory, base, attributes, special)
 
 
-async def remove(path: str, *, recursive: bool) -> None:
-    """Remove the file, symlink or directory at ``path``; one with something in it only when ``recursive``.
+async def remove_path(path: str, *, recursive: bool) -> None:
+    """Remove the file, symlink or directory at ``path``; with ``recursive``, also a directory that is not empty.
 
-    A symlink goes, what it leads to stays, also deep inside a directory.
+    The target of a symlink stays, also of one deep inside the directory. Raises ResourceError.
     """
-    with Explaining(f"remove {path}"):
+    with ErrorContext(f"remove {path}"):
         await _on_disk(path, partial(_remove, path, recursive=recursive))
 
 
@@ -141,21 +140,21 @@ async def _remove(path: str, *, recursive: bool) -> None:
             await changing(partial(os.rmdir, base, dir_fd=directory))
 
 
-async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
-    """Remove temporary files that a killed run left beside ``path``."""
-    with Explaining(f"remove temporary files in {os.path.dirname(path)}"):
-        await _on_disk(path, partial(_remove_litter, path, names, uid))
+async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
+    """Remove the stale temporary files ``names`` beside ``path``, which belong to us or to ``uid``. Raises ResourceError."""
+    with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
+        await _on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
 
 
-async def _remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
+async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     with Parent(path) as (directory, _):
         for name in names:
-            if is_litter(name, uid, directory):
+            if is_stale_temporary(name, uid, directory):
                 await changing(partial(os.unlink, name, dir_fd=directory))
 
 
 async def _on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
-    """Make ``change``, which is at ``path``, so that nothing else waits for a disk that hangs."""
+    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
     if (disk := disk_at(path)) is None:
         await change()
     else:
@@ -165,12 +164,12 @@ async def _on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
 async def _approved(
     validator: Validator, path: str, directory: int, temporary: _Temporary, attributes: Attributes
 ) -> None:
-    """Have the finished temporary file judged: where others could replace it or write to it, a copy out of their reach.
+    """Let ``validator`` read the finished temporary file, or a private copy of it if other users could replace it or write to it.
 
-    So it must not be theirs yet when it is copied.
+    The copy is made before the temporary file gets its owner.
     """
     is_theirs = attributes.uid not in (0, os.geteuid()) or attributes.mode & _WRITABLE_BY_OTHERS
-    if is_theirs or is_changeable(directory, temporary.name):
+    if is_theirs or others_may_replace(directory, temporary.name):
         with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
             await validator.approve(candidate, path)
     else:
@@ -179,11 +178,11 @@ async def _approved(
 
 
 class _Temporary:
-    """A file that becomes ``base`` or goes: it never outlives the block, however that ends.
+    """A temporary file that is renamed to ``base`` or removed when the block ends.
 
-    Where it can't be removed, there is one at most: the next attempt for ``path`` begins with removing it.
+    If it can't be removed, the next attempt for ``path`` begins with its removal, so that there is never more than one.
 
-    Until it is given its owner, nobody may do more with it than everybody may with the file that has ``mode``.
+    Until it gets its owner, its permissions allow nothing that ``mode`` does not allow every user.
     """
 
     def __init__(self, path: str, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
@@ -217,7 +216,7 @@ class _Temporary:
                 continue
             if lock_temporary(self.fd):
                 return
-            self._close(is_failing=False)  # another process is just finding out whether it is litter
+            self._close(is_failing=False)  # another process is checking whether it is stale
 
     def _close(self, *, is_failing: bool) -> None:
         os.close(self.fd)
@@ -234,14 +233,16 @@ class _Temporary:
             os.unlink(name, dir_fd=self._directory)
 
     def finish_writing(self) -> None:
-        """Go on with a descriptor that can only read: a program that somebody may write to can't be started."""
-        fd = os.open(f"/proc/self/fd/{self.fd}", _FINISHED)  # by its name it may be another file by now
+        """Replace the descriptor by a read-only one: a program that is open for writing can't be started."""
+        fd = os.open(
+            f"/proc/self/fd/{self.fd}", _FINISHED
+        )  # not by its name, which may lead to another file by now
         lock_temporary(fd)
         os.close(self.fd)
         self.fd = fd
 
     def replace_target(self) -> bool:
-        """Rename it over the target; False where that can't be, because the target is a mount point."""
+        """Rename it over the target; False if that is impossible because the target is a mount point."""
         try:
             os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         except OSError as error:
@@ -253,7 +254,7 @@ class _Temporary:
 
 
 async def _overwrite(path: str, directory: int, base: str, finished: int, attributes: Attributes) -> None:
-    """Write what the file open at ``finished`` holds in place. Only for a single file that is bind-mounted, as containers do with /etc/hosts."""
+    """Copy the file open at ``finished`` over ``base`` in place. Only for a bind-mounted file, such as /etc/hosts in a container."""
     fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
         await copy(finished, fd)
@@ -278,7 +279,7 @@ def _is_directory(directory: int, base: str) -> bool:
 
 
 def _give(fd: int, attributes: Attributes, path: str) -> int:
-    """Give the file these attributes. Returns the device it is on. Raises ResourceError where they are not kept."""
+    """Set the attributes of the file. Returns its device. Raises ResourceError if the file system does not keep them."""
     found = os.fstat(fd)
     if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
         return found.st_dev
@@ -291,7 +292,7 @@ def _give(fd: int, attributes: Attributes, path: str) -> int:
 
 
 def _set_attributes(path: str, directory: int, base: str, attributes: Attributes, special: int) -> None:
-    """Set them through a descriptor, which can't follow a symlink; one that opens nothing, where we may not read."""
+    """Set the attributes through a descriptor, which can't follow a symlink; through a handle if we may not read the file."""
     itself: int | str
     try:
         itself = fd = os.open(base, _READ, dir_fd=directory)
@@ -313,7 +314,7 @@ def _set_attributes(path: str, directory: int, base: str, attributes: Attributes
 
 
 def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:
-    """Raise ResourceError unless the file has what it was given: some file systems take it, and keep their own."""
+    """Raise ResourceError unless the file has the attributes that were set: some file systems ignore them."""
     if (has := Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))) == wanted:
         return
     words = f"{path} stays with owner {has.uid}, group {has.gid} and mode {has.mode:04o}"

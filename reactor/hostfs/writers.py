@@ -1,4 +1,4 @@
-"""Who else may write: to a file, in a directory, or anywhere on the way to a name."""
+"""Tells whether other users can write to a file or in a directory, or replace something on the way to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def others_may_write(found: os.stat_result) -> bool:
-    """Whether anybody but root and ourselves may write to the file, or make names in the directory, of this stat."""
+    """Whether other users than root and ourselves can write to the file, or create names in the directory, of this stat."""
     if found.st_uid not in (0, os.geteuid()):
         return True
     by_group = found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getegid())
@@ -19,14 +19,14 @@ def others_may_write(found: os.stat_result) -> bool:
 
 
 def is_only_ours(found: os.stat_result) -> bool:
-    """Whether nobody but root and ourselves can write to the regular file of this stat, by whatever name."""
+    """Whether only root and ourselves can write to the regular file of this stat, which has no second name."""
     return found.st_nlink == 1 and stat.S_ISREG(found.st_mode) and not others_may_write(found)
 
 
-def is_changeable(directory: int, base: str) -> bool:
-    """Whether others than root may change where the name ``base`` in the directory open at ``directory`` leads.
+def others_may_replace(directory: int, base: str) -> bool:
+    """Whether other users can replace ``base`` in the directory open at ``directory``, or a directory on the way to it.
 
-    The name need not be there yet. Raises OSError.
+    ``base`` need not exist yet. Raises OSError.
     """
     here = os.dup(directory)
     try:
@@ -47,7 +47,7 @@ def is_changeable(directory: int, base: str) -> bool:
 
 
 def _may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) -> bool:
-    """Whether others may rename the entry of a directory: not what is root's or ours in one of root's that is sticky."""
+    """Whether other users can rename the entry of a directory; not if both are root's or ours and the directory is sticky."""
     trusted = (0, os.geteuid())
     is_ours = entry is not None and entry.st_uid in trusted
     is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and is_ours
@@ -55,6 +55,6 @@ def _may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) ->
 
 
 def refuse_read_only(directory: int) -> None:
-    """Raise OSError where nobody can write in the directory open at ``directory``: its file system is read-only."""
+    """Raise OSError when the directory open at ``directory`` is on a read-only file system."""
     if os.fstatvfs(directory).f_flag & os.ST_RDONLY:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))

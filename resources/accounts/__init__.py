@@ -1,7 +1,8 @@
 """The kinds ``user`` and ``group``: the accounts in the files of this host.
 
-`database` reads the files, `shadow` changes them with the programs of the shadow suite, `group` and `user` hold the
-properties, `planner` is the decision table of a user, and `membership` is what both do about who is in what.
+`group` and `user` hold the properties, and `properties` their types. `database` reads the files. `planner` is the decision
+table of a user, with the memberships of both kinds. `preflight` checks what a dry run can check. `commands` changes accounts
+with useradd(8), groupadd(8) and the other programs of the shadow suite.
 """
 
 from reactor.resources.accounts.group import Group

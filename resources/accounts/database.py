@@ -1,4 +1,4 @@
-"""Reads the files that hold accounts: passwd(5), group(5), shadow(5). Not what a directory service adds to them."""
+"""Reads the account files: passwd(5), group(5), shadow(5). Accounts of a directory service are not in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-from reactor.hostfs import Explaining
+from reactor.hostfs import ErrorContext
 
 PASSWD = "/etc/passwd"  # noqa: S105 - a path
 GROUP = "/etc/group"
@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).date()
 
 
 class PasswdLine(NamedTuple):
-    """One user."""
+    """A line of passwd(5)."""
 
     name: str
     uid: int
@@ -29,7 +29,7 @@ class PasswdLine(NamedTuple):
 
 
 class GroupLine(NamedTuple):
-    """One group, with those who are in it besides those whose primary group it is."""
+    """A line of group(5). ``members`` does not list the users whose primary group it is."""
 
     name: str
     gid: int
@@ -38,7 +38,7 @@ class GroupLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShadowLine:
-    """What only root may see of a user. ``expires`` is a date, or ``never``."""
+    """A line of shadow(5), which only root can read. ``expires`` is a date, or ``never``."""
 
     password: str = field(repr=False)
     expires: str
@@ -69,7 +69,7 @@ def find_group(name: str) -> GroupLine | None:
 
 
 def has_user_groups() -> bool:
-    """Whether each user has a group of the same name, which goes with the user: ``USERGROUPS_ENAB`` of login.defs(5)."""
+    """Whether ``USERGROUPS_ENAB`` of login.defs(5) is set: each user has a group of the same name, which is removed together."""
     try:
         with open(LOGIN_DEFS, encoding="utf-8", errors="replace") as lines:
             words = [line.split() for line in lines]
@@ -79,7 +79,7 @@ def has_user_groups() -> bool:
 
 
 def find_shadow(name: str) -> ShadowLine | None:
-    """What only root may see of a user. Raises ResourceError for all others."""
+    """The line of the user in shadow(5); None if there is none. Raises ResourceError when we are not root."""
     for fields in _lines(SHADOW, 9):
         if fields[0] == name:
             return ShadowLine(fields[1], _date(fields[7]))
@@ -87,13 +87,13 @@ def find_shadow(name: str) -> ShadowLine | None:
 
 
 def _lines(path: str, count: int) -> Iterator[list[str]]:
-    """The fields of each line that has so many. Others, and those without numbers, as of NIS, are no account of this host."""
-    with Explaining(f"read {path}"):
+    """The fields of each line with ``count`` fields. Other lines, such as those of NIS, are no accounts of this host."""
+    with ErrorContext(f"read {path}"):
         try:
             with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 lines = [line.rstrip("\n").split(":") for line in file]
         except FileNotFoundError:
-            if path != SHADOW:  # a host without accounts is none: something has gone wrong there
+            if path != SHADOW:  # every host has the other files, so a missing one is an error
                 raise
             return
     yield from (fields for fields in lines if len(fields) == count)
@@ -104,7 +104,7 @@ def _date(days: str) -> str:
 
 
 def is_date(text: str) -> bool:
-    """Whether it is a date as in ``2030-12-31``."""
+    """Whether ``text`` is a date like ``2030-12-31``."""
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -112,11 +112,11 @@ def is_date(text: str) -> bool:
 
 
 def uid_of(name: str) -> int | None:
-    """The number of the user ``name``; None when the file has none. Raises ResourceError when it can't be read."""
+    """The uid of the user ``name``; None when the file has no such user. Raises ResourceError when it can't be read."""
     user = find_user(name)
     return None if user is None else user.uid
 
 
 def gid_of(name: str) -> int | None:
-    """The number of the group ``name``; None when the file has none. Raises ResourceError when it can't be read."""
+    """The gid of the group ``name``; None when the file has no such group. Raises ResourceError when it can't be read."""
     return next((group.gid for group in groups() if group.name == name), None)

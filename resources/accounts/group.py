@@ -20,21 +20,21 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.resources.accounts import shadow
+from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import GROUP, GroupLine, find_group
-from reactor.resources.accounts.membership import Membership, groups_of, members_of, moves
-from reactor.resources.accounts.names import (
+from reactor.resources.accounts.planner import Membership, groups_of, members_of, membership_change
+from reactor.resources.accounts.preflight import refuse_group
+from reactor.resources.accounts.properties import (
     AccountId,
     AccountName,
     AccountNames,
     accounts_named,
     irreversible,
 )
-from reactor.resources.accounts.preflight import refuse_group
 
 
 class Group(Resource, kind="group"):
-    """Manage one group of this host, and who is in it."""
+    """Manage one group of this host, and its members."""
 
     example = "www --gid 800"
 
@@ -50,7 +50,7 @@ class Group(Resource, kind="group"):
     """Whether a new one gets its number from those for the system."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.gid == 0):
             yield PropertyProblem(
@@ -62,11 +62,11 @@ class Group(Resource, kind="group"):
         yield PathWatch(GROUP)
 
     def provides(self) -> Iterable[str]:
-        """The group by name and number."""
+        """The group, by name and by gid."""
         return accounts_named("group", self.name, self.gid) if self.ensure == "present" else ()
 
     def removes(self) -> Iterable[str]:
-        """The group, if it is to go."""
+        """The group, if it is removed."""
         return accounts_named("group", self.name, self.gid) if self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
@@ -74,11 +74,11 @@ class Group(Resource, kind="group"):
         yield GROUP
 
     def sandbox_access(self) -> Iterable[str]:
-        """The file of groups, and those that belong to it."""
+        """The file of groups; this includes its lock and backup files."""
         return (GROUP,)
 
     def claims(self) -> Iterable[Claim]:
-        """The name, and the number; of each member, that it is there and in this group."""
+        """The name, the gid, and for each member that the user exists and is in this group."""
         yield Claim("group", self.name, {"ensure": self.ensure, "gid": self.gid})
         if self.ensure == "absent":
             return
@@ -89,7 +89,7 @@ class Group(Resource, kind="group"):
             yield Claim(groups_of(user), self.name, {"members": True})
 
     def excludes(self) -> Iterable[Exclusion]:
-        """Other members, where they are taken out."""
+        """All other members, with ``membership: inclusive``."""
         if self.ensure == "present" and self.users is not None and self.membership == "inclusive":
             yield Exclusion(members_of(self.name), self.users, "members")
 
@@ -98,7 +98,7 @@ class Group(Resource, kind="group"):
         return find_group(self.name)
 
     def plan(self, state: GroupLine | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
-        """Create or change it, then see to its members. Raises ResourceError rather than removing group 0."""
+        """Create or change the group, then its members. Raises ResourceError instead of removing group 0."""
         if self.ensure == "absent":
             return () if state is None else (self._remove(state),)
         if state is None:
@@ -109,14 +109,14 @@ class Group(Resource, kind="group"):
         else:
             words = f"changed gid from {state.gid} to {self.gid}"
             plan = [self._step(words, "groupmod", "--gid", str(self.gid))]
-        return (*plan, *self._see_to_members(() if state is None else state.members))
+        return (*plan, *self._change_members(() if state is None else state.members))
 
     async def preflight(self, state: GroupLine | None) -> None:
-        """Look whether the number is free, the members are there, and it is nobody's primary group."""
+        """Check that the gid is free, the members exist, and a group to remove is not the primary group of a user."""
         await refuse_group(self, state)
 
     async def reversal(self, state: GroupLine | None) -> Self:
-        """No group, or the one that was there."""
+        """No group, or the group that was there."""
         if state is None:
             return type(self)(name=self.name, ensure="absent")
         members = None if self.users is None and self.ensure == "present" else state.members
@@ -137,15 +137,15 @@ class Group(Resource, kind="group"):
             )
         return self._step("removed the group", "groupdel")
 
-    def _see_to_members(self, found: tuple[str, ...]) -> Plan:
+    def _change_members(self, found: tuple[str, ...]) -> Plan:
         if self.users is None:
             return ()
-        if not (due := moves(found, self.users, self.membership)):
+        if not (change := membership_change(found, self.users, self.membership)):
             return ()
-        words = [f"added {', '.join(due.come)}"] if due.come else []
-        words += [f"took out {', '.join(due.go)}"] if due.go else []
-        return (self._step(" and ".join(words), "gpasswd", "--members", ",".join(due.after)),)
+        words = [f"added {', '.join(change.added)}"] if change.added else []
+        words += [f"took out {', '.join(change.removed)}"] if change.removed else []
+        return (self._step(" and ".join(words), "gpasswd", "--members", ",".join(change.after)),)
 
     def _step(self, words: str, program: str, *options: str) -> Action:
-        run = partial(shadow.change, program, *options, "--", self.name)
+        run = partial(commands.change, program, *options, "--", self.name)
         return Action(f"Would have {words}", words, run, is_proof=True)

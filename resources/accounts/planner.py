@@ -1,29 +1,31 @@
-"""The decision table of a user: from what was found to what is to be done. Pure, so that it can be tested as a table."""
+"""The decision table of a user: a pure function from the state to the plan. Also the changes of memberships, for both kinds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import Change, attributes_diff
-from reactor.resources.accounts import shadow
+from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
-from reactor.resources.accounts.membership import moves
 
 if TYPE_CHECKING:
     from reactor.resources.accounts.user import User
 
+Membership = Literal["minimum", "inclusive"]
+"""Whether other members may stay: `minimum` keeps them, `inclusive` removes them."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """What was found. ``shadow`` is None where it was not asked for; ``numbers`` are those of all groups.
+    """The state of a user. ``shadow`` is None if it was not read; ``numbers`` are the gids of all groups, by name.
 
-    ``lacks_group``: nobody knows a group of the number that is the primary one. ``losses``: what userdel(8) would remove with
-    a user who is to go, in words.
+    ``lacks_group``: there is no group with the gid of the primary group. ``losses``: what userdel(8) removes together with the
+    user, for messages.
     """
 
     account: PasswdLine | None = None
@@ -33,11 +35,11 @@ class UserState:
     lacks_group: bool = False
     losses: tuple[str, ...] = ()
     foreign_home: str = ""
-    """Why the home directory of the account is not the user's own, in words; empty where it is."""
+    """Why the home directory does not belong to this user alone, for messages; empty if it does."""
 
     @property
     def left(self) -> str:
-        """The end of a sentence about what stays where it is; empty where the home directory is the user's own."""
+        """The end of a sentence about a home directory that stays; empty if it belongs to this user alone."""
         return (
             f"; left {self.account.home}, which is {self.foreign_home}"
             if self.account and self.foreign_home
@@ -46,15 +48,15 @@ class UserState:
 
 
 def plan_user(user: User, state: UserState) -> Plan:
-    """What to do about ``state``. Raises ResourceError rather than removing who must stay."""
+    """The plan for ``state``. Raises ResourceError instead of removing root, or the user that reactor runs as."""
     if user.ensure == "absent":
         return () if state.account is None else (_remove(user, state),)
     if state.account is None:
         return (_create(user, state), *_set_password(user, state))
     return (
-        *_bring_group(user, state, state.account),
+        *_repair_primary_group(user, state, state.account),
         *_modify(user, state, state.account),
-        *_see_to_groups(user, state),
+        *_change_groups(user, state),
         *_set_password(user, state),
     )
 
@@ -63,7 +65,7 @@ def _create(user: User, state: UserState) -> Action:
     changes = [Change(attribute, "", new) for attribute, new in _wanted(user).items()]
     options = _options(changes)
     if user.group is None and user.name in state.numbers:
-        options += ["--gid", user.name]  # useradd would make that group, and fails when it is there
+        options += ["--gid", user.name]  # useradd creates that group, and fails when it exists
     if user.groups:
         options += ["--groups", ",".join(user.groups)]
         changes.append(Change("groups", "", ", ".join(user.groups)))
@@ -72,10 +74,10 @@ def _create(user: User, state: UserState) -> Action:
     return _step(user, "created the user", "useradd", options, changes)
 
 
-def _bring_group(user: User, state: UserState, account: PasswdLine) -> Plan:
-    """Make the group of the same name that useradd makes last, or take the one that groupmod gave another number.
+def _repair_primary_group(user: User, state: UserState, account: PasswdLine) -> Plan:
+    """Create the missing group of the same name, or use the existing one, whose gid groupmod has changed.
 
-    Both may have been cut off before they were done.
+    An interrupted useradd or groupmod leaves a user without a primary group.
     """
     if user.group is not None or not state.lacks_group:
         return ()
@@ -83,7 +85,7 @@ def _bring_group(user: User, state: UserState, account: PasswdLine) -> Plan:
         words = f"changed group from {account.gid} to {user.name}"
         return (_step(user, words, "usermod", ["--gid", user.name]),)
     words = f"created the missing group {user.name}"
-    run = partial(shadow.change, "groupadd", "--gid", str(account.gid), "--", user.name)
+    run = partial(commands.change, "groupadd", "--gid", str(account.gid), "--", user.name)
     return (Action(f"Would have {words}", words, run, is_proof=True),)
 
 
@@ -104,18 +106,22 @@ def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
     return (_step(user, words, "usermod", options, changes),)
 
 
-def _see_to_groups(user: User, state: UserState) -> Plan:
+def _change_groups(user: User, state: UserState) -> Plan:
     if user.groups is None:
         return ()
-    if not (due := moves(state.groups, user.groups, user.membership)):
+    if not (change := membership_change(state.groups, user.groups, user.membership)):
         return ()
-    words = [f"added the user to {', '.join(due.come)}"] if due.come else []
-    words += [f"took the user out of {', '.join(due.go)}"] if due.go else []
-    changes = [Change("groups", ", ".join(state.groups), ", ".join(due.after))]
-    # Appending leaves alone what others may be adding just now.
-    options = ["--groups", ",".join(due.after)] if due.go else ["--append", "--groups", ",".join(due.come)]
-    # Of groups that are not in the file, usermod may say that all went well, and change nothing.
-    is_sure = {*due.come, *due.go}.issubset(state.numbers)
+    words = [f"added the user to {', '.join(change.added)}"] if change.added else []
+    words += [f"took the user out of {', '.join(change.removed)}"] if change.removed else []
+    changes = [Change("groups", ", ".join(state.groups), ", ".join(change.after))]
+    # Appending does not undo what another program adds at the same time.
+    options = (
+        ["--groups", ",".join(change.after)]
+        if change.removed
+        else ["--append", "--groups", ",".join(change.added)]
+    )
+    # For groups that are not in the file, usermod may succeed and change nothing.
+    is_sure = {*change.added, *change.removed}.issubset(state.numbers)
     return (_step(user, " and ".join(words), "usermod", options, changes, is_proof=is_sure),)
 
 
@@ -124,7 +130,7 @@ def _set_password(user: User, state: UserState) -> Plan:
         return ()
     line = f"{user.name}:{user.password}\n".encode()
     words = "set the password"
-    run = partial(shadow.change, "chpasswd", "--encrypted", input=line)
+    run = partial(commands.change, "chpasswd", "--encrypted", input=line)
     return (Action(f"Would have {words}", words, run, is_proof=True),)
 
 
@@ -149,7 +155,7 @@ _OPTIONS = {
 
 
 def _wanted(user: User) -> dict[str, str]:
-    """What is asked for, in the words of the files; groups by name where that is given."""
+    """The desired values as the files have them; the group by name if the manifest gives one."""
     values = {attribute: getattr(user, attribute) for attribute in _OPTIONS}
     return {attribute: str(value) for attribute, value in values.items() if value is not None}
 
@@ -158,7 +164,7 @@ def _found(user: User, state: UserState, account: PasswdLine) -> dict[str, str]:
     names = [name for name, gid in state.numbers.items() if gid == account.gid]
     if not isinstance(user.group, str) or not names:
         group = str(account.gid)
-    else:  # several names may have one number
+    else:  # several groups may have one gid
         group = user.group if user.group in names else names[0]
     return {
         "uid": str(account.uid),
@@ -186,13 +192,43 @@ def _step(
     *,
     is_proof: bool = True,
 ) -> Action:
-    """Run the program: where ``is_proof``, it exits with 0 only after it has written the files."""
+    """An action that runs the program. With ``is_proof``, exit code 0 proves that the files were changed."""
     shown = tuple(changes)
     return Action(
         would=f"Would have {words}",
         did=words,
-        run=partial(shadow.change, program, *options, "--", user.name),
+        run=partial(commands.change, program, *options, "--", user.name),
         diff=partial(attributes_diff, user.ref, shown, created=program == "useradd") if shown else None,
         is_proof=is_proof,
         reads_back=not is_proof,
     )
+
+
+class MembershipChange(NamedTuple):
+    """The names ``added`` and ``removed``, and all names ``after`` the change. It is false if nothing changes."""
+
+    added: list[str]
+    removed: list[str]
+    after: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+
+def membership_change(
+    found: Sequence[str], wanted: Sequence[str], membership: Membership
+) -> MembershipChange:
+    """The change from the members ``found`` to those ``wanted``."""
+    added = [name for name in wanted if name not in found]
+    removed = [name for name in found if name not in wanted and membership == "inclusive"]
+    return MembershipChange(added, removed, [name for name in found if name not in removed] + added)
+
+
+def members_of(group: str) -> str:
+    """The namespace of claims on the members of ``group``. Its keys are users."""
+    return f"members of the group {group}"
+
+
+def groups_of(user: str) -> str:
+    """The namespace of claims on the groups of ``user``. Its keys are groups."""
+    return f"groups of the user {user}"

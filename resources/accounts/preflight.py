@@ -1,6 +1,6 @@
-"""What keeps a change of accounts from being made, as far as looking tells: for a rehearsal.
+"""Checks, for a dry run, that the planned change of an account can be made. Nothing is changed.
 
-The programs of the shadow suite look names up as the C library does, so that a directory service counts here too.
+The programs that change accounts look names up through the C library, so accounts of a directory service count here, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def refuse_user(user: User, state: UserState) -> None:
-    """Raise the ResourceError that a change of ``user`` from ``state`` would end in."""
+    """Raise the ResourceError with which the change of ``user`` from ``state`` would fail."""
     if user.ensure == "absent":
         return
     account = state.account
@@ -38,7 +38,7 @@ async def refuse_user(user: User, state: UserState) -> None:
 
 
 async def refuse_group(group: Group, state: GroupLine | None) -> None:
-    """The same for ``group``."""
+    """Raise the ResourceError with which the change of ``group`` from ``state`` would fail."""
     if group.ensure == "absent":
         owner = next((each.name for each in users() if state is not None and each.gid == state.gid), None)
         if owner is not None:
@@ -70,7 +70,7 @@ async def _require_group(which: str | int) -> None:
 
 
 async def _is_known(look: Callable[[], object]) -> bool:
-    """Whether there is such an account anywhere: a directory service may be slow to say so."""
+    """Whether the account exists. Asked in a thread: a directory service may answer late."""
     try:
         await in_thread(look, abandon_on_cancel=True)
     except KeyError:
@@ -79,7 +79,7 @@ async def _is_known(look: Callable[[], object]) -> bool:
 
 
 def _refuse_home(home: str, account: PasswdLine | None) -> None:
-    """useradd(8) makes all directories on the way to a home; usermod(8), which moves one, makes none."""
+    """Raise ResourceError if the home can't be made. useradd(8) creates missing parents; usermod(8), which moves a home, does not."""
     above = _above(home)
     nearest = next(path for path in above if os.path.lexists(path))
     moves = account is not None and account.home != home and os.path.isdir(account.home)

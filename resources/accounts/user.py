@@ -38,23 +38,22 @@ from reactor.resources.accounts.database import (
     is_date,
     users,
 )
-from reactor.resources.accounts.membership import Membership, groups_of, members_of
-from reactor.resources.accounts.names import (
+from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
+from reactor.resources.accounts.preflight import refuse_user
+from reactor.resources.accounts.properties import (
     AccountId,
     AccountName,
     AccountNames,
     accounts_named,
     irreversible,
 )
-from reactor.resources.accounts.planner import UserState, plan_user
-from reactor.resources.accounts.preflight import refuse_user
 
-# crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
+# crypt(5): a method, optional parameters, salt and hash; a leading ! locks the password, and ! or * alone is none.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
 
 
 def _check_password(text: str) -> str:
-    register_secret(text)  # whatever is wrong with this user, the error quotes the manifest
+    register_secret(text)  # before anything can fail: errors quote the manifest
     if not _HASH.fullmatch(text):
         raise ValueError(
             "this is no hash of a password: make one with openssl passwd -6, or write '*' for none"
@@ -116,16 +115,16 @@ class User(Resource, kind="user"):
     """The day the account can't be used any more, such as `2030-12-31`, or `never`."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """A password that is given is secret, wherever it comes from."""
+        """Treat the password as a secret, also if the manifest does not mark it."""
         super().model_post_init(context)
         self.keep_secret(())
 
     def keep_secret(self, properties: Iterable[str]) -> None:
-        """Never show the values of these properties, nor the password."""
+        """Never show the values of these properties, or the password."""
         super().keep_secret([*properties, "password"] if self.password is not None else properties)
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
             yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
@@ -134,27 +133,27 @@ class User(Resource, kind="user"):
             yield PropertyProblem(("groups",), message, "leave it out of groups")
 
     def watches(self) -> Iterable[Watch]:
-        """The files that are read."""
+        """The account files that `observe` reads."""
         yield from map(PathWatch, self._files)
 
     def provides(self) -> Iterable[str]:
-        """The user by name and number, and the home directory if it is made with the user."""
+        """The user by name and uid, and the home directory if it is created with the user."""
         if self.ensure == "present":
             yield from accounts_named("user", self.name, self.uid)
         if self.home is not None and self._makes_home:
             yield self.home
 
     def removes(self) -> Iterable[str]:
-        """The user, if it is to go."""
+        """The user, if it is removed."""
         if self.ensure == "absent":
             yield from accounts_named("user", self.name, self.uid)
 
     def clears(self) -> Iterable[str]:
-        """The home directory, if it goes with the user."""
+        """The home directory, if it is removed with the user."""
         return (self.home,) if self.home is not None and self.manage_home and self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The files, the groups, the shell, and where the home directory is made."""
+        """The account files, the groups, the shell, and the directory in which the home directory is created."""
         yield from self._files
         primary = self.name if self.group is None else self.group
         yield from (f"group#{group}" for group in (primary, *(self.groups or ())))
@@ -164,11 +163,11 @@ class User(Resource, kind="user"):
             yield os.path.dirname(self.home)
 
     def sandbox_access(self) -> Iterable[str]:
-        """The files of accounts, and what useradd(8) makes and userdel(8) removes: homes and mail."""
+        """The account files, and the homes and mailboxes that useradd(8) creates and userdel(8) removes."""
         return (*self._files, "/home", "/var/mail", *(() if self.home is None else (self.home,)))
 
     def claims(self) -> Iterable[Claim]:
-        """The name, and the number; of each further group, that it is there and that the user is in it."""
+        """The name, the uid, and for each further group that it exists and has the user as a member."""
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
         if self.ensure == "absent":
             return
@@ -179,7 +178,7 @@ class User(Resource, kind="user"):
             yield Claim(members_of(group), self.name, {"groups": True})
 
     def excludes(self) -> Iterable[Exclusion]:
-        """Further groups, where the user is taken out of them."""
+        """All other groups, with ``membership: inclusive``."""
         if self.ensure == "present" and self.groups is not None and self.membership == "inclusive":
             yield Exclusion(groups_of(self.name), self.groups, "groups")
 
@@ -191,7 +190,7 @@ class User(Resource, kind="user"):
         return {"ensure": "present", **state.account._asdict(), "groups": [*state.groups]}
 
     async def observe(self) -> UserState:
-        """The user, and the groups there are. Raises ResourceError when a file can't be read."""
+        """The user and all groups. Raises ResourceError when a file can't be read."""
         all_groups = [*groups()]
         secret = find_shadow(self.name) if SHADOW in self._files else None
         account = find_user(self.name)
@@ -214,9 +213,9 @@ class User(Resource, kind="user"):
     def _losses(
         self, account: PasswdLine, all_groups: Iterable[GroupLine], *, takes_home: bool
     ) -> tuple[str, ...]:
-        """What goes with the user: the home directory and the mail if asked for, and the group of the same name.
+        """What userdel(8) removes with the user: the home directory and the mailbox if requested, and the user's own group.
 
-        userdel(8) removes that, where login.defs(5) says that users have one of their own, if nobody else is in it.
+        That is the group of the same name if login.defs(5) enables such groups and no other user is in it.
         """
         own = [group for group in all_groups if (group.name, group.gid) == (self.name, account.gid)]
         is_shared = any(set(group.members) - {self.name} for group in own)
@@ -229,15 +228,15 @@ class User(Resource, kind="user"):
         return tuple(losses)
 
     def plan(self, state: UserState, *, refresh: bool) -> Plan:  # noqa: ARG002  a user has nothing to refresh
-        """What to do, by the decision table. Raises ResourceError where that says so."""
+        """The plan by the decision table, `plan_user`. Raises ResourceError."""
         return plan_user(self, state)
 
     async def preflight(self, state: UserState) -> None:
-        """Look whether the number is free, the groups are there, and a home directory can be made or moved."""
+        """Check that the uid is free, the groups exist, and the home directory can be created or moved."""
         await refuse_user(self, state)
 
     async def reversal(self, state: UserState) -> Self:
-        """No user, or the one that was there, without what had been in a home directory that was removed."""
+        """No user, or the user that was there. The content of a removed home directory is not restored."""
         account = state.account
         if account is None:
             return type(self)(name=self.name, ensure="absent", manage_home=self.manage_home)
@@ -251,7 +250,7 @@ class User(Resource, kind="user"):
         if state.shadow is not None:
             found |= {"password": state.shadow.password, "expires": state.shadow.expires}
         if state.numbers.get(self.name) == account.gid:
-            del found["group"]  # goes and comes with the user
+            del found["group"]  # is removed and created with the user
         whole = self.ensure == "absent"
         kept = {key: value for key, value in found.items() if whole or getattr(self, key) is not None}
         if whole or self.groups is not None:
@@ -274,7 +273,7 @@ class User(Resource, kind="user"):
 
 
 async def _foreign_home(account: PasswdLine) -> str:
-    """Why the home directory is not only that of ``account``, in words; empty where it is, or there is none."""
+    """Why the home directory does not belong to ``account`` alone, for messages; empty if it does, or if there is none."""
     if others := sorted(
         user.name for user in users() if user.home == account.home and user.name != account.name
     ):
@@ -290,7 +289,7 @@ async def _foreign_home(account: PasswdLine) -> str:
 
 
 def _is_known(gid: int) -> bool:
-    """Whether there is such a group anywhere: a directory service may be slow to say so."""
+    """Whether the group exists. Blocking: a directory service may answer late."""
     try:
         grp.getgrgid(gid)
     except KeyError:

@@ -23,7 +23,7 @@ class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
 
     @model_validator(mode="after")
     def _resolve_path(self, info: ValidationInfo) -> Self:
-        """A relative path starts at the directory of the manifest that says it."""
+        """Resolve a relative path from the directory of the manifest."""
         base = (info.context or {}).get("base")
         if base is None and not self.name.startswith("/"):
             message = "the path must be absolute: there is no manifest for it to be relative to"
@@ -32,7 +32,7 @@ class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
         return self
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds what no path to a manifest looks like, and modes that exclude each other."""
+        """URLs, which are not allowed as names, and modes that exclude each other."""
         yield from super().property_problems()
         if "://" in self.name:
             yield PropertyProblem(("name",), "name must be a file path, not a URL", "write a path")
@@ -41,7 +41,7 @@ class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
             yield PropertyProblem(("health_check_only",), message, "keep one of the two")
 
     def sandbox_access(self) -> Iterable[str]:
-        """Nothing: the resources of the other manifest say what they need."""
+        """Nothing: the resources of the other manifest declare their own access."""
         return ()
 
     @property

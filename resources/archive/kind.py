@@ -27,15 +27,14 @@ from reactor import (
     register_secret,
     single_name,
 )
-from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
-from reactor.resources.archive.directory import may_be_directory
+from reactor.hostfs import ErrorContext, Parent, accounts_of, checksum_of, first_missing_path, names_of
 from reactor.resources.archive.observer import Observer
 from reactor.resources.archive.planner import plan_archive
 from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
+from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.properties import Checksum
-from reactor.resources.download.source import Source, split_credentials
-from reactor.resources.file.kind import Account, parse_mode
+from reactor.resources.download.source import Checksum, Source, split_credentials
+from reactor.resources.file.properties import Account, parse_mode
 
 
 class Archive(Resource, kind="archive", providers=("http",)):
@@ -83,19 +82,19 @@ class Archive(Resource, kind="archive", providers=("http",)):
     """How many times larger than the archive what comes out of it may be, beyond 64 MiB."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """What is given to prove who we are is secret, wherever it comes from."""
+        """Treat the credentials as secrets, also if the manifest does not mark them."""
         super().model_post_init(context)
         register_secret(self.password)
         self.keep_secret(())
 
     def keep_secret(self, properties: Iterable[str]) -> None:
-        """Never show the values of these properties, nor password and headers."""
+        """Never show the values of these properties, or password and headers."""
         given = [name for name in ("password", "headers") if getattr(self, name)]
         super().keep_secret([*properties, *given])
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - the same for all
-        """Whoever asks for it gets it."""
+        """The archive belongs to the user that runs the command."""
         owner, group = names_of(os.geteuid(), os.getegid())
         return {"owner": owner, "group": group}
 
@@ -116,7 +115,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
         }
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         there, here = archive_format(urlsplit(self.url).path), archive_format(self.name)
         if there != here:
@@ -144,60 +143,60 @@ class Archive(Resource, kind="archive", providers=("http",)):
             yield PropertyProblem(("strip_components",), words, "remove strip_components")
         if self.mode is not None and not is_single:
             words = (
-                "mode is only valid for a single compressed file: an archive says the modes of what is in it"
+                "mode is only valid for a single compressed file: an archive sets the modes of its members"
             )
             yield PropertyProblem(
                 ("mode",), words, "remove mode, or manage what is unpacked with the kind file"
             )
 
     def watches(self) -> Iterable[PathWatch]:
-        """The archive, and what unpacking it creates."""
+        """The archive, and the path that unpacking creates."""
         yield PathWatch(self.name)
         if self._created is not None:
             yield PathWatch(self._created)
 
     async def observe(self) -> ArchiveState:
-        """What is there. The server is not asked."""
+        """The state on this host. The server is not asked."""
         return await self._observer.observe()
 
     def plan(self, state: ArchiveState, *, refresh: bool) -> Plan:  # noqa: ARG002  there is nothing to refresh
-        """What to do, by the decision table. Raises ResourceError where that says so."""
+        """The plan by the decision table, `plan_archive`. Raises ResourceError."""
         return plan_archive(self._observer.desired, state)
 
     async def preflight(self, state: ArchiveState) -> None:
-        """Look whether there are directories for the archive and for what is in it. The server is not asked."""
+        """Check that the directories of the archive and of its content exist or can be created. The server is not asked."""
         if self.ensure == "absent":
             return
-        with Explaining(f"write {self.name}"), Parent(self.name):
+        with ErrorContext(f"write {self.name}"), Parent(self.name):
             pass
         if self.extract_parent is None or state.creates_exists:
             return
         with (
-            Explaining(f"unpack {self.name} into {self.extract_parent}"),
-            Parent(first_made(self.extract_parent)),
+            ErrorContext(f"unpack {self.name} into {self.extract_parent}"),
+            Parent(first_missing_path(self.extract_parent)),
         ):
             if not may_be_directory(self.extract_parent):
                 hint = "name a directory in extract_parent, or remove what is there"
                 raise ResourceError(f"{self.extract_parent} is not a directory", hint)
 
     async def outputs(self) -> Mapping[str, Any]:
-        """The path of the archive, and its SHA-256; nothing for that while there is none."""
+        """The path of the archive, and its SHA-256, which is None if there is no archive."""
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
     def provides(self) -> Iterable[str]:
-        """The archive if it is to stay, and what unpacking it creates."""
+        """The archive, unless it is removed after unpacking, and the paths that unpacking creates."""
         if self.ensure == "present":
             if not self.cleanup:
                 yield self.name
             yield from (path for path in (self.extract_parent, self._created) if path is not None)
 
     def removes(self) -> Iterable[str]:
-        """The path, if it is to go."""
+        """The path, if it is removed."""
         return (self.name,) if self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The directories that it and what it holds go to, and the owners."""
+        """The directories of the archive and of its content, and the owners."""
         yield os.path.dirname(self.name)
         if self.ensure == "present" and self.extract_parent is not None:
             yield self.extract_parent
@@ -205,7 +204,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
             yield from accounts_of(self.owner, self.group)
 
     def claims(self) -> Iterable[Claim]:
-        """The path; one that comes and goes is nobody's."""
+        """The path, unless the archive is removed after unpacking."""
         if self.ensure == "absent":
             yield Claim("path", self.name, {"ensure": "absent"})
         elif not self.cleanup:
@@ -217,19 +216,19 @@ class Archive(Resource, kind="archive", providers=("http",)):
             yield Claim("path", file, {**owned, "mode": self._single_mode, "content": content})
 
     def __copy__(self) -> Self:
-        """Copy the properties only: what was derived from them does not fit a copy with other ones."""
+        """Copy the properties only: a copy with other properties needs its own observer."""
         copied = super().__copy__()
         copied.__dict__.pop("_observer", None)
         return copied
 
     @property
     def _created(self) -> str | None:
-        """What is there once it is unpacked: of a single file, that is known."""
+        """The path that exists once the archive is unpacked; known for a single compressed file."""
         return self.creates or self._single_path
 
     @property
     def _single_path(self) -> str | None:
-        """Where the one file of a compressed file that is no archive goes."""
+        """The path of the one file that comes out of a compressed file without an archive format."""
         name = single_name(self.name)
         if name is None or self.extract_parent is None:
             return None

@@ -1,4 +1,4 @@
-"""Looks at what an archive resource is about. Reads only; never asks the server."""
+"""Reads the state of an archive resource on this host. It never asks the server."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ import time
 
 from reactor import ResourceError, fragile_mounts, in_thread
 from reactor.hostfs import (
-    Explaining,
+    ErrorContext,
     FileType,
     Stamp,
     accounts,
-    is_litter,
+    is_stale_temporary,
     open_content,
     open_path,
-    settled,
+    stamp_is_reliable,
     stamp_of,
     type_of,
 )
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.digest import digest_of
 from reactor.resources.download.download_origin import Origin, fingerprint
-from reactor.resources.download.partial_download import partial_path
+from reactor.resources.download.partial_download import digest_of, partial_path
 
 
 class Observer:
-    """Finds the state of one archive. Content is read once, and again when a stat says that it may have changed."""
+    """Reads the state of one archive. The content is read again only when a stat shows that it may have changed."""
 
     __slots__ = ("_checksum", "_stamp", "desired")
 
@@ -37,14 +36,14 @@ class Observer:
         self._checksum: str | None = None
 
     async def observe(self) -> ArchiveState:
-        """The state of the archive and of what it creates. Raises ResourceError when it can't be told."""
+        """The state of the archive and of the path it creates. Raises ResourceError when they can't be read."""
         desired = self.desired
-        if desired.extract_parent is not None:  # which nobody watches
+        if desired.extract_parent is not None:  # no watch checks its mount
             await fragile_mounts().ask(desired.extract_parent)
-        with Explaining(f"look at {desired.path}"):
+        with ErrorContext(f"look at {desired.path}"):
             found = self._stat()
             kind = FileType.ABSENT if found is None else type_of(found.st_mode)
-            partial = is_litter(partial_path(desired.path), os.geteuid())
+            partial = is_stale_temporary(partial_path(desired.path), os.geteuid())
             interrupted = desired.extract_parent is not None and os.path.lexists(  # noqa: ASYNC240 - as an lstat
                 staging_path(desired.extract_parent, desired.path)
             )
@@ -65,7 +64,7 @@ class Observer:
             )
 
     def _stat(self) -> os.stat_result | None:
-        """What is at the path, to which no stranger leads."""
+        """The stat of the path, without following a symlink of another user."""
         try:
             fd = open_path(self.desired.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -97,14 +96,14 @@ class Observer:
             if self._stamp is None or stamp_of(before) != self._stamp:
                 self._checksum = await in_thread(digest_of, fd)
                 unmoved = stamp_of(os.fstat(fd)) == stamp_of(before)
-                self._stamp = stamp_of(before) if unmoved and settled(before, now) else None
+                self._stamp = stamp_of(before) if unmoved and stamp_is_reliable(before, now) else None
             return self._checksum
         finally:
             os.close(fd)
 
 
 def exists(path: str) -> bool:
-    """Whether ``path`` leads to something. Raises OSError when that can't be told."""
+    """Whether ``path`` exists, following symlinks. Raises OSError."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

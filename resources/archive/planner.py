@@ -1,8 +1,8 @@
-"""The decision table: from what was found to what is to be done. Pure, so that it can be tested as a table.
+"""The decision table of an archive: a pure function from the state to the plan.
 
-It is the table of CCM's design, with three things settled that it leaves open. An archive with the right checksum and
-the wrong owner is given to the right one. An unpacking that was cut short is owed, whatever `creates` says. And without
-a checksum, an archive that is known to come from another URL is not the right one.
+It is the table of CCM's design, and decides three cases that CCM leaves open. An archive with the right checksum and the
+wrong owner gets the right owner. An interrupted unpacking is repeated, also if `creates` exists. Without a checksum, an archive
+that is known to come from another URL is downloaded again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from functools import partial
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import FileType
-from reactor.resources.archive import ownership
-from reactor.resources.archive.content import Expected
-from reactor.resources.archive.download import download
+from reactor.resources.archive import archive_file
+from reactor.resources.archive.archive_file import Expected, download
 from reactor.resources.archive.extraction import extract
 from reactor.resources.archive.state import ArchiveState, Desired
 
@@ -22,7 +21,7 @@ _IN_THE_WAY = (FileType.DIRECTORY, FileType.DEVICE)
 
 
 def plan_archive(desired: Desired, state: ArchiveState) -> Plan:
-    """What to do about ``state``. Raises ResourceError where something else is in the way."""
+    """The plan for ``state``. Raises ResourceError if a directory or device is at the path."""
     if state.type in _IN_THE_WAY:
         words = f"{desired.path} exists as {state.type.value}; cannot manage it as an archive"
         raise ResourceError(words, "choose another path, or remove what is there first")
@@ -33,7 +32,7 @@ def _absent(desired: Desired, state: ArchiveState) -> Plan:
     plan = _tidy(desired) if state.partial or state.interrupted else ()
     if state.type is FileType.ABSENT:
         return plan
-    return (*plan, _step("Would have removed", "removed the archive", partial(ownership.remove, desired)))
+    return (*plan, _step("Would have removed", "removed the archive", partial(archive_file.remove, desired)))
 
 
 def _present(desired: Desired, state: ArchiveState) -> Plan:
@@ -48,13 +47,13 @@ def _present(desired: Desired, state: ArchiveState) -> Plan:
     elif state.partial:
         plan.extend(_tidy(desired))
     if has_archive and not (downloading or state.is_owned or desired.cleanup):
-        run = partial(ownership.give_anew, desired.path, state.wanted)
+        run = partial(archive_file.give_anew, desired.path, state.wanted)
         plan.append(_step("Would have updated attributes", "changed owner and group of the archive", run))
     if extracting:
         run = partial(extract, desired, state.wanted, expected)
         plan.append(_step("Would have extracted", f"unpacked it into {desired.extract_parent}", run))
     if has_archive and desired.cleanup:
-        run = partial(ownership.clean_up, desired)
+        run = partial(archive_file.clean_up, desired)
         plan.append(_step("Would have cleaned up", "removed the archive after unpacking", run))
     return tuple(plan)
 
@@ -66,7 +65,7 @@ def _must_download(desired: Desired, state: ArchiveState, *, unpacking_due: bool
         return True
     if state.same_content is not None:
         return not state.same_content
-    return unpacking_due or not state.is_owned  # nothing vouches for what is there
+    return unpacking_due or not state.is_owned  # nothing shows that the content is right
 
 
 def _download(desired: Desired, state: ArchiveState, expected: Expected) -> Action:
@@ -77,9 +76,9 @@ def _download(desired: Desired, state: ArchiveState, expected: Expected) -> Acti
 
 def _tidy(desired: Desired) -> Plan:
     words = "removed what an interrupted run left"
-    return (_step(f"Would have {words}", words, partial(ownership.tidy, desired)),)
+    return (_step(f"Would have {words}", words, partial(archive_file.tidy, desired)),)
 
 
 def _step(would: str, did: str, run: Callable[[], Awaitable[None]]) -> Action:
-    """All of them look at what they made, and raise where it is not there."""
+    """An action that verifies its own result, and raises if it is missing."""
     return Action(would, did, run, is_proof=True)

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, register_header_secrets, single_name
-from reactor.resources.download.properties import http_filename
-from reactor.resources.file.kind import parse_mode
+from reactor.resources.download.source import http_filename
+from reactor.resources.file.properties import parse_mode
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT]i?B?|B?)")
 _ALWAYS, _AT_MOST = 0o600, 0o755
-"""The bits that what is unpacked has at least, and at most."""
+"""The permission bits that an unpacked file must have, and may have."""
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -29,7 +29,7 @@ def _check_name(path: str) -> str:
     if archive_format(path) is None:
         raise ValueError(f"the name must end in {_ENDS}")
     if single_name(path) in ("", ".", ".."):
-        raise ValueError("the name must say, before its ending, what the file in it is called")
+        raise ValueError("the name must have, before its ending, the name of the file in it")
     return path
 
 
@@ -37,7 +37,7 @@ def _check_mode(text: str) -> str:
     mode = parse_mode(text)
     if mode & _ALWAYS != _ALWAYS or mode & ~_AT_MOST:
         raise ValueError(
-            f"mode {text!r} must let its owner read and write, and nobody else write: 0644, 0755"
+            f"mode {text!r} must let its owner read and write, and no other user write: 0644, 0755"
         )
     return text
 
@@ -46,7 +46,7 @@ def _check_headers(headers: dict[str, str]) -> dict[str, str]:
     register_header_secrets(headers)
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a header field")
+            raise ValueError(f"{name!r} is not a valid name of a header field")
         if not (value.isascii() and value.isprintable()):
             raise ValueError(f"the value of {name} must be one line of ASCII text")
     return headers
@@ -66,19 +66,19 @@ def _parse_size(value: Any) -> int:
 
 
 ArchiveUrl = Annotated[str, AfterValidator(_check_url)]
-"""An http or https URL of an archive that can be unpacked; the credentials in it are secrets from then on."""
+"""An http or https URL of an archive that can be unpacked. Its credentials become secrets."""
 
 ArchivePath = Annotated[AbsolutePath, AfterValidator(_check_name)]
-"""Where an archive is kept."""
+"""The path of an archive."""
 
 Headers = Annotated[dict[str, str], AfterValidator(_check_headers)]
-"""Header fields; what looks like credentials is a secret from then on."""
+"""Header fields. Values that look like credentials become secrets."""
 
 Size = Annotated[int, BeforeValidator(_parse_size), WithJsonSchema({"type": ["string", "integer"]})]
 """Bytes."""
 
 UnpackedMode = Annotated[str, AfterValidator(_check_mode)]
-"""Permissions of what comes out of a compressed file, in octal."""
+"""Permissions of the file that comes out of a compressed file, in octal."""
 
 Count = Annotated[int, Field(gt=0)]
 """One or more."""

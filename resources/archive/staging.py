@@ -1,7 +1,7 @@
-"""The directory in which an archive is unpacked, before what it holds is moved in: on the same file system as its goal.
+"""The staging directory: an archive is unpacked into it, on the same file system, before its content is moved to its place.
 
-While it is there, an unpacking is owed: it is made before the archive takes its place, and removed when everything has
-moved in and is on the disk. So a later process knows, and begins again.
+Its existence means that an unpacking is due. It is created before the archive is put in place, and removed when the whole
+content is on the disk. So a later process repeats an interrupted unpacking.
 """
 
 from __future__ import annotations
@@ -15,30 +15,51 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
-from reactor.hostfs import Parent, flush_directory, make_missing
-from reactor.resources.archive.directory import opened_directory
+from reactor.hostfs import Parent, flush_directory, make_directories
 
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARENT_MODE = 0o755
 _TREE = "tree"
 
 
+@contextmanager
+def opened_directory(path: str, within: int | None = None) -> Iterator[int]:
+    """Open the directory at ``path``, relative to the directory open at ``within``, for a block.
+
+    Raises OSError, also for a symlink.
+    """
+    descriptor = os.open(path, _FLAGS, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def may_be_directory(path: str) -> bool:
+    """Whether ``path`` is a directory, or does not exist."""
+    return os.path.isdir(path) or not os.path.lexists(path)
+
+
 def staging_path(extract_parent: str, archive: str) -> str:
-    """Where the archive at the path ``archive`` is unpacked first."""
+    """The staging directory for the archive at the path ``archive``."""
     return f"{extract_parent}/.reactor-unpack-{hashlib.sha256(os.fsencode(archive)).hexdigest()[:16]}"
 
 
-async def owe(extract_parent: str, archive: str, owner: tuple[int, int]) -> None:
-    """Note, on the disk, that ``archive`` is to be unpacked into ``extract_parent``, which is made if it is missing."""
+async def mark_due(extract_parent: str, archive: str, owner: tuple[int, int]) -> None:
+    """Create the staging directory durably, to note that ``archive`` must be unpacked into ``extract_parent``."""
     make(extract_parent, archive, owner)
     with Parent(staging_path(extract_parent, archive)) as (directory, _):
         await flush_directory(directory)
 
 
 def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
-    """The path of the staging directory, which is there now. Raises ResourceError when something is in its way."""
+    """Create the staging directory, and ``extract_parent`` if it is missing. Returns its path.
+
+    Raises ResourceError when something else has its name.
+    """
     path = staging_path(extract_parent, archive)
     if not os.path.isdir(extract_parent):
-        make_missing(os.path.dirname(extract_parent))
+        make_directories(os.path.dirname(extract_parent))
         with Parent(extract_parent) as (above, base):
             os.mkdir(base, _PARENT_MODE, dir_fd=above)
             _give(base, above, owner)
@@ -51,17 +72,17 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
 
 @contextmanager
 def staged(path: str, parent: int) -> Iterator[tuple[str, int]]:
-    """The path of an empty directory in the staging directory ``path``, gone after the block, and a descriptor of the latter.
+    """Lock the staging directory ``path``. Yields the path of an empty directory in it, and the descriptor of ``path``.
 
-    ``parent`` is a handle of what it is in. The path that is given leads there through a descriptor: whoever owns what
-    ``path`` is in may put a symlink in its place meanwhile. Raises ResourceError when another process is at it.
+    ``parent`` is a handle of the parent directory. The yielded path leads through the descriptor: the owner of the parent can
+    put a symlink in place of ``path`` at any time. Raises ResourceError when another process has the lock.
     """
     with opened_directory(os.path.basename(path), parent) as descriptor:
         _refuse_foreign(path, os.fstat(descriptor))
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            hint = "two runs with different state directories manage it: leave it to one of them"
+            hint = "two runs with different state directories manage it: let only one of them manage it"
             raise ResourceError(f"another process unpacks in {path}", hint) from error
         tree = f"/proc/self/fd/{descriptor}/{_TREE}"
         _clear(tree)
@@ -75,8 +96,8 @@ def staged(path: str, parent: int) -> Iterator[tuple[str, int]]:
 def discard(path: str) -> None:
     """Remove the staging directory ``path`` that an interrupted run left. Blocking.
 
-    Whoever owns what it is in may give its name to another directory of root, which they can't empty themselves: nothing
-    but what a staging directory holds is removed. Raises ResourceError for anything else, and OSError.
+    The owner of the parent could give its name to another directory of root. So only the content of a staging directory is
+    removed, and ResourceError is raised for anything else. Raises OSError.
     """
     with Parent(path) as (parent, base):
         with opened_directory(base, parent) as descriptor:
@@ -88,7 +109,7 @@ def discard(path: str) -> None:
 
 
 def _give(directory: str, above: int, owner: tuple[int, int]) -> None:
-    """Through a descriptor: by now a symlink may have taken the place of what was made."""
+    """Change the owner through a descriptor: a symlink may have replaced the directory by now."""
     with opened_directory(directory, above) as descriptor:
         os.fchown(descriptor, *owner)
 

@@ -1,4 +1,4 @@
-"""What an archive resource asks for, and what was found: the two inputs of the decision."""
+"""The desired state of an archive, and the observed state: the two inputs of the planner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.resources.download.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What an archive resource asks for. ``ref`` is its identity."""
+    """The desired state. ``ref`` is the identity of the resource."""
 
     ref: str
     path: str
@@ -26,27 +26,27 @@ class Desired:
     creates: str | None = None
     cleanup: bool = False
     strip: int = 0
-    """How many components at the beginning of each path in the archive are dropped."""
+    """How many leading components of each path in the archive are dropped."""
     single: SingleFile | None = None
-    """What comes out of a compressed file that is no archive."""
+    """The file that comes out of a compressed file without an archive format."""
     limits: UnpackingLimits = field(default_factory=UnpackingLimits)
 
 
 class ArchiveState(NamedTuple):
-    """What was found, as far as the decision needs it."""
+    """The observed state."""
 
     type: FileType
     wanted: tuple[int, int] = (0, 0)
-    """The ids that owner and group stand for now."""
+    """The present ids of the desired owner and group."""
     is_owned: bool = False
-    """Whether the archive belongs to them."""
+    """Whether the archive belongs to the desired owner and group."""
     is_shared: bool = False
     """Whether the archive has other names (hard links)."""
     same_content: bool | None = None
-    """Whether it has the checksum; without one, False when it is known to come from another URL, else unknown."""
+    """Whether it has the desired checksum. Without one: False if it is known to come from another URL, else None."""
     creates_exists: bool | None = None
-    """None where nothing is said about what unpacking creates."""
+    """Whether the path that unpacking creates exists; None if the manifest names none."""
     partial: bool = False
-    """Whether a download was cut short and left its temporary file."""
+    """Whether an interrupted download left its temporary file."""
     interrupted: bool = False
-    """Whether an unpacking is owed: the archive came, and was not unpacked to the end."""
+    """Whether an unpacking was interrupted."""

@@ -1,6 +1,6 @@
-"""Files fetched over http and https, for the kinds ``archive``, ``file`` and ``package``.
+"""Downloads over http and https, for the kinds ``archive``, ``file`` and ``package``.
 
-`source` says where one comes from, `properties` how that is written, `fetching` brings it (HTTP), `partial_download` is the
-temporary file, which can be resumed, `download_origin` what the server called that version, `digest` its SHA-256, `progress`
-tells people, and `to_file` keeps to a time limit, and makes a file of a download that nothing is remembered of.
+`source` has the URL, its credentials and the property types for them. `fetching` downloads over HTTP, within a time limit.
+`partial_download` is the temporary file of a download, which a later process can resume. `download_origin` stores the ETag
+of the downloaded version.
 """

@@ -1,8 +1,8 @@
-"""Where an archive came from: what tells the server which version is here, and us whether it is still those bytes.
+"""The origin of a download: its URL, the server's name for the version (ETag, Last-Modified), and the checksum.
 
-Of a whole archive it is recorded in the state directory. The file itself may lie where others write, so nothing on it
-can vouch for it; without a state directory, an archive is fetched again where the server could have been asked. Of an
-unfinished download it is noted on the temporary file, as an extended attribute, which only we can write to.
+With it, the next request can ask for a newer version only. The origin of a complete download is recorded in the state
+directory, and not on the file, which other users may be able to write to. Without a state directory, the file is downloaded
+again. The origin of an unfinished download is an extended attribute of the temporary file, which only we can write to.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _LONGEST = 1024
 
 
 def fingerprint(url: str) -> str:
-    """A name for ``url`` that gives nothing of it away: a query may hold a token."""
+    """A hash of ``url``: the URL itself may contain a secret token."""
     return hashlib.sha256(url.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """``url`` is a `fingerprint`; ``etag`` and ``last_modified`` are what the server calls this version, if it does.
+    """``url`` is a `fingerprint`; ``etag`` and ``last_modified`` are from the server's answer, or empty.
 
-    ``checksum`` is the SHA-256 of the content, empty while that is not complete.
+    ``checksum`` is the SHA-256 of the complete content, empty before.
     """
 
     url: str
@@ -50,35 +50,35 @@ class Origin:
 
     @classmethod
     def recorded(cls, path: str) -> Self | None:
-        """What was recorded of the archive that we put at ``path``; None where nothing was."""
+        """The recorded origin of the file that we put at ``path``; None if there is none."""
         return cls._parsed(read_record(_KIND, path))
 
     def record(self, path: str) -> None:
-        """Record it for the archive at ``path``. A record that can't be kept costs a download, and nothing else."""
+        """Record the origin of the file at ``path``. If that fails, the file is only downloaded again later."""
         with suppress(OSError):
             write_record(_KIND, path, asdict(self._bounded()))
 
     @staticmethod
     def forget(path: str) -> None:
-        """There is no archive of ours at ``path`` any more."""
+        """Remove the record for ``path``."""
         forget_record(_KIND, path)
 
     @classmethod
     def noted(cls, fd: int) -> Self | None:
-        """What is noted on the unfinished download open at ``fd``; None where nothing is."""
+        """The origin of the unfinished download open at ``fd``; None if there is none."""
         try:
             return cls._parsed(json.loads(os.getxattr(fd, _ATTRIBUTE)))
         except (OSError, ValueError):
             return None
 
     def note(self, fd: int) -> None:
-        """Note it on the unfinished download open at ``fd``, where the file system takes it."""
+        """Attach the origin to the unfinished download open at ``fd``, if its file system has extended attributes."""
         with suppress(OSError):
             os.setxattr(fd, _ATTRIBUTE, json.dumps(asdict(self._bounded())).encode())
 
     @staticmethod
     def remove_note(fd: int) -> None:
-        """The download open at ``fd`` is whole."""
+        """Remove the origin from the download open at ``fd``, which is complete."""
         with suppress(OSError):
             os.removexattr(fd, _ATTRIBUTE)
 
@@ -86,10 +86,10 @@ class Origin:
         return self if len(self.etag) + len(self.last_modified) < _LONGEST else Origin(self.url)
 
     def complete(self, checksum: str) -> Origin:
-        """The same, with the content known."""
+        """The origin with the checksum of the complete content."""
         return replace(self, checksum=checksum)
 
     @property
     def can_resume(self) -> bool:
-        """Whether the server can tell that it still has the same bytes: a weak ETag only says, something alike."""
+        """Whether the server can confirm that it still has the same bytes. A weak ETag only confirms equivalent content."""
         return bool(self.etag) and not self.etag.startswith("W/")

@@ -1,9 +1,12 @@
-"""An archive over HTTP: conditional, resumed where the server can, bounded in redirects and size."""
+"""Downloads over HTTP: conditional, resumed if the server supports it, with limits for redirects, size and time."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
+import time
+from collections.abc import Callable
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -17,22 +20,23 @@ from reactor import (
     HttpRequest,
     ResourceError,
     TooLargeError,
+    emit_output,
     http_answer,
     size_in_words,
 )
+from reactor.hostfs import ErrorContext, Parent
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.partial_download import Partial
-from reactor.resources.download.progress import Progress
-from reactor.resources.download.source import Source
+from reactor.resources.download.source import Source, split_credentials
 
 if TYPE_CHECKING:
     from reactor import HttpAnswer
 
 _SILENCE = 30.0
-"""Seconds that a server may take for its next byte."""
+"""Seconds within which the next byte must arrive."""
 _MAX_RESUMES = 5
 _BUFFER = 1 << 20
-"""Bytes gathered before they are written."""
+"""Bytes that are collected before they are written."""
 _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 _HINTS = {
     HTTPStatus.UNAUTHORIZED: "check username and password, or headers",
@@ -40,12 +44,15 @@ _HINTS = {
     HTTPStatus.NOT_FOUND: "check the url",
     HTTPStatus.GONE: "check the url",
 }
+_PRIVATE = 0o600
+_INTERVAL = 1.0
+"""Seconds between two lines of progress, and before the first."""
 
 
 async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
-    """Bring all of the archive into ``partial``; False when the server still has just the version ``known``.
+    """Download the file into ``partial``. Returns False if the server still has the version ``known``.
 
-    Whenever the connection breaks, the rest is asked for, as long as each time something comes. Raises ResourceError.
+    After a lost connection the rest is requested, as long as every attempt brings something. Raises ResourceError.
     """
     fetching = _Fetching(source, partial, known)
     for attempt in range(_MAX_RESUMES + 1):
@@ -54,7 +61,7 @@ async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
             return await fetching.attempt()
         except ConnectionLostError as error:
             if not partial.can_resume or partial.size == before or attempt == _MAX_RESUMES:
-                raise _failed(str(error), "see whether the server can be reached from here") from error
+                raise _failed(str(error), "check that the server can be reached from this host") from error
         except TooLargeError:
             raise fetching.too_large() from None
         except HttpError as error:
@@ -63,7 +70,7 @@ async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
 
 
 class _Fetching:
-    """One download, over as many connections as it takes."""
+    """One download, over one or more connections."""
 
     def __init__(self, source: Source, partial: Partial, known: Origin | None) -> None:
         self._source = source
@@ -72,7 +79,7 @@ class _Fetching:
         self._progress = Progress()
 
     async def attempt(self) -> bool:
-        """Ask for what is missing, and take what comes. Returns as `fetch` does."""
+        """Request the missing part, and store the answer. Returns as `fetch`."""
         source = self._source
         request = HttpRequest(
             source.url,
@@ -89,9 +96,9 @@ class _Fetching:
         return await self.attempt()
 
     def _accepts(self, answer: HttpAnswer) -> bool:
-        """Whether the body is what goes next into the partial file; False when all is to be asked for, from the start.
+        """Whether the body continues the partial file. False: request the whole file again, from the start.
 
-        Without a range that is not answered again. Raises ResourceError for an answer that is of no use.
+        A request without a range never returns False. Raises ResourceError for an error status.
         """
         status, partial = answer.status, self._partial
         if status == HTTPStatus.OK:
@@ -107,7 +114,7 @@ class _Fetching:
         return False
 
     def _conditions(self) -> dict[str, str]:
-        """Only another version than the known one, and only what is missing of the one begun."""
+        """The header fields that ask for another version than the known one, and for the missing part only."""
         conditions = {}
         if self._known is not None:
             names = {"If-None-Match": self._known.etag, "If-Modified-Since": self._known.last_modified}
@@ -122,7 +129,7 @@ class _Fetching:
         return Origin(fingerprint(self._source.url), etag, modified)
 
     async def _take(self, answer: HttpAnswer) -> None:
-        """Take the body as it is: what is compressed shall stay so."""
+        """Write the body to the partial file as it is, without decoding a content encoding."""
         length = answer.field("content-length")
         whole = self._partial.size + int(length) if length.isdecimal() else None
         self._check_size(whole or 0)
@@ -139,7 +146,7 @@ class _Fetching:
                         gathered = 0
                         self._progress(lambda: self._said(whole))
         finally:
-            with trio.CancelScope(shield=True):  # what has come need not come again
+            with trio.CancelScope(shield=True):  # keep it: the rest can be resumed
                 await self._partial.append(pieces)
         if not _says_where_it_ends(answer):
             self._partial.doubt()
@@ -149,9 +156,9 @@ class _Fetching:
             raise self.too_large()
 
     def too_large(self) -> ResourceError:
-        """The error about an archive that is larger than allowed, of which nothing is kept."""
+        """Discard the download, and return the error about a file that is larger than allowed."""
         self._partial.restart(None)
-        hint = "raise max_size if that is as it should be"
+        hint = "raise max_size if that is intended"
         return _failed(f"it is larger than {size_in_words(self._source.max_size)}", hint)
 
     def _said(self, whole: int | None) -> str:
@@ -161,7 +168,7 @@ class _Fetching:
 
 
 def _says_where_it_ends(answer: HttpAnswer) -> bool:
-    """Whether a body that is cut short can be told from a whole one; if not, it ends when the connection does."""
+    """Whether the answer declares the length of its body. If not, a truncated body can't be recognized."""
     is_chunked = answer.field("transfer-encoding").lower().endswith("chunked")
     return is_chunked or bool(answer.field("content-length"))
 
@@ -171,9 +178,50 @@ def _status_in_words(status: int) -> tuple[str, str | None]:
         known = HTTPStatus(status)
     except ValueError:
         return f"HTTP request failed with status {status}", None
-    hint = "the server has trouble of its own" if known >= HTTPStatus.INTERNAL_SERVER_ERROR else None
+    hint = "the error is on the side of the server" if known >= HTTPStatus.INTERNAL_SERVER_ERROR else None
     return f"HTTP request failed with status {status}: {known.phrase}", _HINTS.get(known, hint)
 
 
 def _failed(reason: str, hint: str | None = None) -> ResourceError:
     return ResourceError(f"download failed: {reason}", hint)
+
+
+async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> None:
+    """Download ``url`` to ``path``, in a directory that only we can enter. Its origin is not recorded.
+
+    ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
+    """
+    bare, credentials = split_credentials(url)
+    source = Source(bare, {}, credentials, max_size, patience)
+    with (
+        ErrorContext(f"download {source.shown}"),
+        Parent(path) as (directory, _),
+        Partial(directory, path) as partial,
+    ):
+        await fetch_in_time(source, partial, None)
+        partial.origin = None
+        await partial.place((os.geteuid(), os.getegid()), _PRIVATE)
+
+
+async def fetch_in_time(source: Source, partial: Partial, known: Origin | None) -> bool:
+    """Download as `fetch`, within the timeout of ``source``. Raises ResourceError, also at the timeout."""
+    timeout = source.timeout
+    with trio.move_on_after(timeout or math.inf):
+        return await fetch(source, partial, known)
+    hint = "raise the timeout; the next attempt resumes the download, if the server supports that"
+    raise ResourceError(f"download failed: it took longer than its timeout of {timeout:g} s", hint)
+
+
+class Progress:
+    """Reports progress to ``speak``, at most one line in `_INTERVAL` seconds."""
+
+    def __init__(self, speak: Callable[[str], None] = emit_output) -> None:
+        self._speak = speak
+        self._next = time.monotonic() + _INTERVAL
+
+    def __call__(self, line: Callable[[], str]) -> None:
+        """Report ``line``, if `_INTERVAL` has passed since the last one."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _INTERVAL
+            self._speak(line())

@@ -1,8 +1,8 @@
-"""The temporary file of a download. One that was cut short is gone on with, also by a later process.
+"""The temporary file of a download. A later process can resume an interrupted download.
 
-Its name is always the same for the same archive, so a later process finds it without a search. A lock tells whether one
-is at it. Nobody but us can have written to it: it is readable for us alone, and what is not ours is replaced. Where others
-may make names, what is found is not gone on with: a file of ours may have got there by another way.
+The name depends only on the path of the file, so a later process finds it without a search. A lock shows that a process is
+downloading. Only we can read and write the file; a file of another user is replaced. Where other users can create names, an
+old temporary file is not resumed: it may be a file of ours with a second name.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _PIECE = 1 << 20
 
 
 def partial_path(path: str) -> str:
-    """Where the download of the archive at ``path`` goes: beside it, so that it can be renamed."""
+    """The path of the temporary file for ``path``, in the same directory, so that it can be renamed."""
     directory = os.path.dirname(path)
     return f"{directory}/.reactor-download-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
 
 
 class Partial:
-    """What has been downloaded of the archive at ``path``, for a block. ``directory`` is a handle of its directory.
+    """The unfinished download of ``path``, open and locked for a block. ``directory`` is a handle of its directory.
 
-    At the end of the block it is gone, unless the download can be resumed from it.
+    It is removed at the end of the block, unless the download can be resumed.
     """
 
     def __init__(self, directory: int, path: str) -> None:
@@ -54,7 +54,7 @@ class Partial:
                 if self._is_current(fd):
                     self._fd, fd = fd, -1
             except BlockingIOError as error:
-                hint = "two runs with different state directories manage it: leave it to one of them"
+                hint = "two runs with different state directories manage it: let only one of them manage it"
                 raise ResourceError(f"another process is downloading {self._path}", hint) from error
             finally:
                 if fd != -1:
@@ -71,16 +71,16 @@ class Partial:
 
     @property
     def can_resume(self) -> bool:
-        """Whether the rest may be asked for."""
+        """Whether the rest can be requested."""
         return self.size > 0 and self.origin is not None and self.origin.can_resume
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 of all there is."""
+        """The SHA-256 of the bytes downloaded so far."""
         return self._hash.hexdigest()
 
     async def recall(self, url: str) -> None:
-        """Read what an earlier download from ``url``, a fingerprint, has left; forget what is of no use."""
+        """Continue an earlier download from ``url`` (a fingerprint), if that is possible; otherwise start again."""
         self.origin = Origin.noted(self._fd)
         self.size = os.fstat(self._fd).st_size
         if self.can_resume and self._is_of(url) and not others_may_write(os.fstat(self._directory)):
@@ -89,7 +89,7 @@ class Partial:
             self.restart(None)
 
     def restart(self, origin: Origin | None) -> None:
-        """Begin anew, with content of ``origin``."""
+        """Discard the content, and start again with content of ``origin``."""
         os.ftruncate(self._fd, 0)
         os.lseek(self._fd, 0, os.SEEK_SET)
         self._hash = hashlib.sha256()
@@ -99,16 +99,16 @@ class Partial:
             origin.note(self._fd)
 
     def doubt(self) -> None:
-        """Forget what the server calls this version: nobody knows whether all of it has come."""
+        """Forget the ETag of this version: it is unknown whether the download is complete."""
         if self.origin is not None:
             self.origin = Origin(self.origin.url)
 
     async def append(self, pieces: list[bytes]) -> None:
-        """Write what has come, and empty the list. It should be much: each call is a trip to a thread."""
+        """Write the pieces, and empty the list. Each call uses a thread, so the pieces should be large."""
         await in_thread(self._append, pieces)
 
     async def place(self, owner: tuple[int, int], mode: int) -> None:
-        """Let it be the archive, complete and on the disk, in one step for whoever looks."""
+        """Move the complete download to its path, atomically and durably."""
         Origin.remove_note(self._fd)
         os.fchown(self._fd, *owner)
         os.fchmod(self._fd, mode)
@@ -121,7 +121,7 @@ class Partial:
             self.origin.complete(self.checksum).record(self._path)
 
     def take(self) -> int:
-        """A descriptor of all that has come, whose name goes at the end of the block."""
+        """A descriptor of the complete download. Its name is removed at the end of the block."""
         Origin.remove_note(self._fd)
         self.origin = None
         return os.dup(self._fd)
@@ -132,7 +132,7 @@ class Partial:
         except FileNotFoundError:
             return os.open(self._name, _NEW, 0o600, dir_fd=self._directory)
         except OSError:
-            pass  # a symbolic link, or nothing that we may open
+            pass  # a symlink, or a file that we may not open
         else:
             found = os.fstat(fd)
             if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1:
@@ -142,7 +142,7 @@ class Partial:
         return os.open(self._name, _NEW, 0o600, dir_fd=self._directory)
 
     def _is_current(self, fd: int) -> bool:
-        """Whether the name still leads to what was opened: another process may just have finished with it."""
+        """Whether the name still leads to the open file: another process may just have finished the download."""
         try:
             now = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
         except FileNotFoundError:
@@ -150,7 +150,7 @@ class Partial:
         return os.path.samestat(now, os.fstat(fd))
 
     def _is_of(self, url: str) -> bool:
-        """Whether it came from ``url``, and since the machine was started: what is older may not have reached the disk."""
+        """Whether it came from ``url``, after the boot: older content may not have reached the disk."""
         started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
         return self.origin is not None and self.origin.url == url and os.fstat(self._fd).st_mtime > started
 
@@ -169,5 +169,18 @@ class Partial:
                 self._hash.update(piece)
                 self.size += len(piece)
         except OSError:
-            self.origin = None  # what follows must not be taken for what comes next
+            self.origin = None  # the file does not end where the download goes on: it can't be resumed
             raise
+
+
+def digest_of(fd: int, copy: int | None = None) -> str:
+    """The SHA-256, in hex, of the file open at ``fd``; copies it to ``copy``, if given. Blocking. Raises OSError."""
+    digest = hashlib.sha256()
+    offset = 0
+    while data := os.pread(fd, _PIECE, offset):
+        offset += len(data)
+        digest.update(data)
+        view = memoryview(data)
+        while copy is not None and view:
+            view = view[os.write(copy, view) :]
+    return digest.hexdigest()

@@ -1,10 +1,19 @@
-"""Where a download comes from, and what is sent along."""
+"""The source of a download: URL, header fields and credentials; and the property types of sources and checksums."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from pydantic import AfterValidator, ValidationInfo
+
+from reactor import register_url_secrets
+
+_CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +29,69 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """The URL for people: a query may hold a token."""
+        """The URL for messages, see `shown_url`."""
         return shown_url(self.url)
 
 
 def shown_url(url: str) -> str:
-    """A URL for people: without credentials, and without a query, which may hold a token."""
+    """The URL for messages: without credentials and query, which may contain a token."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
-    """The URL without user and password, and these."""
+    """The URL without user and password, and the user and password."""
     parts = urlsplit(url)
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
     if parts.username is None:
         return bare, None
     return bare, (unquote(parts.username), unquote(parts.password or ""))
+
+
+def check_url(text: str) -> str:
+    """Return ``text`` if it is an http or https URL, and register its credentials as secrets. Raises ValueError."""
+    if not text:
+        raise ValueError("it must not be empty: write where it comes from")
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as error:
+        raise ValueError(f"it is not a valid URL: {error}") from None
+    register_url_secrets(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("the url must be absolute, and start with http:// or https://")
+    if not text.isprintable() or " " in text:
+        raise ValueError("the url must not hold spaces or control characters: write them as %20")
+    return text
+
+
+def is_url(source: str) -> bool:
+    """Whether ``source`` is a URL, and not a path on this host."""
+    return "://" in source
+
+
+def http_filename(text: str) -> str:
+    """The file name at the end of an http or https URL. Raises ValueError if there is none."""
+    if not (filename := urlsplit(check_url(text)).path.rpartition("/")[2]):
+        raise ValueError("the url must have a filename in the path")
+    return filename
+
+
+def resolve_source(path: str, info: ValidationInfo) -> str:
+    """The absolute path of a source; a relative path starts at the directory of the manifest. Raises ValueError."""
+    base = (info.context or {}).get("base")
+    if not path or "\0" in path:
+        raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")
+    if not path.startswith("/") and base is None:
+        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
+    return "/" + os.path.normpath(os.path.join(base or "/", path)).lstrip("/")
+
+
+def _check_checksum(text: str) -> str:
+    if not _CHECKSUM.fullmatch(lowered := text.lower()):
+        raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
+    return lowered
+
+
+Checksum = Annotated[str, AfterValidator(_check_checksum)]
+"""A SHA-256 in hex."""

@@ -1,6 +1,5 @@
-"""The kind `exec`: runs a command when its guards, its history or a refresh ask for it."""
+"""The kind `exec`: runs a command once, when its guards allow it, or on a refresh."""
 
-from reactor.resources.exec.kind import Exec
-from reactor.resources.exec.state import ExecState
+from reactor.resources.exec.kind import Exec, ExecState
 
 __all__ = ["Exec", "ExecState"]

@@ -1,10 +1,11 @@
-"""The kind `exec`: its properties and its decisions."""
+"""The kind `exec`: its properties, state and plan."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,14 +25,10 @@ from reactor import (
     emit_output,
     fragile_mounts,
 )
-from reactor.hostfs import Explaining, accounts_of
-from reactor.resources.exec.posix import Posix
+from reactor.hostfs import ErrorContext, accounts_of
 from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
-from reactor.resources.exec.provider import Provider
-from reactor.resources.exec.shell import Shell
-from reactor.resources.exec.shell_syntax import shell_syntax
-from reactor.resources.exec.state import ExecState
-from reactor.resources.file.kind import Account, parse_mode
+from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
+from reactor.resources.file.properties import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
     Command,
@@ -44,6 +41,26 @@ from reactor.resources.process import (
 )
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
+
+
+@dataclass(frozen=True, slots=True)
+class ExecState:
+    """The answers of the guards; None for a guard that is not set, or not asked since an earlier one decided.
+
+    ``ran``: the command has succeeded in this generation of the manifest. ``fruitless``: it has succeeded without making the
+    path that it ``creates``, which is still missing.
+    """
+
+    creates_exists: bool | None = None
+    onlyif_ok: bool | None = None
+    unless_ok: bool | None = None
+    ran: bool = False
+    fruitless: bool = False
+
+    @property
+    def declined(self) -> bool:
+        """Whether a guard forbids to run the command."""
+        return self.creates_exists is True or self.onlyif_ok is False or self.unless_ok is True
 
 
 class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
@@ -96,7 +113,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         return properties
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds commands that can't be understood, and a PATH that is set twice."""
+        """Commands that can't be parsed, and a PATH that is set twice."""
         yield from super().property_problems()
         if (provider := _PROVIDERS.get(self.provider or "posix")) is not None:
             for key, text in self._commands.items():
@@ -110,7 +127,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
                 yield PropertyProblem(("environment", index), message, "keep `path`")
 
     def warnings(self) -> Iterable[PropertyProblem]:
-        """What only a shell understands, in commands that are run without one."""
+        """Shell syntax in commands that are run without a shell."""
         if self._provider is not _PROVIDERS["posix"]:
             return
         for key, text in self._commands.items():
@@ -120,7 +137,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
                 yield PropertyProblem((key,), words, "write provider: shell, or quote it if that is meant")
 
     def watches(self) -> Iterable[Watch]:
-        """The path that the command creates: when it goes, the command runs again."""
+        """The path that the command creates: when it disappears, the command runs again."""
         if self.creates is not None:
             yield PathWatch(self.creates)
 
@@ -130,7 +147,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             yield self.creates
 
     def depends_on_paths(self) -> Iterable[str]:
-        """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
+        """The working directory, the accounts, the programs, and the absolute paths among the arguments."""
         yield self.cwd
         yield from accounts_of(self.user, self.group)
         if self.creates is not None:
@@ -143,9 +160,9 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         yield from (word for word in arguments if _is_path(word) and word != self.creates)
 
     async def observe(self) -> ExecState:
-        """Ask the guards, up to the first that decides.
+        """Ask the guards in order, until one decides.
 
-        Raises ResourceError when one of them can't be run, is killed or takes too long: that is no answer.
+        Raises ResourceError when a guard can't be run, is killed or times out.
         """
         creates_exists = None if self.creates is None else await _exists(self.creates)
         if creates_exists:
@@ -156,10 +173,10 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         return ExecState(creates_exists, onlyif_ok, unless_ok, self._ran, self._fruitless)
 
     def plan(self, state: ExecState, *, refresh: bool) -> Plan:
-        """Run on a refresh, whatever the guards say; else if they let it; without any, once in a generation.
+        """Run on a refresh, regardless of the guards; otherwise if the guards allow it; without guards, once per generation.
 
-        A command that did not make what it ``creates`` is not run again because that is still missing: it would be run
-        again for every directory on the way there that it makes itself.
+        A command that did not make the path that it ``creates`` is not run again for that: every directory that it makes on the
+        way to the path would run it again.
         """
         if refresh:
             return (Action("Would have executed via subscribe", "executed via subscribe", self._execute),)
@@ -169,16 +186,16 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             return ()
         return (Action("Would have executed", "executed", self._execute),)
 
-    async def preflight(self, state: ExecState) -> None:  # noqa: ARG002 - what it is about to start is the same
-        """Look whether there is the user that it runs as, and whether the command can be started where it is to run."""
+    async def preflight(self, state: ExecState) -> None:  # noqa: ARG002 - it does not depend on the state
+        """Check that the user exists, and that the command can be started in its working directory."""
         await require_startable(await self._as_command(self._text))
 
     async def verify(self) -> Plan:
-        """Nothing: the exit code has proved the command, and a guard need not answer otherwise after it."""
+        """Verify nothing: the exit code proves the command, and the guards need not change their answers."""
         return ()
 
     async def outputs(self) -> Mapping[str, Any] | None:
-        """What the command wrote and how it ended, the last time it ran; nothing when it has not run in this life."""
+        """The output and exit code of the last run of the command; None if it has not run in this process."""
         if self._result is None:
             return None
         return {
@@ -193,7 +210,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
 
     @property
     def unconditional(self) -> bool:
-        """Whether no guard asks for it."""
+        """Whether the command has no guards."""
         return self.creates is None and self.onlyif is None and self.unless is None
 
     @property
@@ -220,7 +237,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             raise ResourceError(message, error.hint, missing=error.missing) from error
 
     async def _execute(self) -> None:
-        """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
+        """Run the command. Raises ResourceError unless its exit code is in ``returns``, or the path ``creates`` exists."""
         completed = await run(await self._as_command(self._text), emit_output if self.logoutput else None)
         self._result = completed
         is_made = self.creates is not None and await _exists(self.creates)
@@ -236,7 +253,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         return f"exit code {completed.exit_code} is not {which} {accepted}{words}"
 
     async def _as_command(self, text: str) -> Command:
-        """The command for this ``text``. Raises ResourceError when there is no such user to run it as."""
+        """The command to start for ``text``. Raises ResourceError when its user does not exist."""
         identity = await self._identity()
         who = {} if identity is None else identity.environment
         environment = {**ENVIRONMENT, **who, **({"PATH": self.path} if self.path is not None else {})}
@@ -259,7 +276,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
 
 
 def _find_fault(provider: Provider, text: str) -> str | None:
-    """What is wrong with the text of a command, if anything."""
+    """Why the string is not a valid command; None if it is."""
     if "\0" in text:
         return "a command can't hold a NUL character"
     try:
@@ -270,11 +287,11 @@ def _find_fault(provider: Provider, text: str) -> str | None:
 
 
 async def _exists(path: str) -> bool:
-    """Whether the path leads to something. Raises ResourceError when that can't be told."""
+    """Whether the path exists. Raises ResourceError."""
     await fragile_mounts().ask(path)
-    with Explaining(f"look at {path}"):
+    with ErrorContext(f"look at {path}"):
         try:
-            Path(path).stat()  # noqa: ASYNC240 - it answers
+            Path(path).stat()  # noqa: ASYNC240 - its mount was asked just now
         except (FileNotFoundError, NotADirectoryError):
             return False
     return True

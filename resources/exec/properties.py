@@ -19,7 +19,9 @@ def _check_variable(text: str) -> str:
     if not key:
         raise ValueError(f"the variable {text!r} has an empty key: write it as KEY=value")
     if not _KEY.fullmatch(key):
-        raise ValueError(f"{key!r} is no name for a variable: use letters, digits and _, not a digit first")
+        raise ValueError(
+            f"{key!r} is not a valid name of a variable: use letters, digits and _, not a digit first"
+        )
     if not value:
         raise ValueError(f"the variable {text!r} has an empty value: leave it out, or give it one")
     if "\0" in value:
@@ -42,7 +44,7 @@ def _check_search_path(text: str) -> str:
 
 def _check_umask(text: str) -> str:
     if not re.fullmatch(r"[0-7]{1,3}|0[0-7]{3}", text):
-        raise ValueError(f"{text!r} is no umask: write it in octal, as 0022 or 0077")
+        raise ValueError(f"{text!r} is not a umask: write it in octal, as 0022 or 0077")
     return text
 
 
@@ -51,7 +53,7 @@ def _zero_if_none(codes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _without_slash_at_the_end(path: Any) -> Any:
-    """What runs or looks there does not mind one."""
+    """Accept a final slash, which makes no difference here."""
     return (path.rstrip("/") or "/") if isinstance(path, str) and path else path
 
 
@@ -68,7 +70,7 @@ SearchPath = Annotated[str, AfterValidator(_check_search_path)]
 """Absolute directories, separated by colons."""
 
 ExitCode = Annotated[int, Field(ge=0, le=255)]
-"""What a process can return."""
+"""An exit code of a process."""
 
 ExitCodes = Annotated[tuple[ExitCode, ...], AfterValidator(_zero_if_none)]
 """The exit codes that mean success; an empty list is the usual 0."""

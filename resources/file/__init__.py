@@ -1,8 +1,8 @@
 """The kind ``file``: files and directories, their content, owner, group and mode.
 
-`kind` holds the properties, `observer` looks at the world, `planner` is the decision table, and `posix` makes
-the changes. The others serve these: `content` (where bytes come from), `validator` (whether they are any good), `owners` (names to ids), `parent` (the
-directory it is in), `durability` (flushing to disk in groups), `litter` (what a killed run left behind), `diffs` and `errors` (what people read).
+`kind` holds the properties, and `properties` their types. `observer` reads the state of the path, `state` holds it with the
+desired state, and `planner` is the decision table. `preflight` checks what a dry run can check, `validator` runs the command in
+`validate`, and `remote` is content from a web server. The changes are made by `reactor.hostfs`.
 """
 
 from reactor.resources.file.kind import File

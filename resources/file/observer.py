@@ -1,4 +1,4 @@
-"""Looks at the path of a file resource, and remembers a stamp when all was well there."""
+"""Reads the state of the path of a file resource, and keeps a stamp when it is as desired."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from reactor.hostfs import (
     Parent,
     Stamp,
     accounts,
-    explained,
-    find_litter,
+    find_stale_temporaries,
     is_mount_point,
     open_directory,
     open_path,
-    settled,
+    resource_error,
+    stamp_is_reliable,
     stamp_of,
     type_of,
 )
 from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
-_FILE = FileType.FILE  # looking a member up in its class costs a tenth of an lstat, and there are many files
+_FILE = (
+    FileType.FILE
+)  # looking an enum member up takes a tenth of the time of an lstat, for each of many files
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Observer:
-    """Finds the state of one path. Reads only, and waits for nobody: not for a FIFO's writer, nor for a device.
+    """Reads the state of one path, without waiting for the writer of a FIFO or for a device.
 
-    A stamp is kept when content was read and all was as desired. While a stat equals it, the content need not
-    be read again. ``desired`` is what the resource asks for.
+    A stamp is kept when the content was read and everything was as desired. As long as a stat has the same stamp, the content
+    is not read again.
     """
 
-    __slots__ = ("_ids", "_litter", "_stamp", "_wanted", "desired")
+    __slots__ = ("_ids", "_stale_temporaries", "_stamp", "_wanted", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self._stamp: Stamp | None = None
-        self._litter: tuple[str, ...] | None = None
+        self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._wanted = NOTHING_WANTED
 
     async def observe(self) -> FileState:
-        """The state of the path. Raises ResourceError when it can't be told."""
+        """The state of the path. Raises ResourceError when it can't be read."""
         desired = self.desired
         ids = accounts.known(desired.owner, desired.group)
         if ids is None:
@@ -58,11 +60,11 @@ class Observer:
         if ids is not self._ids:
             self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
         wanted = self._wanted
-        if self._litter != ():  # once it is gone, nothing can bring it back but another killed run
+        if self._stale_temporaries != ():  # once there are none, only another killed run can make some
             directory, _, base = desired.path.rpartition("/")
-            self._litter = await find_litter(directory or "/", base, wanted.uid)
+            self._stale_temporaries = await find_stale_temporaries(directory or "/", base, wanted.uid)
         try:
-            # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
+            # By path, which may lead anywhere: it only shows that nothing has changed, or how to open the file.
             seen = os.lstat(desired.path)
             if self._stamp is not None and self._proven(seen):
                 mode = stat.S_IMODE(seen.st_mode)
@@ -74,10 +76,10 @@ class Observer:
             self._stamp = None
             return self._absent(wanted)
         except OSError as error:
-            raise explained(error, f"look at {desired.path}") from error
+            raise resource_error(error, f"look at {desired.path}") from error
 
     def _proven(self, found: os.stat_result) -> bool:
-        """Whether the stamp says that all is as it was; otherwise it is dropped."""
+        """Whether the stamp shows that nothing has changed; otherwise the stamp is dropped."""
         content = self.desired.content
         if (
             stamp_of(found) == self._stamp
@@ -90,21 +92,24 @@ class Observer:
         return False
 
     def _absent(self, wanted: Attributes) -> FileState:
-        """The state where nothing is. Where that is as desired, no stranger may lead there; else, the change would see it."""
+        """The state of a missing file. If that is as desired, check that no symlink of another user is on the way to it.
+
+        Otherwise the change that follows checks it.
+        """
         if self.desired.ensure == "absent":
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.close(open_directory(os.path.dirname(self.desired.path)))
-        return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter or ())
+        return FileState(FileType.ABSENT, wanted=wanted, stale_temporaries=self._stale_temporaries or ())
 
     def _look(self, wanted: Attributes) -> FileState:
-        """The state of what is no regular file, or whose content is of no concern."""
+        """The state of anything but a regular file with managed content."""
         desired = self.desired
         fd = open_path(desired.path)
         try:
             found = os.fstat(fd)
             kind = type_of(found.st_mode)
             if kind is FileType.DIRECTORY and desired.is_covered and is_mount_point(desired.path, fd):
-                # The directory is there. What it is like can only be seen once nothing is mounted on it.
+                # The attributes of the directory itself can't be read while something is mounted on it.
                 wanted = Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
             if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
                 return self._follow(found, wanted)
@@ -114,7 +119,7 @@ class Observer:
             os.close(fd)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
-        """The state of what was a regular file just now, and may hold ``content``."""
+        """The state of a regular file, compared with ``content``."""
         now = time.time_ns()
         try:
             fd = open_path(self.desired.path, _OPEN)
@@ -130,12 +135,12 @@ class Observer:
             os.close(fd)
         state = self._state(_FILE, found, wanted, same_content=same)
         as_desired = same and (state.uid, state.gid, state.mode) == wanted
-        if as_desired and not state.litter and settled(found, now):
+        if as_desired and not state.stale_temporaries and stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return state
 
     def _unreadable(self, wanted: Attributes) -> FileState:
-        """The state of a file that we may not read, if it is ours, and another mode makes it readable."""
+        """The state of a file that we may not read, if it is ours and the desired mode makes it readable."""
         fd = open_path(self.desired.path)
         try:
             found = os.fstat(fd)
@@ -146,7 +151,7 @@ class Observer:
         return self._state(type_of(found.st_mode), found, wanted)
 
     def _follow(self, found: os.stat_result, wanted: Attributes) -> FileState:
-        """The state of a symlink, with type and attributes of what it leads to."""
+        """The state of a symlink, with the type and attributes of its target."""
         try:
             with Parent(self.desired.path) as (directory, base):
                 found = os.stat(base, dir_fd=directory)
@@ -179,7 +184,7 @@ class Observer:
             same_content,
             occupied,
             target,
-            self._litter or (),
+            self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
         )
 

@@ -1,4 +1,4 @@
-"""The decision table: from what was found to what is to be done. Pure, so that it can be tested as a table."""
+"""The decision table of a file: a pure function from the state to the plan."""
 
 from __future__ import annotations
 
@@ -12,28 +12,32 @@ from reactor.hostfs import (
     FileType,
     attributes_diff,
     content_diff,
+    create_directory,
     new_file_diff,
-    write,
+    remove_path,
+    remove_stale_temporaries,
+    set_attributes,
+    write_file,
 )
 from reactor.resources.file.state import Desired, FileState
 
 _WRITABLE = 0o022
-_FILE = FileType.FILE  # see observer: a member looked up in its class is slow
+_FILE = FileType.FILE  # see observer: looking an enum member up is slow
 
 
 def plan_file(desired: Desired, state: FileState) -> Plan:
-    """What to do about ``state``. Raises ResourceError where the table says so."""
+    """The plan for ``state``. Raises ResourceError if the file must not be changed."""
     if desired.ensure == "present":
         plan = _present(desired, state)
     elif desired.ensure == "directory":
         plan = _directory(desired, state)
     else:
         plan = _absent(desired, state)
-    return (_remove_litter(desired, state), *plan) if state.litter else plan
+    return (_remove_stale_temporaries(desired, state), *plan) if state.stale_temporaries else plan
 
 
 def stores(desired: Desired, state: FileState) -> bool:
-    """Whether new content is put in place, so that a validator would look at it."""
+    """Whether the plan writes content, which a validator would read."""
     if desired.ensure != "present" or desired.content is None:
         return False
     return state.type is not _FILE or not state.same_content or _may_be_written_by_others(state)
@@ -58,7 +62,7 @@ def _present(desired: Desired, state: FileState) -> Plan:
 
 
 def _attributes_only(desired: Desired, state: FileState) -> Plan:
-    """What is there is no regular file, and there is no content to make it one."""
+    """The plan without managed content, if the path is not a regular file."""
     if state.target is FileType.FILE and not _changes(desired, state):
         return ()
     if state.type is FileType.SYMLINK:
@@ -83,7 +87,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
         Action(
             would="Would have created directory",
             did=f"created the directory{replaced}",
-            run=partial(write.create_directory, desired.path, state.wanted, desired.special),
+            run=partial(create_directory, desired.path, state.wanted, desired.special),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
             is_proof=True,
         ),
@@ -108,7 +112,7 @@ def _absent(desired: Desired, state: FileState) -> Plan:
         Action(
             would=would,
             did=did,
-            run=partial(write.remove, desired.path, recursive=desired.force),
+            run=partial(remove_path, desired.path, recursive=desired.force),
             diff=partial(content_diff, desired.path, None, ()) if state.type is FileType.FILE else None,
             is_proof=True,
         ),
@@ -133,7 +137,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
         diff=partial(_diff_of_new, desired, content),
         is_proof=True,
     )
@@ -144,23 +148,23 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
         diff=partial(content_diff, desired.path, content, changes),
         is_proof=True,
     )
 
 
 def _may_be_written_by_others(state: FileState) -> bool:
-    """Whether attributes are not enough: others may hold the file open for writing, or by another name."""
+    """Whether other users may have the file open for writing, or under another name: it must be replaced, not changed."""
     return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
 
 
 def _store_same(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
-    """Make a new file with the same content: a former owner keeps descriptors to write to the old one."""
+    """Replace the file by a copy of itself: a former owner may still write to the old one through a descriptor."""
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
@@ -170,24 +174,28 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write.set_attributes, desired.path, state.wanted, desired.special),
+        run=partial(set_attributes, desired.path, state.wanted, desired.special),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
 
 
-def _remove_litter(desired: Desired, state: FileState) -> Action:
-    what = "a temporary file" if len(state.litter) == 1 else f"{len(state.litter)} temporary files"
+def _remove_stale_temporaries(desired: Desired, state: FileState) -> Action:
+    what = (
+        "a temporary file"
+        if len(state.stale_temporaries) == 1
+        else f"{len(state.stale_temporaries)} temporary files"
+    )
     return Action(
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
-        run=partial(write.remove_litter, desired.path, state.litter, state.wanted.uid),
+        run=partial(remove_stale_temporaries, desired.path, state.stale_temporaries, state.wanted.uid),
         is_proof=True,
     )
 
 
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
-    """How owner, group and mode differ from what is asked for."""
+    """The differences of owner, group and mode from the desired ones."""
     wanted = state.wanted
     if (state.uid, state.gid, state.mode) == wanted:
         return ()

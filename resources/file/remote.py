@@ -1,7 +1,7 @@
-"""Content of a file on a web server: as its checksum says, or else as the server has it now.
+"""Content from a web server: the content with the given checksum, or the present content.
 
-A checksum vouches for what is there, and nobody is asked. Without one, the server is asked by the version that it named
-last; nothing announces a new one, so a check within `_MOST_OF_AN_ANSWER` seconds of the last answer asks nobody.
+With a checksum, the server is asked only for the download. Without one, each check asks for a newer version, except within
+`_MOST_OF_AN_ANSWER` seconds after the last answer.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from collections.abc import Callable
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import Explaining, copy, opened_downloads
-from reactor.resources.download.digest import digest_of
+from reactor.hostfs import ErrorContext, copy, opened_downloads
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch
-from reactor.resources.download.partial_download import Partial
+from reactor.resources.download.partial_download import Partial, digest_of
 from reactor.resources.download.source import Source
 
 _MOST_OF_AN_ANSWER = 30.0
-"""Seconds for which an answer is believed: the checks before and after a change ask once."""
+"""Seconds for which an answer stays valid, so that the checks before and after a change ask once."""
 
 
 class Remote:
-    """The content of ``source`` for the file at ``path``, with this SHA-256 if one is given.
+    """The content of ``source`` for the file at ``path``, with this SHA-256 if ``checksum`` is given.
 
-    ``poll`` is how often it is looked at, in seconds, if that is said.
+    ``poll`` is the interval of the checks in seconds, if it is set.
     """
 
     def __init__(self, path: str, source: Source, checksum: str | None, poll: float | None) -> None:
@@ -42,15 +41,15 @@ class Remote:
         self._close: Callable[[], object] = lambda: None
 
     def unchanged(self) -> bool:
-        """Whether a checksum says it, or the server said so just now."""
+        """Whether there is a checksum, or the answer of the server is recent."""
         return self._checksum is not None or self._is_fresh()
 
-    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the server may have anything by now
-        """None: that takes a question."""
+    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the server must be asked
+        """Always None: `equals` may have to ask the server."""
         return None
 
-    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the digest is of all there is
-        """Whether the file open at ``fd`` has the checksum, or holds what the server has now."""
+    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the digest needs no size
+        """Whether the file open at ``fd`` has the checksum, or the present content of the server."""
         wanted = self._checksum or await self._current()
         is_same = await in_thread(digest_of, fd) == wanted
         if is_same:
@@ -58,16 +57,16 @@ class Remote:
         return is_same
 
     async def prepare(self) -> None:
-        """Download it, unless it is here."""
+        """Download the content, unless that is done."""
         if self._body is None:
             await self._download(None)
 
     def head(self, limit: int) -> bytes:
-        """The first ``limit`` bytes of what `prepare` brought."""
+        """The first ``limit`` bytes of the content that `prepare` downloaded."""
         return b"" if self._body is None else os.pread(self._body, limit, 0)
 
     async def copy_to(self, fd: int) -> None:
-        """Write it to ``fd``; it is downloaded unless it is here."""
+        """Write the content to ``fd``; download it first, unless that is done."""
         await self.prepare()
         if self._body is not None:
             await copy(self._body, fd)
@@ -77,7 +76,7 @@ class Remote:
         return self._version is not None and trio.current_time() - self._answered < self._believed
 
     async def _current(self) -> str:
-        """The SHA-256 of what the server has."""
+        """The SHA-256 of the present content of the server."""
         if self._version is None or not self._is_fresh():
             self._drop()
             self._version = await self._download(self._version or self._recorded())
@@ -90,9 +89,9 @@ class Remote:
         return origin if origin.etag or origin.last_modified else None
 
     async def _download(self, known: Origin | None) -> Origin:
-        """Have the content here, unless the server still has ``known``; return what it has. Raises ResourceError."""
+        """Download the content, unless the server still has ``known``. Returns the present version. Raises ResourceError."""
         with (
-            Explaining(f"download {self._source.shown} to {self._path}"),
+            ErrorContext(f"download {self._source.shown} to {self._path}"),
             opened_downloads() as directory,
             Partial(directory, self._path) as partial,
         ):
@@ -111,14 +110,14 @@ class Remote:
         with trio.move_on_after(timeout):
             return await fetch(self._source, partial, known)
         words = f"download failed: it took longer than {timeout:g} s"
-        raise ResourceError(words, "what has come is gone on with, if the server can do that")
+        raise ResourceError(words, "the next attempt resumes the download, if the server supports that")
 
     def _taken(self, partial: Partial) -> Origin:
         found, origin = partial.checksum, partial.origin
         if self._checksum not in (None, found):
             partial.restart(None)
             words = f'download failed: checksum mismatch, expected "{self._checksum}" got "{found}"'
-            raise ResourceError(words, "correct the checksum, if that is the file you want")
+            raise ResourceError(words, "correct the checksum, if this is the intended file")
         self._body = partial.take()
         self._close = weakref.finalize(self, os.close, self._body)
         return (origin or Origin(fingerprint(self._source.url))).complete(found)

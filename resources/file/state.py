@@ -1,4 +1,4 @@
-"""What a file resource asks for, and what was found: the two inputs of the decision."""
+"""The desired state of a file, and the observed state: the two inputs of the planner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reactor.resources.file.validator import Validator
 
 
 class Desired(NamedTuple):
-    """What a file resource asks for. ``content`` is None where it is not managed, ``mode`` 0 where absent."""
+    """The desired state. ``content`` is None if it is not managed; ``mode`` is 0 for ``ensure: absent``."""
 
     path: str
     ensure: str
@@ -20,19 +20,18 @@ class Desired(NamedTuple):
     force: bool = False
     validator: Validator | None = None
     special: int = 0
-    """Of the setgid and the sticky bit of a directory those that are managed; it keeps the others."""
+    """The managed ones of the setgid and sticky bits of a directory; the others stay."""
     is_covered: bool = False
-    """Whether the root of what is mounted on the directory is somebody else's."""
+    """Whether another resource manages the root of the file system that is mounted on the directory."""
 
 
 class FileState(NamedTuple):
-    """What was found at a path, as far as the decision needs it.
+    """The observed state of the path.
 
-    ``mode``, ``uid`` and ``gid`` are those of ``target`` when ``type`` is a symlink that was followed. ``mode`` has all
-    twelve bits.
-    ``same_content`` is None where the content was not compared: it is not managed, or can't be read.
-    ``wanted`` is what is asked for, with the ids that the names of the resource stand for now, and with the special
-    bits that a directory has and that are not managed.
+    ``mode`` has all twelve bits. For a symlink that was followed, ``mode``, ``uid`` and ``gid`` are those of the target.
+    ``same_content`` is None if the content was not compared: it is not managed, or can't be read.
+    ``wanted`` are the desired attributes, with the present ids of the owner and group, and with the special bits of a directory
+    that are not managed.
     """
 
     type: FileType
@@ -42,10 +41,10 @@ class FileState(NamedTuple):
     wanted: Attributes = NOTHING_WANTED
     same_content: bool | None = None
     occupied: bool = False
-    """Whether a directory that is to go has anything in it."""
+    """Whether a directory that must be removed is not empty."""
     target: FileType | None = None
-    """What a symlink leads to, where that matters."""
-    litter: tuple[str, ...] = ()
-    """Names of temporary files that a killed run left beside the path."""
+    """The type of the target of a symlink, if it was followed."""
+    stale_temporaries: tuple[str, ...] = ()
+    """The names of temporary files that a killed run left beside the path."""
     shared: bool = False
     """Whether the file has other names (hard links)."""

@@ -1,6 +1,6 @@
-"""Asks a command whether new content is any good, while the old is still in place.
+"""Validates new content by a command, before it replaces the old.
 
-Few files have such a command: what runs it is imported when one has.
+Few files have such a command, so the modules that run it are imported when one is run.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ PLACEHOLDER = "{path}"
 
 
 class Validator(NamedTuple):
-    """The command in ``text``: its words, one of which holds `PLACEHOLDER`. It is run without a shell."""
+    """The validating command ``text``. One of its words contains `PLACEHOLDER`. It is run without a shell."""
 
     text: str
 
     async def require_startable(self) -> None:
-        """Raise ResourceError where the command could not be started."""
+        """Raise ResourceError if the command can't be started."""
         from reactor.resources.process import ENVIRONMENT, Command, require_startable  # noqa: PLC0415 - see above
 
         try:
@@ -29,15 +29,14 @@ class Validator(NamedTuple):
             raise ResourceError(f"validate: {error.message}", error.hint, missing=error.missing) from error
 
     async def approve(self, candidate: str, path: str) -> None:
-        """Raise ResourceError unless the command returns 0 for the file ``candidate``, which is to become ``path``.
+        """Raise ResourceError unless the command returns 0 for the file ``candidate``, which will become ``path``.
 
-        When cancelled, its whole process group is ended. What it says names ``path``: the other name is another
-        one each time.
+        A cancellation ends its whole process group. In its output, ``candidate`` is replaced by ``path``.
         """
         from reactor.resources.process import ENVIRONMENT, Command, output_tail, run  # noqa: PLC0415 - see above
 
         arguments = [word.replace(PLACEHOLDER, candidate) for word in _words(self.text)]
-        hint = f"{path} is as it was: mend the new content, or the command in `validate`"
+        hint = f"{path} is unchanged: correct the new content, or the command in `validate`"
         try:
             completed = await run(Command(arguments, "/", ENVIRONMENT))
         except ResourceError as error:
@@ -49,7 +48,7 @@ class Validator(NamedTuple):
 
 
 def fault_of(text: str) -> str | None:
-    """What is wrong with the text of a validating command, if anything."""
+    """Why the string is not a valid validating command; None if it is."""
     if "\0" in text:
         return "a command can't hold a NUL character"
     try:
@@ -57,12 +56,12 @@ def fault_of(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     if not any(PLACEHOLDER in word for word in words):
-        return f"the command never names the file to look at: {PLACEHOLDER} is missing"
+        return f"the command does not name the file to validate: {PLACEHOLDER} is missing"
     return None if words[0] else "the command is empty"
 
 
 def paths_in(text: str) -> Iterator[str]:
-    """The absolute paths among the words of a command that `fault_of` finds no fault with."""
+    """The absolute paths among the words of a valid command."""
     for word in _words(text):
         if word.startswith("/") and PLACEHOLDER not in word:
             yield os.path.normpath(word)

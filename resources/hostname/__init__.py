@@ -1,4 +1,4 @@
-"""The kind ``hostname``: what the host is called, by its kernel, at its next boot, and for people."""
+"""The kind ``hostname``: the running host name, the static one in /etc/hostname, and the pretty one in /etc/machine-info."""
 
 from reactor.resources.hostname.kind import Hostname
 

@@ -1,4 +1,4 @@
-"""The kind `hostname`: its properties and its decisions."""
+"""The kind `hostname`: its properties, state and plan."""
 
 from __future__ import annotations
 
@@ -22,25 +22,23 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
-from reactor.hostfs import Explaining
+from reactor.hostfs import ErrorContext
 from reactor.resources import textfile
-from reactor.resources.hostname.files import (
-    HOSTNAME,
-    MACHINE_INFO,
-    pretty_name,
-    static_name,
-    with_pretty_name,
-)
+from reactor.resources.process import split_words
 from reactor.watchers.readiness import HOST_NAME, ReadinessWatch
 
 _MAX_LENGTH = 64  # of sethostname(2)
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
+HOSTNAME = "/etc/hostname"
+MACHINE_INFO = "/etc/machine-info"
+_PRETTY = "PRETTY_HOSTNAME"
+_SPECIAL = re.compile(r'([\\"$`])')
 
 
 def _check_host_name(name: str) -> str:
-    """As hostname(7) has it. An underscore is no part of it, but of many names."""
+    """Accept the names of hostname(7), and underscores, which many host names contain."""
     if len(name) > _MAX_LENGTH:
-        raise ValueError(f"a host name has at most {_MAX_LENGTH} characters, this one {len(name)}")
+        raise ValueError(f"a host name has at most {_MAX_LENGTH} characters, this one has {len(name)}")
     if not all(_LABEL.fullmatch(label) for label in name.split(".")):
         raise ValueError(
             f"{name!r} is not a host name: write labels of letters, digits and -, with dots between them"
@@ -50,12 +48,12 @@ def _check_host_name(name: str) -> str:
 
 def _check_pretty(name: str) -> str:
     if not name.strip() or not name.isprintable():
-        raise ValueError("a name for people is one line of text")
+        raise ValueError("a pretty host name is one line of text")
     return name
 
 
 class HostnameState(NamedTuple):
-    """The names found; None where there is none."""
+    """The host names; None for one that is not set."""
 
     running: str
     static: str | None
@@ -63,19 +61,19 @@ class HostnameState(NamedTuple):
 
 
 class Hostname(Resource, kind="hostname"):
-    """Manage the name of the host: what its kernel says now, and what it will say after the next boot."""
+    """Manage the name of the host: the running one, and the one after the next boot."""
 
     example = "web1"
 
     ensure: Literal["present"] = "present"
     """Means nothing here; accepted because every resource has it."""
     hostname: Annotated[str, AfterValidator(_check_host_name)] | None = None
-    """The name; without one the name of the resource is it."""
+    """The host name; by default the name of the resource."""
     pretty: Annotated[str, AfterValidator(_check_pretty)] | None = None
-    """A name for people, such as `Web server 1`, for `/etc/machine-info`."""
+    """The pretty host name, such as `Web server 1`, in `/etc/machine-info`."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds the name of the resource, where that is to be the name of the host."""
+        """An invalid resource name, if it is used as the host name."""
         yield from super().property_problems()
         if self.hostname is None:
             try:
@@ -84,31 +82,31 @@ class Hostname(Resource, kind="hostname"):
                 yield PropertyProblem(("name",), str(error), "correct it, or add hostname")
 
     def watches(self) -> Iterable[Watch]:
-        """The kernel's name, which sethostname(2) changes, and the files."""
+        """The running host name, which sethostname(2) changes, and the files."""
         yield ReadinessWatch(HOST_NAME)
         yield PathWatch(HOSTNAME)
         if self.pretty is not None:
             yield PathWatch(MACHINE_INFO)
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The files, which others may have something to do with."""
+        """The files, which other resources may manage."""
         yield HOSTNAME
         if self.pretty is not None:
             yield MACHINE_INFO
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """The right to set it, and the files."""
+        """The permission to set the host name, and the files."""
         yield SandboxAccess.HOSTNAME
         yield from self.depends_on_paths()
 
     def claims(self) -> Iterable[Claim]:
-        """The names: a host has one of each."""
+        """The names, of which a host has one each."""
         yield Claim("path", HOSTNAME, {"ensure": "present", "content": self._text})
         if self.pretty is not None:
             yield Claim("system", "host name", {"pretty": self.pretty})
 
     async def observe(self) -> HostnameState:
-        """The names the host has. Raises ResourceError when a file can't be read."""
+        """The names of the host. Raises ResourceError when a file can't be read."""
         static = static_name(textfile.read(HOSTNAME) or "")
         pretty = pretty_name(textfile.read(MACHINE_INFO) or "") if self.pretty is not None else None
         return HostnameState(os.uname().nodename, static, pretty)
@@ -128,7 +126,7 @@ class Hostname(Resource, kind="hostname"):
         return tuple(plan)
 
     async def reversal(self, state: HostnameState) -> Self:
-        """The names found. Where none was there for people, the one there is stays."""
+        """The names that were found. A pretty host name stays if there was none before."""
         former = state.static or state.running
         try:
             return type(self)(name=self.name, hostname=former, pretty=state.pretty)
@@ -145,7 +143,7 @@ class Hostname(Resource, kind="hostname"):
         return f"{self._wanted}\n"
 
     async def _set_running(self) -> None:
-        with Explaining("set the host name"):
+        with ErrorContext("set the host name"):
             socket.sethostname(self._wanted)
 
 
@@ -162,3 +160,33 @@ def _set(what: str, old: str | None, new: str, path: str, change: textfile.Chang
         diff=partial(textfile.diff, path, change),
         is_proof=True,
     )
+
+
+def static_name(text: str) -> str | None:
+    """The name in the content of /etc/hostname: the first line that is neither empty nor a comment."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), None)
+
+
+def pretty_name(text: str) -> str | None:
+    """The pretty host name in the content of /etc/machine-info; the last one counts."""
+    values = [value for key, value in map(_assignment, text.splitlines()) if key == _PRETTY]
+    try:
+        return " ".join(split_words(values[-1])) or None if values else None
+    except ValueError:  # an unterminated quote: systemd ignores such a line, too
+        return None
+
+
+def with_pretty_name(text: str, name: str) -> str:
+    """The content of /etc/machine-info with this pretty host name; all other lines stay."""
+    quoted = _SPECIAL.sub(r"\\\1", name)
+    lines = text.splitlines(keepends=True)
+    others = [line for line in lines if _assignment(line)[0] != _PRETTY]
+    if others and not others[-1].endswith("\n"):
+        others[-1] += "\n"
+    return "".join([*others, f'{_PRETTY}="{quoted}"\n'])
+
+
+def _assignment(line: str) -> tuple[str, str]:
+    key, _, value = line.partition("=")
+    return key.strip(), value.strip()

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import os.path
 import re
 from typing import NamedTuple
 
-from reactor.resources.mount.tags import path_of
-
 FSTAB = "/etc/fstab"
 SWAP = "swap"
 """The type of lines that mount nothing."""
-
 _GAP = re.compile(r"[ \t\r]+")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _TO_ESCAPE = re.compile(r"[ \t\n\\#]")
 _FIELDS = 6
+_TAGS = {
+    "UUID": "by-uuid",
+    "LABEL": "by-label",
+    "PARTUUID": "by-partuuid",
+    "PARTLABEL": "by-partlabel",
+    "ID": "by-id",
+}
 
 
 class Entry(NamedTuple):
@@ -100,3 +105,19 @@ def _line(entry: Entry, options: tuple[str, ...]) -> str:
     text = ",".join(options) or "defaults"
     fields = (entry.device, entry.point, entry.fstype, text, str(entry.dump), str(entry.passno))
     return "\t".join(_TO_ESCAPE.sub(lambda match: f"\\{ord(match[0]):03o}", field) for field in fields)
+
+
+def is_tag(device: str) -> bool:
+    """Whether it names a device by what is written on it."""
+    return device.partition("=")[0] in _TAGS
+
+
+def node_of(device: str) -> str:
+    """Where udev puts a device of this tag; anything else as it is."""
+    tag, _, value = device.partition("=")
+    return f"/dev/disk/{_TAGS[tag]}/{value}" if tag in _TAGS else device
+
+
+def path_of(device: str) -> str:
+    """The path of a device or file without symlinks; that of a tag which udev does not know is that udev would make."""
+    return os.path.realpath(node_of(device))

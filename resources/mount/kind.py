@@ -24,10 +24,9 @@ from reactor import (
 from reactor.hostfs import NormalForms
 from reactor.resources import textfile
 from reactor.resources.mount import preflight, swap
-from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.comparison import in_words_of, is_known, is_same
 from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, about, entries_at
 from reactor.resources.mount.mount_table import Mounted, mounts_at
-from reactor.resources.mount.option_aliases import in_words_of, is_known
 from reactor.resources.mount.planner import plan_mount
 from reactor.resources.mount.state import Desired, MountState
 from reactor.resources.mount.swap import areas_at

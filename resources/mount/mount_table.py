@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from reactor import MountInfo, read_mounts
-from reactor.hostfs import Explaining
-from reactor.resources.mount.mount_point import real_path
+from reactor import MountInfo, ResourceError, read_mounts
+from reactor.hostfs import ErrorContext, Parent, open_directory, open_resolved, others_may_replace
 from reactor.watchers.readiness import MOUNTS
+
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_UMOUNT_NOFOLLOW = 8
+_LITERALLY = ("-c",)
+"""The option of mount(8) to take paths as they are: it would make a path of a descriptor again."""
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Mounted(NamedTuple):
@@ -20,10 +30,80 @@ class Mounted(NamedTuple):
 
 def mounts_at(point: str) -> tuple[Mounted, ...]:
     """What is mounted at ``point``, the topmost last. Raises ResourceError when a stranger leads there."""
-    with Explaining(f"read {MOUNTS}"):
+    with ErrorContext(f"read {MOUNTS}"):
         real = real_path(point)
         return tuple(_mounted(mount) for mount in read_mounts() if mount.point == real)
 
 
 def _mounted(mount: MountInfo) -> Mounted:
     return Mounted(mount.source, mount.fstype, frozenset((*mount.options, *mount.super_options)))
+
+
+class Operand(NamedTuple):
+    """A path for mount(8), and the options that belong to it."""
+
+    path: str
+    options: tuple[str, ...] = ()
+
+
+@contextmanager
+def mount_point(path: str) -> Iterator[Operand]:
+    """What to call the mount point at the absolute ``path`` for a block: of what is mounted there, the topmost.
+
+    Raises ResourceError when nothing can be mounted there so that it is found there, and OSError.
+    """
+    with Parent(path) as (directory, base):
+        try:
+            handle = os.open(base, _HANDLE, dir_fd=directory)
+        except FileNotFoundError as error:
+            hint = f"declare file#{path} with ensure: directory, to go before this"
+            raise ResourceError(f"the mount point {path} does not exist", hint, missing=path) from error
+        try:
+            if stat.S_ISLNK(
+                os.fstat(handle).st_mode
+            ):  # the kernel would mount it there, again at each look here
+                there = os.path.realpath(path)
+                raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
+            yield _operand(path, handle, directory, base)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def bind_source(path: str) -> Iterator[Operand]:
+    """What to call the file or directory ``path`` that is to be bound, for a block. Raises as `mount_point`."""
+    handle = open_resolved(path)
+    try:
+        with Parent(path) as (directory, base):
+            yield _operand(path, handle, directory, base)
+    finally:
+        os.close(handle)
+
+
+def unmount_in(directory: int, base: str) -> None:
+    """Unmount the topmost of what is mounted at ``base`` in the directory open at ``directory``. Raises OSError."""
+    target = os.fsencode(f"/proc/self/fd/{directory}/{base}")
+    if _libc.umount2(target, _UMOUNT_NOFOLLOW) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def real_path(path: str) -> str | None:
+    """The path that the kernel has for ``path``, whose last name is no symlink; None when its directory is missing.
+
+    Raises ResourceError where a stranger leads there, and OSError.
+    """
+    try:
+        fd = open_directory(os.path.dirname(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        return os.path.join(os.readlink(f"/proc/self/fd/{fd}"), os.path.basename(path))
+    finally:
+        os.close(fd)
+
+
+def _operand(path: str, handle: int, directory: int, base: str) -> Operand:
+    if others_may_replace(directory, base):
+        return Operand(f"/proc/{os.getpid()}/fd/{handle}", _LITERALLY)
+    return Operand(path)

@@ -8,8 +8,8 @@ from functools import partial
 from reactor import Action, Plan
 from reactor.resources import textfile
 from reactor.resources.mount import swap, system
+from reactor.resources.mount.comparison import missing
 from reactor.resources.mount.fstab import FSTAB, SWAP, about, with_entry, without_entry
-from reactor.resources.mount.options import missing
 from reactor.resources.mount.state import Desired, MountState
 
 

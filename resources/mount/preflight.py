@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 from reactor import ResourceError, fragile_mounts
-from reactor.hostfs import Explaining
+from reactor.hostfs import ErrorContext
+from reactor.resources.mount.comparison import is_bind
 from reactor.resources.mount.fstab import Entry
-from reactor.resources.mount.mount_point import mount_point
-from reactor.resources.mount.options import is_bind
+from reactor.resources.mount.mount_table import mount_point
 from reactor.resources.mount.state import Desired, MountState
 
 
@@ -21,7 +21,7 @@ async def refuse(desired: Desired, state: MountState) -> None:
     if desired.ensure != "mounted" or (state.mounts and state.same_device):
         return
     await fragile_mounts().ask(entry.point)
-    with Explaining(f"mount {entry.device} at {entry.point}"), mount_point(entry.point):
+    with ErrorContext(f"mount {entry.device} at {entry.point}"), mount_point(entry.point):
         pass
     if entry.device.startswith("/"):
         await fragile_mounts().ask(entry.device)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from reactor import Action, Plan, ResourceError, in_thread
-from reactor.hostfs import Explaining, is_only_ours, open_source
+from reactor.hostfs import ErrorContext, is_only_ours, open_source
 from reactor.resources.mount.fstab import unescape
 from reactor.resources.mount.mount_table import Mounted
 from reactor.resources.mount.state import Desired, MountState
@@ -49,7 +49,7 @@ def areas_at(path: str) -> tuple[Mounted, ...]:
 
     Raises ResourceError when the kernel does not tell.
     """
-    with Explaining(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
+    with ErrorContext(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
         found = _AREA.findall(file.read())
     real = os.path.realpath(path)
     areas = ((unescape(area), priority) for area, priority in found)
@@ -100,12 +100,12 @@ def _turn_on(path: str, options: tuple[str, ...]) -> None:
     flags = sum(_DISCARD.get(option, 0) for option in dict.fromkeys(options))
     if (priority := priority_in(options)) is not None:
         flags |= _PREFER | priority
-    with _swap_area(path) as fd, Explaining(f"turn on swap on {path}"):
+    with _swap_area(path) as fd, ErrorContext(f"turn on swap on {path}"):
         _call("swapon", f"/proc/self/fd/{fd}", flags)
 
 
 def _turn_off(path: str) -> None:
-    with Explaining(f"turn off swap on {path}", "free memory first: what is swapped out needs room there"):
+    with ErrorContext(f"turn off swap on {path}", "free memory first: what is swapped out needs room there"):
         _call("swapoff", os.path.realpath(path))
 
 
@@ -118,7 +118,7 @@ def _call(function: str, path: str, *flags: int) -> None:
 @contextmanager
 def _swap_area(path: str) -> Iterator[int]:
     """A descriptor of the device or file at ``path``, which only root may read, and which mkswap(8) has prepared."""
-    with Explaining(f"turn on swap on {path}"):
+    with ErrorContext(f"turn on swap on {path}"):
         try:
             fd = open_source(path)
         except FileNotFoundError as error:

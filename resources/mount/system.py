@@ -9,14 +9,18 @@ import os.path
 from contextlib import ExitStack, suppress
 
 from reactor import ResourceError, fragile_mounts
-from reactor.hostfs import Explaining, Parent, is_changeable
+from reactor.hostfs import ErrorContext, Parent, others_may_replace
 from reactor.resources import textfile
-from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.comparison import for_remount, is_bind, is_same, learn
 from reactor.resources.mount.fstab import FSTAB, Entry
-from reactor.resources.mount.mount_point import Operand, bind_source, mount_point, unmount_in
-from reactor.resources.mount.mount_table import Mounted, mounts_at
-from reactor.resources.mount.option_aliases import learn
-from reactor.resources.mount.options import for_remount, is_bind
+from reactor.resources.mount.mount_table import (
+    Mounted,
+    Operand,
+    bind_source,
+    mount_point,
+    mounts_at,
+    unmount_in,
+)
 from reactor.resources.mount.state import Desired
 from reactor.resources.process import perform
 from reactor.resources.service.systemd_dbus import dbus_systemd
@@ -45,12 +49,12 @@ async def remount(desired: Desired, top: Mounted) -> None:
 
 
 def _is_changeable(point: str) -> bool:
-    with Explaining(f"look at {point}"), Parent(point) as (directory, base):
-        return os.path.lexists(point) and is_changeable(directory, base)
+    with ErrorContext(f"look at {point}"), Parent(point) as (directory, base):
+        return os.path.lexists(point) and others_may_replace(directory, base)
 
 
 async def _run_mount(entry: Entry, fstype: str, options: str) -> None:
-    with Explaining(f"mount {entry.device} at {entry.point}"), ExitStack() as opened:
+    with ErrorContext(f"mount {entry.device} at {entry.point}"), ExitStack() as opened:
         target = opened.enter_context(mount_point(entry.point))
         source = Operand(entry.device)
         if is_bind(entry.options) and entry.device.startswith("/"):
@@ -71,11 +75,11 @@ async def exchange(desired: Desired) -> None:
 async def unmount(point: str, times: int) -> None:
     """Unmount the topmost ``times`` of what is mounted there. Raises ResourceError when one of them is busy."""
     with (
-        Explaining(f"unmount {point}", f"see who uses it: fuser -vm {point}"),
+        ErrorContext(f"unmount {point}", f"see who uses it: fuser -vm {point}"),
         Parent(point) as (directory, base),
     ):
         for _ in range(times):
-            if is_changeable(directory, base):
+            if others_may_replace(directory, base):
                 unmount_in(directory, base)
             else:
                 await _run_umount(point)

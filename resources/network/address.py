@@ -8,11 +8,10 @@ from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
-from reactor.resources.network.addresses import FoundAddress, addresses_of
-from reactor.resources.network.links import check_ipv6_fits, find_index, index_of
+from reactor.resources.network.address_table import FoundAddress, addresses_of, remove_alone
+from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
 from reactor.resources.network.preflight import refuse_address
-from reactor.resources.network.promotion import remove_alone
 from reactor.resources.network.properties import (
     FAMILIES,
     IPV6,
@@ -28,8 +27,8 @@ from reactor.resources.network.properties import (
     parse_cidr,
     qualified,
 )
+from reactor.resources.network.route_dump import routes_from, set_source_again
 from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
-from reactor.resources.network.sources import routes_from, set_source_again
 from reactor.watchers.netlink import NetlinkWatch
 from reactor.watchers.netlink_topics import RTM_NEWADDR, Topic, WatchedTopic
 

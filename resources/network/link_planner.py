@@ -9,7 +9,7 @@ from reactor import Action, Plan, ResourceError
 from reactor.resources.network.link_properties import TYPES, LinkProperties
 from reactor.resources.network.link_requests import configure, create, delete
 from reactor.resources.network.link_state import LinkState
-from reactor.resources.network.links import SMALLEST_MTU_OF_IPV6
+from reactor.resources.network.link_table import SMALLEST_MTU_OF_IPV6
 from reactor.resources.network.losses import Loss
 
 MANAGED = ("address", "mtu", "master", "state")

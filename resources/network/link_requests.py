@@ -10,7 +10,7 @@ from typing import Any
 from reactor import ResourceError
 from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
 from reactor.resources.network.link_state import IFF_UP
-from reactor.resources.network.links import find_link, index_of
+from reactor.resources.network.link_table import find_link, index_of
 from reactor.resources.network.properties import IPV4, IPV6
 from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
 from reactor.watchers.netlink_socket import Frame

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
+from reactor.hostfs import read_record, write_record
 from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
-from reactor.resources.network.links import find_link, name_of
+from reactor.resources.network.link_table import find_link, name_of
 from reactor.resources.network.losses import NONE, Losses
-from reactor.resources.network.routes import carries_default_route
-from reactor.resources.network.rtnetlink import RtnetlinkSocket
+from reactor.resources.network.routing_table import carries_default_route
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, message
+from reactor.watchers.netlink_topics import RTM_GETLINK
 
 IFF_UP = 0x1
-
 _ID: Final = {"vlan": "IFLA_VLAN_ID", "vxlan": "IFLA_VXLAN_ID"}
 _REMOTE = ("IFLA_VXLAN_GROUP", "IFLA_VXLAN_GROUP6")
+_BOOT = "/proc/sys/kernel/random/boot_id"
+_KIND = "link"
+_ANONYMOUS = "00:00:00:00:00:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +96,54 @@ def _data(found: Any, name: str) -> Any:
 async def _is_bond(kernel: RtnetlinkSocket, name: str) -> bool:
     found = await find_link(kernel, name)
     return found is not None and _kind(found) == "bond"
+
+
+class Renames:
+    """What was last seen of one link, in the state directory: its number and hardware address during this boot."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seen: dict[str, Any] | None = None
+
+    def remember(self, state: LinkState) -> None:
+        """Keep what tells the link from others, if that is new. Where it can't be kept, this process knows it."""
+        seen = {"index": state.index, "address": state.address, "boot": _boot()}
+        if self._last() != seen:
+            self._seen = seen
+            with suppress(OSError):
+                write_record(_KIND, self._name, seen)
+
+    async def found(self, kernel: RtnetlinkSocket, wanted: LinkProperties) -> str | None:
+        """What is to be said of the link that was called so, or has the address that is wanted; None without any.
+
+        Raises OSError as the kernel does.
+        """
+        last = self._last() or {}
+        if last.get("boot") == _boot() and isinstance(index := last.get("index"), int):
+            link = await find_link(kernel, index)
+            if link is not None and link.get_attr("IFLA_ADDRESS") == last.get("address"):
+                other = link.get_attr("IFLA_IFNAME")
+                return f"{wanted.interface} is gone: the link {other} was called so until it was renamed"
+        if wanted.address is not None and (other := await _with_address(kernel, wanted.address)):
+            return f"{wanted.interface} is not there: the link {other} has the address {wanted.address}"
+        return None
+
+    def _last(self) -> dict[str, Any] | None:
+        if self._seen is None:
+            self._seen = read_record(_KIND, self._name)
+        return self._seen
+
+
+async def _with_address(kernel: RtnetlinkSocket, address: str) -> str | None:
+    """The name of the first link with that hardware address."""
+    if address == _ANONYMOUS:
+        return None
+    links = [decoded(frame) for frame in await kernel.dump(message(RTM_GETLINK))]
+    names = (link.get_attr("IFLA_IFNAME") for link in links if link.get_attr("IFLA_ADDRESS") == address)
+    return next(names, None)
+
+
+@cache
+def _boot() -> str:
+    with open(_BOOT, encoding="ascii") as file:
+        return file.read().strip()

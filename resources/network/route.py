@@ -25,7 +25,7 @@ from reactor.resources.network.properties import (
     parse_network,
     qualified,
 )
-from reactor.resources.network.routes import (
+from reactor.resources.network.routing_table import (
     MAIN_TABLE,
     FoundRoute,
     NextHop,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.resources.network.shared_reads import SharedReads
 from reactor.watchers.netlink_socket import (
     NLM_F_ACK,
     NLM_F_DUMP,
@@ -26,25 +26,91 @@ from reactor.watchers.netlink_socket import (
     Frame,
     attributes,
     pack,
+    socket_pool,
     unpack,
 )
-from reactor.watchers.netlink_socket_pool import socket_pool
 
+_Table = TypeVar("_Table")
+_Read = Callable[[], Awaitable[_Table]]
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
-
 DUMP_ATTEMPTS = 10
 """How often a table is read that changes meanwhile, before that is an error."""
-
 _NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
 _NLMSGERR_ATTR_MSG = 1
 _HEADER_SIZE = 16
-_tables: SharedReads[list[Frame]] = SharedReads()
 _HINTS = {
     errno.EPERM: "run as root, or with CAP_NET_ADMIN",
     errno.ENETUNREACH: "its gateway must be in the network of an address of a link that is up",
     errno.EHOSTUNREACH: "its gateway must be in the network of an address of a link that is up",
     errno.ENETDOWN: "the link must be up",
 }
+
+
+class _PendingRead(Generic[_Table]):
+    """One that is yet to begin, for ``company`` besides who carries it out. Without an ``answer`` it came to nothing."""
+
+    def __init__(self) -> None:
+        self.company = 0
+        self.over = trio.Event()
+        self.answer: _Table | None = None
+
+
+class SharedReads(Generic[_Table]):
+    """Who asks alone is answered at once; who asks in a crowd is answered with it.
+
+    It is a crowd when a question follows the last answer sooner than that took: so at most half of the time goes into
+    reading, and one thing that drifts waits for nobody.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._to_come: dict[Hashable, _PendingRead[_Table]] = {}
+        self._crowded_until = 0.0
+
+    async def read(self, key: Hashable, at_once: _Read[_Table], later: _Read[_Table]) -> _Table:
+        """The table ``key`` as it was after this was called, read by ``at_once`` or, for others as well, by ``later``.
+
+        Raises what these raise.
+        """
+        while (reading := self._to_come.get(key)) is not None:
+            reading.company += 1
+            await reading.over.wait()
+            if reading.answer is not None:
+                return reading.answer
+        if self._clock() >= self._crowded_until:
+            return await self._timed(at_once)
+        return await self._read_for_all(key, later)
+
+    async def _read_for_all(self, key: Hashable, read: _Read[_Table]) -> _Table:
+        reading = self._to_come[key] = _PendingRead()
+        try:
+            try:
+                await _gathered(reading)
+            finally:
+                del self._to_come[key]  # who asks from now on may ask about what this reading misses
+            reading.answer = answer = await self._timed(read)
+            return answer
+        finally:
+            reading.over.set()
+
+    async def _timed(self, read: _Read[_Table]) -> _Table:
+        began = self._clock()
+        answer = await read()
+        ended = self._clock()
+        self._crowded_until = ended + (ended - began)
+        return answer
+
+
+async def _gathered(reading: _PendingRead[_Table]) -> None:
+    """Wait for as long as more keep coming: in a turn of the loop one comes at least, and in the next is counted."""
+    counted = -1
+    while reading.company > counted:
+        counted = reading.company
+        await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+
+
+_tables: SharedReads[list[Frame]] = SharedReads()
 
 
 def message(

@@ -7,6 +7,6 @@ changes.
 """
 
 from reactor.resources.package.kind import Package
-from reactor.resources.package.state import PackageState
+from reactor.resources.package.planner import PackageState
 
 __all__ = ["Package", "PackageState"]

@@ -12,20 +12,22 @@ from contextlib import suppress
 from typing import Final
 
 from reactor import ResourceError
-from reactor.resources.package.apt_policy import parse_policy, parse_providers
-from reactor.resources.package.apt_simulation import parse_search, parse_simulation
+from reactor.resources.package import dpkg_versions
+from reactor.resources.package.apt_answers import (
+    parse_policy,
+    parse_providers,
+    parse_search,
+    parse_simulation,
+)
 from reactor.resources.package.catalog import Catalog, Offer
-from reactor.resources.package.commands import PackageCommands
+from reactor.resources.package.commands import PackageCommands, released
 from reactor.resources.package.database import stamp_of, stamps_of
 from reactor.resources.package.debconf import preseed
 from reactor.resources.package.dpkg_database import DpkgDatabase
 from reactor.resources.package.error_lines import complaint, complaint_in, file_conflict
-from reactor.resources.package.locks import released
-from reactor.resources.package.own_packages import own_files, refusal_of_own
 from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
 from reactor.resources.package.provider import Provider
-from reactor.resources.package.transaction import Others
-from reactor.resources.package.versions import dpkg
+from reactor.resources.package.transaction import Others, own_files, refusal_of_own
 from reactor.resources.process import Completed, missing_rights
 
 _QUESTIONS: Final = {
@@ -74,8 +76,8 @@ class Apt(Provider):
         super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
 
     def compare(self, installed: str, wanted: str) -> int:
-        """By the rules of dpkg."""
-        return dpkg.compare(installed, wanted)
+        """By the rules of dpkg_versions."""
+        return dpkg_versions.compare(installed, wanted)
 
     async def _providers_here(self, name: str) -> tuple[str, ...]:
         return self._dpkg.providers(name)

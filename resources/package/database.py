@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from reactor import Watch
-from reactor.resources.package.state import PackageState
+from reactor.resources.package.planner import PackageState
 from reactor.resources.package.transaction import Versions
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError, emit_output
+from reactor.resources.package import rpm_versions
 from reactor.resources.package.catalog import Catalog, Offer
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import stamp_of, stamps_of
@@ -24,13 +25,10 @@ from reactor.resources.package.dnf_answers import (
     parse_upgrades,
 )
 from reactor.resources.package.error_lines import complaint, complaint_in, file_conflict
-from reactor.resources.package.own_packages import own_files
-from reactor.resources.package.planner import Changes, Desired
+from reactor.resources.package.planner import Changes, Desired, PackageState
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.rpm_database import FORMAT, RpmDatabase
-from reactor.resources.package.state import PackageState
-from reactor.resources.package.transaction import Others
-from reactor.resources.package.versions import rpm
+from reactor.resources.package.transaction import Others, own_files
 from reactor.resources.process import Completed, missing_rights
 
 _AT_ONCE: Final = {"PYTHONUNBUFFERED": "1"}
@@ -43,7 +41,7 @@ _ASK_AGAIN: Final = 60.0
 _ABORTED: Final = "Operation aborted"
 """What dnf says when it was told to assume that nobody wants the transaction."""
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
-"""dnf's own setting where none is configured, and rpm."""
+"""dnf's own setting where none is configured, and rpm_versions."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _FILE_CONFLICT: Final = re.compile(
     r"file (\S+) (?:from install of|conflicts between).*? file from package (\S+?)-[^-\s]+-[^-\s]+$",
@@ -101,7 +99,7 @@ class Dnf(Provider):
 
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of rpm; what is not said of a version matches any."""
-        return rpm.compare_installed(installed, wanted)
+        return rpm_versions.compare_installed(installed, wanted)
 
     async def _providers_here(self, name: str) -> tuple[str, ...]:
         offer = (await self._provided.offers([name])).get(name)

@@ -8,9 +8,9 @@ from functools import cmp_to_key
 from itertools import zip_longest
 from typing import Final
 
+from reactor.resources.package import rpm_versions
 from reactor.resources.package.catalog import Offer
 from reactor.resources.package.transaction import Others, Versions, moved
-from reactor.resources.package.versions import rpm
 
 QUERY_FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 """How `repoquery` is asked to write."""
@@ -75,9 +75,9 @@ def parse_transaction(text: str, asked: Collection[str], before: Versions) -> Ot
 def _put(found: dict[str, list[str]], kind: str, entry: tuple[str, str], before: Versions) -> None:
     """Add the words for one package, of a name and a version, of the section that is about what is called ``kind``."""
     name, version = entry
-    there = sorted(before.get(name, ()), key=cmp_to_key(rpm.compare))
+    there = sorted(before.get(name, ()), key=cmp_to_key(rpm_versions.compare))
     if kind in ("upgraded", "downgraded") and there:
-        kind, words = moved(name, there[-1], version, rpm.compare)
+        kind, words = moved(name, there[-1], version, rpm_versions.compare)
     else:
         words = name if kind == "removed" else f"{name} {version}"
     found[kind].append(words)
@@ -90,6 +90,7 @@ def _offers(found: Iterable[tuple[str, str, str]]) -> dict[str, Offer]:
         versions.setdefault(name, set()).add(version)
         versions.setdefault(f"{name}.{architecture}", set()).add(version)
     ordered = {
-        name: sorted(some, key=cmp_to_key(rpm.compare), reverse=True) for name, some in versions.items()
+        name: sorted(some, key=cmp_to_key(rpm_versions.compare), reverse=True)
+        for name, some in versions.items()
     }
     return {name: Offer(some[0], tuple(some)) for name, some in ordered.items()}

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from reactor import PathWatch, ResourceError, Watch, in_thread
 from reactor.resources.package.database import UNITS_BELOW, Database
-from reactor.resources.package.state import NOT_INSTALLED, PackageState
+from reactor.resources.package.planner import NOT_INSTALLED, PackageState
 from reactor.resources.package.transaction import Versions
 
 _FIELDS = re.compile(

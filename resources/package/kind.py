@@ -20,10 +20,12 @@ from reactor import (
     TimerWatch,
     Watch,
 )
-from reactor.resources.download.properties import Checksum, is_url
+from reactor.resources.download.source import Checksum, is_url
 from reactor.resources.package.database import UNITS
 from reactor.resources.package.debconf import Answers, selections
-from reactor.resources.package.names import (
+from reactor.resources.package.package_files import SUFFIXES, PackageSource, suffix_of
+from reactor.resources.package.planner import Desired, Options, PackageState, plan_package
+from reactor.resources.package.properties import (
     ALLOWED,
     GONE,
     NO_PURGE,
@@ -33,11 +35,8 @@ from reactor.resources.package.names import (
     fault_of_name,
     without_native_architecture,
 )
-from reactor.resources.package.package_files import SUFFIXES, PackageSource, suffix_of
-from reactor.resources.package.planner import Desired, Options, plan_package
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
-from reactor.resources.package.state import PackageState
 
 
 class Package(Resource, kind="package", providers=PROVIDERS):

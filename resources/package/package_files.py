@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 
 from reactor import DistrustedError, ResourceError, in_thread, open_input
-from reactor.hostfs import Attributes, Explaining, checksum_of, open_source, private_copy, private_directory
-from reactor.resources.download.properties import http_filename, is_url, resolve_source
-from reactor.resources.download.source import shown_url
+from reactor.hostfs import Attributes, ErrorContext, checksum_of, open_source, private_copy, private_directory
+from reactor.resources.download.source import http_filename, is_url, resolve_source, shown_url
 from reactor.resources.package.planner import Change, Changes, Compare, Desired, Refusals
 
 SUFFIXES: Final = {"apt": ".deb", "dnf": ".rpm"}
@@ -117,7 +116,7 @@ class PackageFiles:
         name = f"{desired.name}{suffix}"
         if is_url(source):
             return await _fetch(source, f"{self._stack.enter_context(private_directory())}/{name}")
-        with Explaining(f"read the package {source}"):
+        with ErrorContext(f"read the package {source}"):
             return await in_thread(self._copy_local, source, name, desired.checksum is not None)
 
     def _copy_local(self, path: str, name: str, has_checksum: bool) -> str:
@@ -180,7 +179,7 @@ def _opened(path: str, has_checksum: bool) -> int:
 
 async def _fetch(url: str, path: str) -> str:
     """Put what is at ``url`` to ``path``, fetched as an archive is, and return that. Raises ResourceError."""
-    from reactor.resources.download.to_file import fetch_to  # noqa: PLC0415 - most packages come from repositories
+    from reactor.resources.download.fetching import fetch_to  # noqa: PLC0415 - most packages come from repositories
 
     await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)
     return path

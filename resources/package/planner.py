@@ -8,12 +8,35 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from reactor import ResourceError
-from reactor.resources.download.properties import is_url
-from reactor.resources.package.names import GONE
-from reactor.resources.package.state import PackageState
+from reactor.resources.download.source import is_url
+from reactor.resources.package.properties import GONE
 
 Compare = Callable[[str, str], int]
 """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackageState:
+    """``version`` is what is there, None for nothing. Files that only remain as configuration are nothing."""
+
+    version: str | None = None
+    is_whole: bool = True
+    """Whether what is there was unpacked and configured to the end."""
+    is_essential: bool = False
+    """Whether the host, or the package manager, does not work without it."""
+    is_held: bool = False
+    """Whether the administrator has forbidden to change it."""
+    beside: tuple[str, ...] = ()
+    """Other versions that are there at the same time, as with kernels of RPM."""
+    has_configuration: bool = False
+    """Whether it was removed, and its configuration left (dpkg)."""
+    provided_by: tuple[str, ...] = ()
+    """The installed packages that provide what is only virtual; known only where it is to be present."""
+    newest: str | None = None
+    """The version that the package manager would choose, or a file holds; known only where one of them is wanted."""
+
+
+NOT_INSTALLED = PackageState()
 
 
 class Step(StrEnum):
@@ -97,6 +120,8 @@ class Change:
 
 Changes = Mapping[str, Change]
 """Changes by the ref of the resource that wants them."""
+
+
 Refusals = dict[str, ResourceError]
 """Why single changes can't be made, by the same refs."""
 

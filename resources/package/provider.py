@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-import trio
-
 from reactor import GroupError, ResourceError, emit_output
-from reactor.resources.download.properties import is_url
-from reactor.resources.package.catalog import Catalog
-from reactor.resources.package.database import Database, Stamp, stamp_of, stamps_of
+from reactor.resources.download.source import is_url
+from reactor.resources.package.catalog import Catalog, choose
+from reactor.resources.package.commands import released
+from reactor.resources.package.database import Database, stamps_of
 from reactor.resources.package.error_lines import complaint
-from reactor.resources.package.locks import released
+from reactor.resources.package.observer import PackageObserver, tell_lines
 from reactor.resources.package.package_files import PackageFiles
-from reactor.resources.package.planner import Change, Changes, Desired, Refusals, Step, plan_package
-from reactor.resources.package.preflight import Preflight
-from reactor.resources.package.state import PackageState
-from reactor.resources.package.transaction import NOTHING, Others, Versions, beginning, others_between
-from reactor.resources.package.version_choice import choose
+from reactor.resources.package.planner import (
+    Change,
+    Changes,
+    Desired,
+    Refusals,
+    Step,
+    plan_package,
+)
+from reactor.resources.package.transaction import (
+    NOTHING,
+    Others,
+    Preflight,
+    Versions,
+    beginning,
+    others_between,
+)
 from reactor.resources.process import Completed, missing_rights
 
 _MARKS: Final = (Step.HOLD, Step.RELEASE)
@@ -38,51 +48,12 @@ class Applied(NamedTuple):
     others: Mapping[str, str]
 
 
-class Provider(ABC):
-    """One package manager, with the database of what it has installed and the catalog of what it could install."""
-
-    name: str
-    root: str
-    """The directory that holds the system; empty for that of the host."""
-    program: str
-    fetch_complaints: tuple[str, ...]
-    """What the program says when it can't fetch a package that is in its lists."""
-    simulates_for_all: bool
-    """Whether the program simulates a transaction also for users who could not make it."""
-    locks: str
-    """The command that lists what the administrator keeps back."""
-    settings: tuple[str, ...]
-    """The directories of its configuration, each ending in ``/``."""
-    hold_files: tuple[str, ...] = ()
-    """The files beside the database that say which packages are held."""
-    sources: tuple[str, ...]
-    """The files and directories that name the repositories."""
+class Provider(PackageObserver):
+    """One package manager: it looks at packages, as `PackageObserver`, and changes them in transactions."""
 
     def __init__(self, database: Database, catalog: Catalog) -> None:
-        self.database = database
-        self._catalog = catalog
-        self._one_at_a_time = trio.Lock()
-        self._told: set[str] = set()
-        self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
-        """The versions in files, by path and package, with the stamps of these when they were read."""
+        super().__init__(database, catalog)
         self._preflight = Preflight(self._simulate_wishes, self._one_at_a_time)
-
-    async def look(self, desired: Desired) -> PackageState:
-        """The state of a package. Starts no process unless something has changed, or the newest is wanted.
-
-        While a package manager is at work, its end is awaited: what it leaves in between is no state to act upon.
-        """
-        if desired.ensure == "latest":
-            self._catalog.want(desired.name)
-        elif self.database.is_current() and not self._needs_more(
-            desired, state := self.database.find(desired.name)
-        ):
-            if not desired.is_what_a_file_holds or state.version is None:
-                return state
-            if (known := self._known_in_file(desired)) is not None:
-                return replace(state, newest=known[1])
-        async with self._one_at_a_time:
-            return await self._look(desired)
 
     async def apply(self, all_desired: Mapping[str, Desired]) -> Applied:
         """Make all wishes true in as few transactions as can be.
@@ -146,31 +117,7 @@ class Provider(ABC):
             await self._fetch_from(file)
 
     @abstractmethod
-    def compare(self, installed: str, wanted: str) -> int:
-        """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
-
-    @abstractmethod
-    async def _providers_here(self, name: str) -> tuple[str, ...]:
-        """The installed packages that provide ``name``."""
-
-    @abstractmethod
-    async def _refresh(self) -> None:
-        """Fetch what all repositories offer now. Raises ResourceError when that fails."""
-
-    @abstractmethod
     async def _fetch_from(self, file: str) -> None: ...
-
-    @abstractmethod
-    def _has_lists(self) -> bool:
-        """Whether what is in no list is in no repository, as far as anybody here can tell."""
-
-    @abstractmethod
-    def _age(self) -> float:
-        """The seconds since the lists of all repositories were fetched last."""
-
-    @abstractmethod
-    async def _let_through(self, name: str, installed: str, newest: str) -> str:
-        """The newest version up to ``newest`` that the administrator does not keep back."""
 
     @abstractmethod
     async def _mend(self, broken: Iterable[Desired]) -> None:
@@ -183,10 +130,6 @@ class Provider(ABC):
     @abstractmethod
     async def _release(self, names: Collection[str]) -> None:
         """Let packages be changed again, whether they are held or not. Raises ResourceError when that fails."""
-
-    @abstractmethod
-    async def _read_file(self, path: str) -> str:
-        """Name, architecture and version of the package in a file, as a line split by tabs. Raises ResourceError."""
 
     @abstractmethod
     async def _answer(self, answers: Collection[str]) -> None:
@@ -214,9 +157,6 @@ class Provider(ABC):
                 raise refusal
             return await self._simulate(changes) if changes else NOTHING
 
-    def _files(self) -> PackageFiles:
-        return PackageFiles(self.name, self._read_file, self.compare)
-
     async def _rehearse_file(self, desired: Desired) -> None:
         """Raise what keeps the file of ``desired`` from being installed. A server is not asked, but by a simulation."""
         if not is_url(desired.source or ""):
@@ -228,66 +168,6 @@ class Provider(ABC):
         await self._catch_up()
         asked = {desired.name for desired in all_desired.values()}
         return others_between(before, self.database.versions(), asked, self.compare)
-
-    async def _find(self, name: str) -> PackageState:
-        """The state of a package as of the last `load`."""
-        return self.database.find(name)
-
-    async def _look(self, desired: Desired) -> PackageState:
-        await self._catch_up()
-        state = await self._find(desired.name)
-        if _may_be_virtual(desired, state):
-            return replace(state, provided_by=await self._stand_ins(desired.name))
-        if desired.is_what_a_file_holds and state.version is not None:
-            return replace(state, newest=await self._version_in_file(desired))
-        if desired.ensure != "latest":
-            return state
-        if self._age() > desired.interval:
-            await self._try_to_refresh()
-        return replace(state, newest=await self._newest(desired.name, state.version))
-
-    def _known_in_file(self, desired: Desired) -> tuple[Stamp | None, str | None] | None:
-        """The version in the file of ``desired``, None for a file that is not there; None if it has to be read."""
-        path = desired.source or ""
-        if (now := stamp_of(path)) is None:
-            return now, None
-        known = self._held_by.get((path, desired.name))
-        return known if known is not None and known[0] == now else None
-
-    async def _version_in_file(self, desired: Desired) -> str | None:
-        """The version to be there; None leaves alone what is. Raises ResourceError for a file that can't be used."""
-        path = desired.source or ""
-        if (known := self._known_in_file(desired)) is not None:
-            return known[1]
-        stamp = stamp_of(path)
-        with self._files() as files:
-            version = await files.version_of(desired)
-        self._held_by[path, desired.name] = (stamp, version)
-        return version
-
-    @staticmethod
-    def _needs_more(desired: Desired, state: PackageState) -> bool:
-        """Whether the database alone does not say whether ``desired`` is true."""
-        return bool(state.beside) or _may_be_virtual(desired, state)
-
-    async def _stand_ins(self, name: str) -> tuple[str, ...]:
-        """The installed packages that provide ``name``, if no repository has a package that is called so."""
-        providers = await self._providers_here(name)
-        offer = (await self._catalog.offers([name])).get(name) if providers else None
-        return () if offer is not None and offer.versions else providers
-
-    async def _newest(self, name: str, installed: str | None) -> str | None:
-        """The version that the package manager would choose, if it knows the package."""
-        offer = (await self._catalog.offers([name])).get(name)
-        newest = None if offer is None else offer.newest
-        if newest is None or installed is None or self.compare(installed, newest) >= 0:
-            return newest
-        let_through = await self._let_through(name, installed, newest)
-        if let_through == installed:
-            self._tell_once(
-                f"{name} stays at {installed}: {self.name} keeps back {newest} (see {self.locks})"
-            )
-        return let_through
 
     async def _change(self, all_desired: Mapping[str, Desired], changes: Changes, refusals: Refusals) -> None:
         """Remove what is to go, then install the rest; what can't be done is added to ``refusals``."""
@@ -321,18 +201,6 @@ class Provider(ABC):
         """Whether fresh lists may help: repositories drop a version when there is a newer one."""
         output = completed.stdout + completed.stderr
         return any(words in output for words in self.fetch_complaints) and self._age() > self._freshness()
-
-    async def _catch_up(self) -> None:
-        if not self.database.is_current():
-            await released(self.database.lock)
-            await self.database.load()
-
-    async def _try_to_refresh(self) -> None:
-        """Go on with what is known when the repositories can't be reached."""
-        try:
-            await self._refresh()
-        except ResourceError as error:
-            _tell(f"the package lists could not be refreshed: {error.message}")
 
     async def _decide(self, all_desired: Mapping[str, Desired]) -> tuple[Changes, Refusals]:
         changes: dict[str, Change] = {}
@@ -378,7 +246,7 @@ class Provider(ABC):
             return {ref: self._ignored(change) for ref, change in left.items()}
         words = complaint(completed)
         if not left:
-            _tell(
+            tell_lines(
                 f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}"
             )
             return {}
@@ -388,12 +256,6 @@ class Provider(ABC):
             f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}",
             missing_rights() or self._advice(words),
         )
-
-    def _tell_once(self, line: str) -> None:
-        """Each package is looked at several times in one check."""
-        if line not in self._told:
-            self._told.add(line)
-            emit_output(line)
 
     def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may know what they mean
         """How to mend what the package manager complains of in ``words``, where it does not say so itself."""
@@ -416,16 +278,5 @@ def _told_to_each(changed: Mapping[str, Desired], others: Others) -> dict[str, s
     return told
 
 
-def _may_be_virtual(desired: Desired, state: PackageState) -> bool:
-    """Whether another package may stand for the one that is wanted: not for one that comes from a file."""
-    return desired.ensure == "present" and state.version is None and desired.source is None
-
-
 def _without_marks(changes: Changes) -> dict[str, Change]:
     return {ref: change for ref, change in changes.items() if change.step not in _MARKS}
-
-
-def _tell(text: str) -> None:
-    """Say what a program wrote as it did, in lines."""
-    for line in text.splitlines():
-        emit_output(line)

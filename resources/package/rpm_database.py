@@ -7,18 +7,18 @@ import re
 from functools import cmp_to_key
 
 from reactor import PathWatch, ResourceError, Watch
+from reactor.resources.package import rpm_versions
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import Database
-from reactor.resources.package.state import NOT_INSTALLED, PackageState
+from reactor.resources.package.planner import NOT_INSTALLED, PackageState
 from reactor.resources.package.transaction import Versions
-from reactor.resources.package.versions import rpm
 
 _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
 _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
 FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
 """How rpm is asked to write what a package is."""
-_AGE = cmp_to_key(rpm.compare)
+_AGE = cmp_to_key(rpm_versions.compare)
 _ERROR = re.compile(r"^error: (.*)", re.MULTILINE)
 _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cmp_to_key
+import os
+import sys
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, cmp_to_key
 from typing import Final, NamedTuple
 
-from reactor.resources.package.planner import Compare
+import trio
+
+from reactor import ResourceError
+from reactor.resources.package.planner import Compare, Desired
 
 Versions = Mapping[str, frozenset[str]]
 """The versions of each package that is there: of most one."""
@@ -75,3 +80,81 @@ def moved(name: str, old: str, new: str, compare: Compare) -> tuple[str, str]:
 def _listed(names: Sequence[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+Simulate = Callable[[Mapping[str, Desired]], Awaitable[Others]]
+"""Simulates the one transaction that makes wishes true, by the names of their packages. Raises ResourceError."""
+
+
+class Preflight:
+    """Gathers the wishes of those who wait for ``lock``: who gets it asks for all of them."""
+
+    def __init__(self, simulate: Simulate, lock: trio.Lock) -> None:
+        self._simulate = simulate
+        self._lock = lock
+        self._waiting: dict[Desired, None] = {}
+        self._answers: dict[Desired, str | ResourceError] = {}
+
+    async def tell(self, desired: Desired) -> str:
+        """What else would change, as the end of a sentence. Raises ResourceError when the transaction would be refused."""
+        self._waiting[desired] = None
+        async with self._lock:
+            if desired in self._waiting:
+                await self._answer([each for each in self._waiting if _goes_with(each, desired)])
+            answer = self._answers[desired]
+        if isinstance(answer, ResourceError):
+            raise answer
+        return answer
+
+    async def _answer(self, all_desired: list[Desired]) -> None:
+        """Of a transaction that would be refused as a whole, each is asked for by itself: so a run would find the culprit."""
+        for desired in all_desired:
+            del self._waiting[desired]
+        try:
+            others = await self._simulate({desired.name: desired for desired in all_desired})
+        except ResourceError as refusal:
+            if len(all_desired) == 1:
+                self._answers[all_desired[0]] = refusal
+                return
+            for desired in all_desired:
+                self._waiting[desired] = None
+                await self._answer([desired])
+            return
+        for desired in all_desired:
+            companions = [each.name for each in all_desired if each is not desired]
+            self._answers[desired] = others.told(beginning(companions, would=True))
+
+
+def _goes_with(one: Desired, other: Desired) -> bool:
+    """Whether one transaction would be for both: what is to go leaves in another."""
+    return one.transaction == other.transaction
+
+
+@cache
+def own_files() -> tuple[str, ...]:
+    """The interpreter, what is mapped into this process, and the modules it has loaded; by all names of a merged ``/usr``."""
+    files = {os.path.realpath(sys.executable), *_mapped(), *_modules()}
+    files |= {
+        path.removeprefix("/usr") for path in files if path.startswith(("/usr/lib", "/usr/bin", "/usr/sbin"))
+    }
+    return tuple(sorted(files))
+
+
+def refusal_of_own(name: str, asked: Collection[str]) -> ResourceError:
+    """Why a transaction that was ``asked`` for is not made: it would remove the package ``name``."""
+    others = "" if name in asked else f" (it would go with {', '.join(asked)})"
+    return ResourceError(
+        f"refusing to remove {name}, which reactor itself runs on{others}",
+        "if that is meant, do it by hand, or have reactor run on another interpreter",
+    )
+
+
+def _mapped() -> set[str]:
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        paths = (line.rstrip("\n").partition("/")[2] for line in maps)
+        return {f"/{path}" for path in paths if path and not path.endswith(" (deleted)") and ".so" in path}
+
+
+def _modules() -> set[str]:
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return {os.path.realpath(file) for file in files if isinstance(file, str)}

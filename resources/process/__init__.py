@@ -1,16 +1,22 @@
-"""Running commands, for every kind that needs one: in a process group of its own, which ends as a whole.
+"""Runs commands for all kinds, each in a process group of its own, which is ended as a whole.
 
-`command` starts one and waits for it, `perform` runs one that must succeed, `group` ends what is left, `process_tree` knows
-what that is, `reaper_client` has a `reaper` end it when we can't, `files` take what it writes if it goes on without us, `output` keeps
-that, `quoting` makes words of its text, `identity` is who it runs as.
+`command` starts a command and waits for it, `program` finds its program, and `identity` is the user that it runs as. `output`
+passes its output on and keeps the end of it. `process_tree` ends its processes. `reaper` is a second process that ends them if
+this one is killed. `quoting` splits the string of a command into words.
 """
 
-from reactor.resources.process.command import ENVIRONMENT, Command, Completed, require_startable, run
-from reactor.resources.process.files import memory_file
+from reactor.resources.process.command import (
+    ENVIRONMENT,
+    Command,
+    Completed,
+    missing_rights,
+    perform,
+    require_startable,
+    run,
+)
 from reactor.resources.process.identity import Identity, identity_of
-from reactor.resources.process.output import output_tail
+from reactor.resources.process.output import memory_file, output_tail
 from reactor.resources.process.quoting import pieces, split_words
-from reactor.resources.process.system_command import missing_rights, perform
 
 __all__ = [
     "ENVIRONMENT",

@@ -1,12 +1,11 @@
-"""Runs one command in a session and process group of its own, and never leaves a part of it behind unasked.
+"""Runs one command in a session and process group of its own, and leaves no process of it behind.
 
-Starting blocks the loop for about 0.7 ms (a vfork, until the program is loaded); that is less than what a thread
-or `trio.run_process` costs. The end is awaited on a pidfd.
+Starting blocks the loop for about 0.7 ms (a vfork, until the program is loaded), which is less than the cost of a thread or
+of `trio.run_process`. The end is awaited on a pidfd.
 """
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import signal
@@ -15,43 +14,41 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import trio
 
-from reactor import ResourceError, fragile_mounts, left_alone
-from reactor.hostfs import open_directory
-from reactor.resources.process.files import follow, memory_file
-from reactor.resources.process.group import end_group
+from reactor import ResourceError, left_alone
 from reactor.resources.process.identity import Identity
-from reactor.resources.process.output import TAIL_BYTES, Output, output_tail
-from reactor.resources.process.reaper_client import ensure_reaper, killed_with_us
+from reactor.resources.process.output import TAIL_BYTES, Output, follow, memory_file, output_tail
+from reactor.resources.process.process_tree import end_group
+from reactor.resources.process.program import (
+    explain_directory,
+    explain_start,
+    find_program,
+    opened_directory,
+    refuse_unstartable,
+)
+from reactor.resources.process.reaper import ensure_reaper, killed_with_us
 
 ENVIRONMENT: Final = {
     "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
     "LANG": "C",
     "LC_ALL": "C",
 }
-"""All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
-
+"""The environment of every command, besides its own variables. It does not depend on how reactor was started."""
 UMASK: Final = 0o022
-"""What new files of a command are not given, whatever the umask of reactor is."""
-
-_DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
-
-_LONGEST_FIRST_LINE = 256  # bytes of a script that Linux looks at: BINPRM_BUF_SIZE
-
-_MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
+"""The umask of commands, regardless of the umask of reactor."""
+_DRAIN_GRACE = 0.25  # seconds: the output of a daemon that keeps the pipe open is not the command's output
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start: arguments with the program first, and all that surrounds it. ``timeout`` is in seconds.
+    """A command to start: the arguments, with the program first, and its surroundings. ``timeout`` is in seconds.
 
-    ``input`` is what it reads. Others can see the arguments of a process, but not that. ``inherited`` are descriptors
-    of ours that it has, too, under their numbers. One that is ``left_alone`` by our own death comes to its end after it:
-    it must not be cut off in the middle. So it writes to files, for nobody would read from a pipe then.
+    ``input`` is its standard input, which other users can't see, unlike the arguments. ``inherited`` are descriptors of ours
+    that it inherits under the same numbers. A ``left_alone`` command continues if this process is killed, since it must not be
+    interrupted, such as a package manager. It writes to files in memory: a pipe would break.
     """
 
     arguments: Sequence[str]
@@ -62,12 +59,12 @@ class Command:
     inherited: tuple[int, ...] = ()
     left_alone: bool = False
     identity: Identity | None = None
-    """Who it runs as; by default as we do."""
+    """The user that it runs as; by default the user of this process."""
     umask: int = UMASK
 
 
 class Completed(NamedTuple):
-    """A command that ran to its end. The outputs are the last `TAIL_BYTES` of each; ``duration`` is in seconds."""
+    """A command that has exited. ``stdout`` and ``stderr`` are the last `TAIL_BYTES` of each; ``duration`` is in seconds."""
 
     exit_code: int
     stdout: str
@@ -83,20 +80,20 @@ class _Child(NamedTuple):
 
 
 async def run(command: Command, tell: Callable[[str], None] | None = None) -> Completed:
-    """Run ``command`` to its end; ``tell`` is given each line of its output as it is written.
+    """Run ``command`` to its end. ``tell`` gets each line of its output as it is written.
 
-    Without an input the command reads from /dev/null. Its end is that of the process started: what that left
-    running in the background is not waited for. On a timeout, and when cancelled, the whole process group is ended.
+    Without an input, the command reads from /dev/null. It ends when the started process ends: background processes of it are
+    not awaited. At a timeout or a cancellation, the whole process group is ended.
 
     Raises ResourceError when the command can't be started, runs too long, or is killed by a signal.
     """
     began = trio.current_time()
     stdout, stderr = Output(tell), Output(tell)
-    with _start(command, await _find_program(command)) as child:
+    with _start(command, await _program_of(command)) as child:
         async with trio.open_nursery() as nursery:
-            hear, grace = (follow, 0.0) if command.left_alone else (_pump, _DRAIN_GRACE)
-            nursery.start_soon(hear, child.stdout, stdout)
-            nursery.start_soon(hear, child.stderr, stderr)
+            read, grace = (follow, 0.0) if command.left_alone else (_pump, _DRAIN_GRACE)
+            nursery.start_soon(read, child.stdout, stdout)
+            nursery.start_soon(read, child.stderr, stderr)
             in_time = await _wait(child, command)
             nursery.cancel_scope.deadline = trio.current_time() + grace
     stdout.end()
@@ -125,12 +122,12 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
                 try:
                     pipes = [_pipe(command.identity, held, theirs) for _ in range(2)]
                 except OSError as error:
-                    raise _explain(error, program, command.identity) from error
+                    raise explain_start(error, program, command.identity) from error
                 ours = [reading for reading, _ in pipes]
                 process = _spawn(command, program, [writing for _, writing in pipes])
         try:
             pidfd = os.pidfd_open(process.pid)
-        except OSError:  # out of descriptors: nobody could wait for it
+        except OSError:  # out of descriptors: its end could not be awaited
             process.kill()
             process.wait()
             raise
@@ -139,7 +136,7 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
 
 
 def _pipe(identity: Identity | None, ours: ExitStack, theirs: ExitStack) -> tuple[FileIO, FileIO]:
-    """Both ends of a pipe, to be closed with ``ours`` and ``theirs``. It belongs to who writes: /dev/stderr opens it anew."""
+    """Both ends of a pipe, which ``ours`` and ``theirs`` close. The user of the command owns it, to be able to open /dev/stderr."""
     reading, writing = os.pipe()
     ends = (ours.enter_context(FileIO(reading, "rb")), theirs.enter_context(FileIO(writing, "wb")))
     os.set_blocking(reading, False)
@@ -149,27 +146,8 @@ def _pipe(identity: Identity | None, ours: ExitStack, theirs: ExitStack) -> tupl
 
 
 def _spawn(command: Command, program: str, outputs: Sequence[FileIO]) -> subprocess.Popen[bytes]:
-    with _opened_directory(command.cwd) as cwd:
+    with opened_directory(command.cwd) as cwd:
         return _spawn_in(cwd, command, program, outputs)
-
-
-@contextmanager
-def _opened_directory(path: str) -> Iterator[str]:
-    """A path that leads to the working directory ``path`` as long as the block lasts, and to nothing a stranger puts there.
-
-    A command such as ``rm -rf *`` must not begin anywhere else. Raises ResourceError.
-    """
-    if path == "/":
-        yield path
-        return
-    try:
-        fd = open_directory(path)
-    except OSError as error:
-        raise _explain_directory(error, path) from error
-    try:
-        yield f"/proc/self/fd/{fd}"
-    finally:
-        os.close(fd)
 
 
 def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO]) -> subprocess.Popen[bytes]:
@@ -194,15 +172,15 @@ def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO
         )
     except OSError as error:
         if error.filename == cwd != program:
-            raise _explain_directory(error, command.cwd) from error
-        raise _explain(error, program, who) from error
+            raise explain_directory(error, command.cwd) from error
+        raise explain_start(error, program, who) from error
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
 
 
 def _input(data: bytes) -> int:
-    """A descriptor to read ``data`` from: a file in memory, which never makes the writer wait for the reader."""
+    """A descriptor to read ``data`` from: a file in memory, which never blocks the writer."""
     fd = os.memfd_create("input", os.MFD_CLOEXEC)
     with open(fd, "wb", closefd=False) as file:
         file.write(data)
@@ -217,11 +195,11 @@ async def _pump(pipe: FileIO, output: Output) -> None:
         chunk = pipe.read(TAIL_BYTES)
         if chunk == b"":
             return
-        output.feed(chunk or b"")  # None: nothing there after all
+        output.feed(chunk or b"")  # None: a spurious wake-up
 
 
 async def _wait(child: _Child, command: Command) -> bool:
-    """Wait until the leader has ended, or end its group. Tells whether it ended by itself, in time."""
+    """Wait until the leader has ended, or end its group. Returns whether it ended by itself before the timeout."""
     try:
         program, pid = command.arguments[0], child.process.pid
         with left_alone(pid, program) if command.left_alone else killed_with_us(pid):
@@ -244,118 +222,19 @@ async def _ends(child: _Child, limit: float) -> bool:
 
 
 async def require_startable(command: Command) -> None:
-    """Raise the ResourceError that `run` would for want of a program, its interpreter or the working directory.
+    """Raise the ResourceError that `run` would raise for a missing program, interpreter or working directory.
 
-    Nothing is started: for a rehearsal.
+    Starts nothing; for a dry run.
     """
-    program = await _find_program(command)
-    with _opened_directory(command.cwd):
+    program = await _program_of(command)
+    with opened_directory(command.cwd):
         pass
-    _refuse_unstartable(program, command.identity)
+    refuse_unstartable(program, command.identity)
 
 
-def _refuse_unstartable(program: str, who: Identity | None) -> None:
-    if not os.path.exists(program):
-        raise _explain(FileNotFoundError(), program, who)
-    if not _is_program(Path(program)):
-        raise _explain_refusal(program, who)
-    interpreter = _interpreter_of(program)
-    if interpreter is not None and not os.path.exists(interpreter):
-        raise _explain(FileNotFoundError(), program, who)
-
-
-def _interpreter_of(program: str) -> str | None:
-    """The absolute path in the first line of a script; None for what has none, or may not be read."""
-    try:
-        with open(program, "rb") as file:
-            first = file.readline(_LONGEST_FIRST_LINE)
-    except OSError:
-        return None
-    words = first[2:].split() if first.startswith(b"#!") else []
-    return os.fsdecode(words[0]) if words and words[0].startswith(b"/") else None
-
-
-async def _find_program(command: Command) -> str:
-    """The absolute path of the program. A bare name is looked up in the PATH that the command will see.
-
-    Raises ResourceError when there is none, or when it, or the working directory, is where nothing answers: the loop
-    would wait for that until the program is loaded.
-    """
-    mounts = fragile_mounts()
-    await mounts.ask(command.cwd)
-    program = command.arguments[0]
-    if "/" in program:
-        path = str(Path(command.cwd, program))
-        await mounts.ask(path)
-        return path
-    search = command.environment["PATH"]
-    for directory in search.split(":"):
-        candidate = Path(command.cwd, directory, program)
-        await mounts.ask(str(candidate))
-        if _is_program(candidate):
-            return str(candidate)
-    raise ResourceError(
-        f"there is no executable {program!r} in {search}",
-        "write its absolute path, set `path`, or require the resource that installs it; what only a shell"
-        " knows, such as cd and &&, needs `provider: shell`",
-        missing=str(Path(command.cwd, search.partition(":")[0], program)),
-    )
-
-
-def _is_program(path: Path) -> bool:
-    return os.access(path, os.X_OK) and path.is_file()
-
-
-_EXHAUSTED = {
-    errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put what is long into a file",
-    errno.EMFILE: "let fewer run at once, with --jobs, or raise the limit of open files, `ulimit -n`",
-    errno.EAGAIN: "let fewer run at once, with --jobs, or raise the limit of processes, `ulimit -u`",
-}
-"""What to do when a limit is reached."""
-
-
-def _explain(error: OSError, program: str, who: Identity | None) -> ResourceError:
-    """What kept the program from starting, in words that say which of the paths involved is meant."""
-    if not os.path.exists(program):
-        denied = isinstance(error, PermissionError)
-        what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
-        return ResourceError(f"the executable {program} {what}", hint, missing=None if denied else program)
-    if isinstance(error, FileNotFoundError):
-        return ResourceError(f"the interpreter named in the first line of {program} does not exist")
-    if isinstance(error, PermissionError):
-        return _explain_refusal(program, who)
-    if error.errno == errno.ENOEXEC:
-        return ResourceError(
-            f"{program} is neither a program nor a script that names its interpreter",
-            "begin its first line with #!, as in #!/bin/sh",
-        )
-    return ResourceError(f"{program} can't be started: {error.strerror}", _EXHAUSTED.get(error.errno or 0))
-
-
-def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
-    """Why the kernel does not execute what is there."""
-    if os.path.isdir(program):
-        return ResourceError(f"{program} is a directory", "name a program in it")
-    if os.statvfs(program).f_flag & os.ST_NOEXEC:
-        return ResourceError(
-            f"{program} is on a file system that is mounted noexec", "keep programs elsewhere"
-        )
-    if os.access(program, os.X_OK) and who is not None:
-        hint = "let this user enter every directory of the path, and execute what is there: see namei -l"
-        return ResourceError(f"{who.name} may not execute {program}", hint)
-    if os.access(program, os.X_OK):
-        return ResourceError(f"the interpreter named in the first line of {program} is not executable")
-    return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")
-
-
-def _explain_directory(error: OSError, path: str) -> ResourceError:
-    """What kept the program from starting in the directory ``path``."""
-    where = f"the working directory {path}"
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        what = "does not exist" if isinstance(error, FileNotFoundError) else "is not a directory"
-        hint = "require a file resource that ensures the directory, or correct `cwd`"
-        return ResourceError(f"{where} {what}", hint, missing=path)
-    return ResourceError(f"{where} can't be entered: {error.strerror}", _MAY_ENTER)
+async def _program_of(command: Command) -> str:
+    """The absolute path of the program to start. Raises ResourceError as `find_program`."""
+    return await find_program(command.arguments[0], command.cwd, command.environment.get("PATH", ""))
 
 
 def _signal_name(number: int) -> str:
@@ -363,3 +242,18 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal
         return f"signal {number}"
+
+
+async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
+    """Run a program that must succeed, with ``input`` as its input. Raises ResourceError with the end of its output otherwise."""
+    completed = await run(Command(arguments, "/", ENVIRONMENT, input=input))
+    if completed.exit_code != 0:
+        words = output_tail(completed.stdout, completed.stderr)
+        raise ResourceError(
+            f"{arguments[0]} failed with exit code {completed.exit_code}{words}", missing_rights()
+        )
+
+
+def missing_rights() -> str | None:
+    """The hint for a system program that has failed, if we are not root."""
+    return None if os.geteuid() == 0 else "run as root"

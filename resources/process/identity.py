@@ -1,4 +1,4 @@
-"""Who a command runs as: a user with all groups, looked up before it is started."""
+"""The user that a command runs as, with all groups, looked up before the start."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from reactor import ResourceError, in_thread
 from reactor.hostfs import accounts
 
 _PATIENCE = 5.0
-"""Seconds in which the groups of a user have to be known."""
+"""Seconds within which the groups of a user must be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A user as the kernel and as programs know it. ``groups`` are all that it is in, its own among them."""
+    """A user, for the kernel and for programs. ``groups`` are all groups of the user, including ``gid``."""
 
     name: str
     uid: int
@@ -28,14 +28,14 @@ class Identity:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What tells programs who they run as; see login(1)."""
+        """The variables that name the user; see login(1)."""
         return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
 
 
 async def identity_of(user: str | None, group: str | None) -> Identity:
-    """The user called ``user``, by default ours, with ``group`` in place of the primary group. Names, or ids in digits.
+    """The identity of ``user``, by default our own, with ``group`` in place of the primary group. Both are names or ids in digits.
 
-    Raises ResourceError when there is none, when that is not answered, and when we may not become that user.
+    Raises ResourceError when the user does not exist, the look-up is not answered, or we may not become that user.
     """
     uid, gid = await accounts.look_up(str(os.geteuid()) if user is None else user, group or "root")
     with trio.move_on_after(_PATIENCE):
@@ -45,12 +45,12 @@ async def identity_of(user: str | None, group: str | None) -> Identity:
             words = f"only root may run a command as {found.name}"
             raise ResourceError(words, "run reactor as root, or remove `user` and `group`")
         return found
-    hint = "see to the directory service, such as sssd, that /etc/nsswitch.conf names"
+    hint = "check the directory service, such as sssd, that /etc/nsswitch.conf names"
     raise ResourceError(f"the lookup of the groups of {user or uid} is not answered", hint)
 
 
 def _complete(uid: int, gid: int | None) -> Identity:
-    """The identity of ``uid``, blocking. A user without an account is in one group, and its home is /."""
+    """The identity of ``uid``. Blocking. A user without an account has one group, and / as its home."""
     try:
         account = pwd.getpwuid(uid)
     except KeyError:

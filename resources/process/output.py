@@ -1,18 +1,26 @@
-"""What a command writes: passed on line by line, and its end kept within bounds."""
+"""The output of a command: passed on line by line, with a bounded tail that is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import FileIO
+from typing import Final
+
+import trio
 
 TAIL_BYTES = 64 * 1024
-"""So much of each stream is kept; it is also the longest line passed on in one piece."""
-
+"""The bytes of each stream that are kept, and the longest line that is passed on in one piece."""
 _WORDS_LINES = 3
 _WORDS_WIDTH = 200
+INTERVAL: Final = 0.1
+"""Seconds between two reads: the kernel sends no event when a file in memory grows."""
 
 
 class Output:
-    """One stream of one command. It takes any bytes; what is not UTF-8 is shown in hexadecimal."""
+    """One stream of one command. Bytes that are not UTF-8 are shown in hexadecimal."""
 
     def __init__(self, tell: Callable[[str], None] | None = None) -> None:
         self._tell = tell
@@ -20,7 +28,7 @@ class Output:
         self._line = bytearray()
 
     def feed(self, chunk: bytes) -> None:
-        """Take what the command wrote."""
+        """Add bytes that the command wrote."""
         self._kept += chunk
         if len(self._kept) > 2 * TAIL_BYTES:  # trimming at every chunk would copy the tail each time
             del self._kept[:-TAIL_BYTES]
@@ -40,7 +48,7 @@ class Output:
 
     @property
     def tail(self) -> str:
-        """The last of it, at most `TAIL_BYTES`."""
+        """The last `TAIL_BYTES` of the stream."""
         return _decode(self._kept[-TAIL_BYTES:])
 
 
@@ -49,6 +57,40 @@ def _decode(data: bytearray) -> str:
 
 
 def output_tail(stdout: str, stderr: str) -> str:
-    """The last lines of a command for an error text, each on a line of its own; those of stderr, if any."""
+    """The last lines of the output for an error message, each on its own line; from stderr if it is not empty."""
     lines = [line.rstrip() for line in (stderr if stderr.strip() else stdout).splitlines() if line.strip()]
     return "".join(f"\n  {line[:_WORDS_WIDTH]}" for line in lines[-_WORDS_LINES:])
+
+
+@contextmanager
+def memory_file() -> Iterator[FileIO]:
+    """A file in memory that is written by appending. After the block it is sealed, since a daemon may keep writing to it."""
+    fd = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with FileIO(fd, "r+") as file:
+        fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)  # opening /dev/stderr for writing truncates it
+        try:
+            yield file
+        finally:
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+
+
+async def follow(file: FileIO, output: Output) -> None:
+    """Pass on the bytes that are written to ``file``, until cancelled."""
+    place = 0
+    try:
+        while True:
+            place = _pass_on(file, place, output)
+            await trio.sleep(INTERVAL)
+    finally:
+        _pass_on(file, place, output)
+
+
+def _pass_on(file: FileIO, place: int, output: Output) -> int:
+    """Pass on the bytes after ``place``. Returns the new place."""
+    end = os.fstat(file.fileno()).st_size
+    if end < place:  # the command has truncated it
+        place = 0
+    while place < end and (chunk := os.pread(file.fileno(), min(TAIL_BYTES, end - place), place)):
+        output.feed(chunk)
+        place += len(chunk)
+    return place

@@ -1,4 +1,4 @@
-"""Who belongs to a command: its process group, and its descendants that have left that, as with setsid(1)."""
+"""The processes of a command: its process group, and descendants that have left the group, as with setsid(1). Ends them all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import trio
+
+TERM_GRACE = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
+_KILL_GRACE = 1.0  # seconds: a process that waits for the kernel ignores even SIGKILL, and must not block us
+_PAUSE = 0.02
+
 
 class Process(NamedTuple):
-    """A process. Its number and the time it was started at, in ticks since boot, are together no other's."""
+    """A process. The pid together with the start time, in ticks since boot, identifies it."""
 
     pid: int
     started: int
@@ -21,9 +28,9 @@ class Process(NamedTuple):
 
 
 class ProcessTree:
-    """The group of a leader that is a child not yet reaped, and whoever descends from a member.
+    """The process group of a leader, which is a child not yet reaped, and all descendants of its members.
 
-    A daemon, whose parent has ended before it was looked at, is nobody's child any more and does not belong to it.
+    A daemon whose parent ended before the first look is no descendant, and does not belong to the tree.
     """
 
     def __init__(self, leader: int) -> None:
@@ -31,7 +38,7 @@ class ProcessTree:
         self._known: set[tuple[int, int]] = set()
 
     def alive(self) -> list[Process]:
-        """Its members now, and those from earlier looks, also when who connects them has ended. No zombies."""
+        """The living members, without zombies. Processes seen earlier stay members, also when their parent has ended."""
         processes = list(_processes())
         members = {each.pid for each in processes if self._is_known(each)}
         size = -1
@@ -43,7 +50,7 @@ class ProcessTree:
         return [each for each in found if not each.is_zombie]
 
     def send(self, number: int) -> None:
-        """Send a signal to all of it: to the group in one step, which no member can escape by a fork."""
+        """Send a signal to all members: to the group in one system call, so that no member escapes by a fork."""
         members = self.alive()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader, number)
@@ -62,7 +69,7 @@ def _processes() -> Iterator[Process]:
 
 
 def _process(pid: int) -> Process | None:
-    """None when it is gone."""
+    """The process with this pid; None if it is gone."""
     with suppress(FileNotFoundError, ProcessLookupError):
         # pid (name) state parent group ... started ...; the name may hold anything, also parentheses
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -71,7 +78,7 @@ def _process(pid: int) -> Process | None:
 
 
 def _send(process: Process, number: int) -> None:
-    """Send a signal to just this process: once the descriptor is open, the number is no one else's."""
+    """Send a signal to exactly this process: a pidfd can't lead to a later process with the same pid."""
     with suppress(OSError):
         pidfd = os.pidfd_open(process.pid)
         try:
@@ -80,3 +87,29 @@ def _send(process: Process, number: int) -> None:
                 signal.pidfd_send_signal(pidfd, number)
         finally:
             os.close(pidfd)
+
+
+async def end_group(group: int) -> None:
+    """End all processes of a group and their descendants. The leader must be a child not yet reaped.
+
+    So its pid can't belong to another process. Every member has `TERM_GRACE` to clean up, also if the leader ends first.
+    """
+    tree = ProcessTree(group)
+    for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
+        tree.send(number)
+        with trio.move_on_after(grace):
+            while members := tree.alive():
+                for each in members:
+                    await _wait_for_exit(each.pid)
+
+
+async def _wait_for_exit(pid: int) -> None:
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:  # it has ended, or no descriptor is free: look again soon
+        await trio.sleep(_PAUSE)
+        return
+    try:
+        await trio.lowlevel.wait_readable(pidfd)
+    finally:
+        os.close(pidfd)

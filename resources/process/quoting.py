@@ -1,8 +1,8 @@
-r"""Splits the text of a command into words the way a POSIX shell does, without being one.
+r"""Splits the string of a command into words, as a POSIX shell does.
 
-Quotes, backslashes and continued lines mean what they mean to ``/bin/sh``; everything else (``$``, ``*``, ``|``,
-``#``) is literal. The standard library's shlex keeps the newline of a continued line and the backslash of
-``"\$"``, which a shell does not.
+Quotes, backslashes and continued lines have the meaning that they have for ``/bin/sh``; everything else (``$``, ``*``, ``|``,
+``#``) is literal. shlex of the standard library differs: it keeps the newline of a continued line, and the backslash of
+``"\$"``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _UNTERMINATED = {
 
 
 def pieces(text: str) -> Iterator[re.Match[str]]:
-    """What ``text`` consists of: each match is a ``gap``, a ``joint`` of lines, or a part of a word.
+    """The parts of ``text``: each match is a ``gap``, a ``joint`` of lines, or a part of a word.
 
-    The part is ``plain``, ``single`` or ``double`` quoted, or ``escaped``. Raises ValueError as `split_words`.
+    A part of a word is ``plain``, ``single`` or ``double`` quoted, or ``escaped``. Raises ValueError as `split_words`.
     """
     at = 0
     while at < len(text):
@@ -44,7 +44,7 @@ def pieces(text: str) -> Iterator[re.Match[str]]:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of ``text``, without their quotes. Raises ValueError when a quote or an escape has no end."""
+    """The words of ``text``, without their quotes. Raises ValueError for an unterminated quote or escape."""
     words: list[str] = []
     word: str | None = None
     for piece in pieces(text):
@@ -57,7 +57,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _join(word: str | None, piece: re.Match[str]) -> str | None:
-    """The word so far with one more piece; a continued line is no piece of any word."""
+    """The word so far, extended by one piece. A continued line adds nothing."""
     kind = str(piece.lastgroup)
     if kind == "joint":
         return word

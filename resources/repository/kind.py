@@ -27,7 +27,7 @@ from reactor import (
     in_thread,
     register_url_secrets,
 )
-from reactor.hostfs import Explaining
+from reactor.hostfs import ErrorContext
 from reactor.resources import textfile
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, provider_of
@@ -221,7 +221,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         text, key, _ = self._desired
         await self._refuse_missing_key()
         for path in self._files:
-            with Explaining(f"create {os.path.dirname(path)}"):
+            with ErrorContext(f"create {os.path.dirname(path)}"):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
         await self._try(key)
         had_own_key = self._has_own_key(textfile.read(file))
@@ -276,5 +276,5 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
 
 
 def _unlink(path: str) -> None:
-    with Explaining(f"remove {path}"), suppress(FileNotFoundError):
+    with ErrorContext(f"remove {path}"), suppress(FileNotFoundError):
         os.unlink(path)

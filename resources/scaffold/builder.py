@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 import trio
@@ -16,24 +17,27 @@ from reactor import ChangedPaths, Diff, ResourceError, emit_output
 from reactor.hostfs import (
     Attributes,
     Change,
-    Explaining,
+    ErrorContext,
     Inline,
     Parent,
     Source,
     attributes_diff,
     content_diff,
-    is_changeable,
-    make_missing,
+    lock_temporary,
+    make_directories,
     open_path,
+    others_may_replace,
     private_directory,
+    remove_path,
     secret_diff,
-    write,
+    set_attributes,
+    write_file,
 )
 from reactor.resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
-from reactor.resources.scaffold.pending_commands import note_of, noted
 from reactor.resources.scaffold.state import Difference, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
 
+_NOTE = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PLACEHOLDER = "{}"
 _PERMISSIONS = 0o777
 _AT_ONCE = 32
@@ -41,8 +45,28 @@ _AT_ONCE = 32
 same time share one flush."""
 _SHOWN = 100
 """Files whose diff is shown; of the others their number is."""
-
 _writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("writers")
+
+
+def note_of(path: str) -> str:
+    """Where the note is: beside the file at ``path``, named as a temporary file, which is stale once no process holds it."""
+    directory, base = os.path.split(path)
+    return f"{directory}/.post.{blake2b(os.fsencode(base), digest_size=6).hexdigest()}.reactor"
+
+
+@contextmanager
+def noted(path: str) -> Iterator[None]:
+    """Owe the commands for the file at ``path`` from now on, and no longer once the block has ended without an error."""
+    with Parent(note_of(path)) as (directory, name):
+        with ErrorContext(f"write {note_of(path)}"):
+            fd = os.open(name, _NOTE, 0o600, dir_fd=directory)
+        try:
+            lock_temporary(fd)
+            yield
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=directory)
+        finally:
+            os.close(fd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +98,23 @@ class Builder:
         purged = state.purged if purge else ()
         if state.directories:
             self.touched.lose()
-        for path in (*(file.path for file in state.changed), *state.litter, *purged):
+        for path in (*(file.path for file in state.changed), *state.stale_temporaries, *purged):
             self.touched.add(path)
         for directory in state.directories:
             if not directory.changes:
-                with Explaining(f"create the directory {directory.path}"):
-                    make_missing(directory.path)  # with the mode of new ones: nobody sets it after a kill
-            await write.set_attributes(directory.path, directory.attributes)
+                with ErrorContext(f"create the directory {directory.path}"):
+                    make_directories(directory.path)  # with the mode of new ones: nobody sets it after a kill
+            await set_attributes(directory.path, directory.attributes)
         await self._write_all(state.changed)
         await self._catch_up(state)
-        await self._remove_litter(state.litter)
+        await self._remove_stale_temporaries(state.stale_temporaries)
         await self._remove_directories(state.empty_others if purge else ())
         await self._remove(purged)
 
     async def clear(self, state: ScaffoldState) -> None:
         """Remove what belongs to the scaffold, and the directories that this leaves empty."""
         self.touched.lose()
-        await self._remove_litter(state.litter)
+        await self._remove_stale_temporaries(state.stale_temporaries)
         await self._remove_directories(state.empty)
         await self._remove(state.managed)
         with suppress(OSError):
@@ -149,9 +173,9 @@ class Builder:
         commands = self._commands_for(file.path)
         with noted(file.path) if commands else nullcontext():
             if file.text is not None:
-                await write.store(file.path, Inline(file.text), file.attributes)
+                await write_file(file.path, Inline(file.text), file.attributes)
             else:
-                await write.set_attributes(file.path, file.attributes)
+                await set_attributes(file.path, file.attributes)
                 if self._target.has_accepted(file.path):  # what the commands made of the attributes, too
                     return
             await self._perform_all(commands, file.path)
@@ -159,8 +183,8 @@ class Builder:
     async def _catch_up(self, state: ScaffoldState) -> None:
         """Run the commands that an interrupted run owes for files that are as their templates make them."""
         written = {file.path for file in state.changed}
-        for path in state.managed if state.litter else ():
-            if path not in written and note_of(path) in state.litter:
+        for path in state.managed if state.stale_temporaries else ():
+            if path not in written and note_of(path) in state.stale_temporaries:
                 with noted(path):
                     await self._perform_all(self._commands_for(path), path)
 
@@ -171,8 +195,8 @@ class Builder:
     async def _perform_all(self, commands: Sequence[PostCommand], path: str) -> None:
         if commands:
             self._target.doubt(path)
-            with Explaining(f"look at {path}"), Parent(path) as (directory, base):
-                is_exposed = is_changeable(directory, base)
+            with ErrorContext(f"look at {path}"), Parent(path) as (directory, base):
+                is_exposed = others_may_replace(directory, base)
             if is_exposed:
                 await self._perform_apart(commands, path)
             else:
@@ -180,15 +204,15 @@ class Builder:
                     await _perform(command.arguments(path), path)
             self._target.accept(path)
 
-    async def _remove_litter(self, paths: Sequence[str]) -> None:
+    async def _remove_stale_temporaries(self, paths: Sequence[str]) -> None:
         """Remove temporary files, and say so of each. One that a living process has taken up meanwhile stays."""
-        for path in filter(self._target.is_litter, paths):
+        for path in filter(self._target.is_stale_temporary, paths):
             await self._remove((path,))
             emit_output(f"removed {path}, a temporary file of an interrupted run")
 
     async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
         """The same where others may put another file, or a symlink, at ``path``: on a copy out of their reach."""
-        with Explaining(f"run the commands in `post` for {path}"), private_directory() as directory:
+        with ErrorContext(f"run the commands in `post` for {path}"), private_directory() as directory:
             copy = f"{directory}/{os.path.basename(path)}"
             text = self._target.text_of(path).encode()
             before = _attributes_at(path)
@@ -197,22 +221,22 @@ class Builder:
                 await _perform(command.arguments(copy), path)
             made = _attributes_at(copy)
             if made != before or _content_of(copy) != text:
-                await write.store(path, Source(copy), made)
+                await write_file(path, Source(copy), made)
 
     async def _remove_directories(self, directories: Iterable[str]) -> None:
         """Remove empty directories, each after those in it."""
         for directory in directories:
-            await write.remove(directory, recursive=False)
+            await remove_path(directory, recursive=False)
 
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""
         for path in paths:
-            await write.remove(path, recursive=False)
+            await remove_path(path, recursive=False)
         for parent in sorted({os.path.dirname(path) for path in paths}, key=len, reverse=True):
             directory = parent
             while directory.startswith(f"{self._target.root}/") and directory not in self._target.kept:
                 try:
-                    await write.remove(directory, recursive=False)
+                    await remove_path(directory, recursive=False)
                 except ResourceError:
                     break
                 directory = os.path.dirname(directory)

@@ -23,15 +23,14 @@ from reactor import (
     in_thread,
 )
 from reactor.hostfs import accounts, accounts_of
-from reactor.resources.file.kind import Account, SourcePath, parse_mode
+from reactor.resources.file.properties import Account, SourcePath, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
 from reactor.resources.scaffold.planner import plan_scaffold
-from reactor.resources.scaffold.rendering import Renderer
+from reactor.resources.scaffold.rendering import FixedValues, Renderer, Values
 from reactor.resources.scaffold.source import SourceTree
 from reactor.resources.scaffold.state import Desired, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
-from reactor.resources.scaffold.values import FixedValues, Values
 
 _AT_ONCE = 100
 """Files that are looked at without a thread, which takes one millisecond."""

@@ -33,7 +33,7 @@ def plan_scaffold(
     if ensure == "absent":
         done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
         done += _empty_in_words(state.empty)
-        words = ", ".join([*done, *_litter_in_words(state.litter)])
+        words = ", ".join([*done, *_describe_stale(state.stale_temporaries)])
         if not words:
             return ()
         return (Action(f"Would have {words}", words, partial(actions.clear, state), is_proof=True),)
@@ -44,7 +44,7 @@ def plan_scaffold(
     elif state.directories:
         done = [f"changed {len(state.directories)} scaffold directories"]
     done += _empty_in_words(state.empty_others if purge else ())
-    words = ", ".join([*done, *_litter_in_words(state.litter)])
+    words = ", ".join([*done, *_describe_stale(state.stale_temporaries)])
     if not words:
         return ()
     return (
@@ -63,11 +63,11 @@ def _empty_in_words(directories: Sequence[str]) -> list[str]:
     return [f"removed {len(directories)} empty directories"] if directories else []
 
 
-def _litter_in_words(litter: Sequence[str]) -> list[str]:
+def _describe_stale(stale_temporaries: Sequence[str]) -> list[str]:
     """The sentence about temporary files that are removed, if there are any."""
-    if not litter:
+    if not stale_temporaries:
         return []
-    named, more = ", ".join(litter[:_NAMED]), len(litter) - _NAMED
+    named, more = ", ".join(stale_temporaries[:_NAMED]), len(stale_temporaries) - _NAMED
     return [
         f"removed temporary files of an interrupted run: {named}" + (f" and {more} more" if more > 0 else "")
     ]

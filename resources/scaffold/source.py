@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 from reactor import DistrustedError, ResourceError, open_input, require_input_directory
-from reactor.hostfs import Explaining, FileType, Stamp, opened_listing, settled, stamp_of
+from reactor.hostfs import ErrorContext, FileType, Stamp, scan_directory, stamp_is_reliable, stamp_of
 
 PARTIALS = "_partials"
 """Directories and files of this name, wherever they are, make no files: others include them."""
@@ -79,7 +79,7 @@ class SourceTree:
     def _entries(self, directory: str) -> list[tuple[str, FileType]]:
         """What is in the directory, the last name first."""
         with (
-            Explaining(f"read the templates in {self.root}"),
+            ErrorContext(f"read the templates in {self.root}"),
             _refusing(),
             self._scanned(directory) as entries,
         ):
@@ -90,12 +90,12 @@ class SourceTree:
         """The entries of a directory in which nobody else may put or remove templates."""
         absolute = self._absolute(directory)
         require_input_directory(absolute)
-        return opened_listing(absolute)
+        return scan_directory(absolute)
 
     def _look(self, path: str) -> _Template:
         absolute = self._absolute(path)
         known, now = self._known.get(path), time.time_ns()
-        with Explaining(f"read the template {absolute}"), _refusing():
+        with ErrorContext(f"read the template {absolute}"), _refusing():
             found = os.lstat(absolute)
             if known is not None and known.stamp == stamp_of(found):
                 return known
@@ -107,7 +107,7 @@ class SourceTree:
                     raise ResourceError(
                         f"{absolute} is not UTF-8 text at byte {error.start}", hint
                     ) from error
-        return _Template(text, stamp_of(found) if settled(found, now) else None)
+        return _Template(text, stamp_of(found) if stamp_is_reliable(found, now) else None)
 
 
 @contextmanager

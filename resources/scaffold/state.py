@@ -46,5 +46,5 @@ class ScaffoldState:
     """Directories of the scaffold without any file below, as a killed run leaves them: what ``absent`` removes. Deepest first."""
     empty_others: tuple[str, ...] = ()
     """Those that no template needs."""
-    litter: tuple[str, ...] = ()
+    stale_temporaries: tuple[str, ...] = ()
     """Temporary files that a killed run left."""

@@ -4,50 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import blake2b
-from typing import NamedTuple
 
 from reactor import ResourceError
 from reactor.hostfs import (
     Attributes,
     Change,
-    Explaining,
-    Stamp,
-    is_litter,
+    ErrorContext,
+    is_stale_temporary,
     is_temporary_name,
     mount_points_in,
-    open_path,
-    opened_listing,
-    read,
-    settled,
-    stamp_of,
+    scan_directory,
 )
 from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
+from reactor.resources.scaffold.verified_files import PERMISSIONS, VerifiedFiles
 
 _CROWD = 1000
 """Names beside those of the scaffold; to go through them takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
-_PERMISSIONS = 0o777
-
-
-class _Accepted(NamedTuple):
-    """What commands made of a file with this text: the digest of what it holds, and its attributes."""
-
-    text: str
-    digest: bytes
-    attributes: Attributes
-
-    def adjust(self, desired: Desired) -> Desired:
-        """The same wish, with what the commands made of the attributes that are managed."""
-        return desired._replace(
-            uid=None if desired.uid is None else self.attributes.uid,
-            gid=None if desired.gid is None else self.attributes.gid,
-            file_mode=None if desired.file_mode is None else self.attributes.mode,
-        )
 
 
 class TargetTree:
@@ -58,12 +34,7 @@ class TargetTree:
         self._spared = frozenset(os.path.relpath(path, root) for path in spared)
         self.kept = frozenset(above for path in spared for above in _directories_above(path, root))
         """Directories that are not removed when they are empty: what is spared belongs in them."""
-        self._same: dict[str, tuple[Stamp, str]] = {}
-        """The stamp with which a file last held this text."""
-        self._accepted: dict[str, _Accepted] = {}
-        """What commands made of a file."""
-        self._doubted: set[str] = set()
-        """Files that are to be made anew, whatever they hold."""
+        self._verified = VerifiedFiles(root)
         self._desired: Desired | None = None
         self._texts: Mapping[str, str] = {}
         self._paths: dict[str, str] = {}
@@ -115,7 +86,7 @@ class TargetTree:
             return None
         self._texts = files
         for path in paths:
-            with Explaining(f"read {self.absolute(path)}"):
+            with ErrorContext(f"read {self.absolute(path)}"):
                 found = _lstat(self.absolute(path))
             if found is not None and stat.S_ISDIR(found.st_mode):
                 return None
@@ -142,7 +113,9 @@ class TargetTree:
             else tuple(self._paths.values()),
             empty=self._in_order(self._empty.intersection(needed)),
             empty_others=self._in_order(self._empty.difference(needed)),
-            litter=tuple(path for path in map(self.absolute, sorted(temporary)) if self.is_litter(path)),
+            stale_temporaries=tuple(
+                path for path in map(self.absolute, sorted(temporary)) if self.is_stale_temporary(path)
+            ),
         )
 
     def _in_order(self, directories: Iterable[str]) -> tuple[str, ...]:
@@ -159,29 +132,24 @@ class TargetTree:
             return frozenset(os.path.relpath(point, top) for point in points if point != top)
         return frozenset()
 
-    def is_litter(self, path: str) -> bool:
+    def is_stale_temporary(self, path: str) -> bool:
         """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no living process writes it."""
-        return is_litter(path, 0 if self._desired is None else self._desired.uid or 0)
+        return is_stale_temporary(path, 0 if self._desired is None else self._desired.uid or 0)
 
     def doubt(self, path: str) -> None:
-        """Take the file at the absolute ``path`` for wrong until it is accepted: its commands have not all succeeded."""
-        self._doubted.add(os.path.relpath(path, self.root))
+        """Treat the file at the absolute ``path`` as wrong until `accept`: not all of its commands have succeeded."""
+        self._verified.doubt(os.path.relpath(path, self.root))
 
     def accept(self, path: str) -> None:
-        """Take the file at the absolute ``path``, as it is now, for what its template makes: commands have made it so."""
+        """Treat the file at the absolute ``path``, as it is now, as correct: its commands have made it so."""
         relative = os.path.relpath(path, self.root)
-        with Explaining(f"read {path}"):
-            found = os.lstat(path)
-            digest = _digest(_content(path))
-        given = Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
-        self._accepted[relative] = _Accepted(self._texts[relative], digest, given)
-        self._doubted.discard(relative)
+        self._verified.accept(relative, self._texts[relative])
 
     def has_accepted(self, path: str) -> bool:
-        """Whether it is known what commands make of the file at the absolute ``path``, as its template is now."""
+        """Whether `accept` was called for the absolute ``path`` with the text that its template makes now."""
         relative = os.path.relpath(path, self.root)
-        accepted = self._accepted.get(relative)
-        return accepted is not None and accepted.text == self._texts[relative]
+        text = self._texts.get(relative)
+        return text is not None and self._verified.has_accepted(relative, text)
 
     def text_of(self, path: str) -> str:
         """What the template of the file at the absolute ``path`` makes."""
@@ -200,7 +168,7 @@ class TargetTree:
         while pending:
             directory = pending.pop()
             absolute = self.absolute(directory)
-            with Explaining(f"read {absolute}"):
+            with ErrorContext(f"read {absolute}"):
                 try:
                     found = os.lstat(absolute)
                 except FileNotFoundError:
@@ -210,7 +178,7 @@ class TargetTree:
                         f"{absolute} is not a directory", "move it away, or name another target"
                     )
                 yield directory, found
-                with opened_listing(absolute) as entries:
+                with scan_directory(absolute) as entries:
                     for entry in entries:
                         path = os.path.join(directory, entry.name)
                         if entry.is_dir(follow_symlinks=False):
@@ -230,29 +198,12 @@ class TargetTree:
             raise ResourceError(
                 f"{absolute} is a directory, where a file of the scaffold belongs", "move it away"
             )
-        accepted = self._accepted.get(path)
-        if accepted is not None and accepted.text == text:
-            desired = accepted.adjust(desired)
+        desired = self._verified.adjust(desired, path, text)
         wanted = _attributes(found, desired.uid, desired.gid, desired.file_mode, _FILE_MODE)
-        if not stat.S_ISREG(found.st_mode) or not self._holds(path, text, found):
+        if not stat.S_ISREG(found.st_mode) or not self._verified.holds(path, text, found):
             return Difference(absolute, wanted, text, _changes(found, wanted))
         changes = _changes(found, wanted)
         return Difference(absolute, wanted, None, changes) if changes else None
-
-    def _holds(self, path: str, text: str, found: os.stat_result) -> bool:
-        """Whether the regular file at ``path`` holds this text, or what commands made of it."""
-        if path in self._doubted:
-            return False
-        stamp, now = stamp_of(found), time.time_ns()
-        if self._same.get(path) == (stamp, text):
-            return True
-        with Explaining(f"read {self.absolute(path)}"):
-            content = _content(self.absolute(path))
-        accepted = self._accepted.get(path)
-        same = content == text.encode() or (accepted is not None and accepted[:2] == (text, _digest(content)))
-        if same and settled(found, now):
-            self._same[path] = stamp, text
-        return same
 
     def _compare_directories(
         self, needed: Iterable[str], found: Mapping[str, os.stat_result], desired: Desired
@@ -323,7 +274,7 @@ def _attributes(
             os.getegid() if gid is None else gid,
             default if mode is None else mode,
         )
-    kept = default if stat.S_ISLNK(found.st_mode) else found.st_mode & _PERMISSIONS
+    kept = default if stat.S_ISLNK(found.st_mode) else found.st_mode & PERMISSIONS
     return Attributes(
         found.st_uid if uid is None else uid,
         found.st_gid if gid is None else gid,
@@ -335,20 +286,6 @@ def _changes(found: os.stat_result, wanted: Attributes) -> tuple[Change, ...]:
     pairs = (
         ("owner", str(found.st_uid), str(wanted.uid)),
         ("group", str(found.st_gid), str(wanted.gid)),
-        ("mode", f"{found.st_mode & _PERMISSIONS:04o}", f"{wanted.mode:04o}"),
+        ("mode", f"{found.st_mode & PERMISSIONS:04o}", f"{wanted.mode:04o}"),
     )
     return tuple(Change(*pair) for pair in pairs if pair[1] != pair[2])
-
-
-def _content(path: str) -> bytes:
-    fd = open_path(
-        path, os.O_RDONLY | os.O_NONBLOCK
-    )  # to compare: a file with other names is replaced, not shown
-    try:
-        return read(fd, os.fstat(fd).st_size + 1)
-    finally:
-        os.close(fd)
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +23,6 @@ from reactor import (
     emit_note,
     in_thread,
 )
-from reactor.resources.service.names import ALLOWED, fault_of, full_name
 from reactor.resources.service.planner import (
     DAEMON_RELOAD,
     DONE,
@@ -34,17 +34,41 @@ from reactor.resources.service.planner import (
 )
 from reactor.resources.service.preflight import refuse
 from reactor.resources.service.presets import preset_directories, preset_of
-from reactor.resources.service.relations import warning_of
-from reactor.resources.service.state import UnitState
+from reactor.resources.service.state import UnitState, warning_of
 from reactor.resources.service.systemctl import Systemctl
 from reactor.resources.service.systemd import FileChange, Job, Systemd
 from reactor.resources.service.systemd_dbus import dbus_systemd
 from reactor.resources.service.sysv import scripts_of
 from reactor.watchers.dbus import NoBusError, Scope
 from reactor.watchers.systemd import UnitWatch
-from reactor.watchers.units import directories, drop_in_names, real_name, template_of
+from reactor.watchers.units import UNIT_TYPES, directories, drop_in_names, real_name, template_of
 
+_LONGEST = 255
+_WORD = re.compile(r"(?:[A-Za-z0-9._+:~@-]|\\x[0-9a-f]{2})+")
+_DANGEROUS = re.compile(r"[;&|$`<>(){}\[\]*?!#'\"\\\n]")
+ALLOWED = "use letters, digits and . _ + : ~ - @, as in nginx, nginx.socket or app@1"
 _Answer = TypeVar("_Answer")
+
+
+def fault_of(name: str) -> str | None:
+    """What is wrong with the name of a unit, if anything. Those that a shell would read more into are never taken."""
+    if not _WORD.fullmatch(name):
+        what = "dangerous" if _DANGEROUS.search(name) else "invalid"
+        return f"service name contains {what} characters: {name!r}"
+    if len(full_name(name)) > _LONGEST:
+        return f"service name is longer than {_LONGEST} characters"
+    stem = full_name(name).rpartition(".")[0]
+    prefix, at, instance = stem.partition("@")
+    if not stem or (at and not prefix):
+        return f"service name has nothing before its {'@' if at else 'type'}: {name!r}"
+    if at and not instance:
+        return f"service name is that of a template: {name!r}"
+    return None
+
+
+def full_name(name: str) -> str:
+    """The name with its type; without one it is a service."""
+    return name if name.rpartition(".")[2] in UNIT_TYPES and "." in name else f"{name}.service"
 
 
 class Service(Resource, kind="service", providers=("systemd",)):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 _RESTING = {"active", "inactive", "failed", "maintenance"}
 _DOWN = {"inactive", "failed"}
 _AT_BOOT = {"enabled", "enabled-runtime", "alias", "static", "indirect", "generated", "transient"}
 _NOT_AT_BOOT = {"linked", "linked-runtime", "masked", "masked-runtime", "disabled"}
 _MASKED = {"masked", "masked-runtime"}
-
 _ENABLED = {"enabled", "static", "alias", "indirect", "generated", "transient"}
 _REASONS = {
     "static": "it has no [Install], others start it",
@@ -20,8 +20,13 @@ _REASONS = {
     "indirect": "its [Install] has nothing that starts it",
 }
 """Why a unit that counts as enabled may not start at boot."""
-
 NOT_FOUND = "not-found"
+CONFLICTS: Final = ("Conflicts", "ConflictedBy")
+"""The properties that name the units that can't run beside a unit."""
+TRIGGERS: Final = ("TriggeredBy",)
+"""The properties that name the sockets, timers and paths that start a unit."""
+USUAL: Final = frozenset({"shutdown.target", "umount.target"})
+"""What nearly every unit conflicts with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +119,19 @@ def listed(names: Sequence[str]) -> str:
     """The names as people list them."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def relations_to_ask(state: UnitState, ensure: str) -> tuple[str, ...]:
+    """Which properties name the units that matter to what becomes of ``state`` under ``ensure``."""
+    if state.load == "masked":
+        return ()
+    if ensure == "stopped":
+        return TRIGGERS
+    return () if state.is_running else CONFLICTS
+
+
+def warning_of(units: Sequence[str]) -> str:
+    """What people should know of a stopped unit that ``units`` are there to start."""
+    if len(units) == 1:
+        return f"{units[0]} is active, and starts it again: have service#{units[0]} stopped, too"
+    return f"{listed(units)} are active, and start it again: have them stopped, too"

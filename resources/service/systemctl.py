@@ -11,13 +11,16 @@ import trio
 from reactor import ResourceError
 from reactor.resources.process import ENVIRONMENT, Command, Completed, output_tail, run
 from reactor.resources.service import sysv, unit_errors
-from reactor.resources.service.drop_ins import drop_ins_of, has_unread
-from reactor.resources.service.install import also_of
-from reactor.resources.service.linked import link_of
-from reactor.resources.service.relations import CONFLICTS, USUAL, relations_to_ask
-from reactor.resources.service.state import NOT_FOUND, UnitState
+from reactor.resources.service.state import CONFLICTS, NOT_FOUND, USUAL, UnitState, relations_to_ask
 from reactor.resources.service.systemd import FORESEEN, FileChange, Job
-from reactor.resources.service.unit_files import is_another, unit_files_of
+from reactor.resources.service.unit_files import (
+    also_of,
+    drop_ins_of,
+    has_unread,
+    is_another,
+    link_of,
+    unit_files_of,
+)
 from reactor.watchers.dbus import Scope
 
 _NO_SCRIPTS: Final = {**ENVIRONMENT, "SYSTEMCTL_SKIP_SYSV": "1"}

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import trio
 
 from reactor import ResourceError
 from reactor.resources.service import sysv, unit_errors
 from reactor.resources.service.daemon_reload import DaemonReloads
-from reactor.resources.service.drop_ins import drop_ins_of, has_unread
-from reactor.resources.service.install import also_of
-from reactor.resources.service.linked import link_of
-from reactor.resources.service.relations import CONFLICTS, USUAL, relations_to_ask
-from reactor.resources.service.state import NOT_FOUND, UnitState
+from reactor.resources.service.dbus_queries import UnitQueries, file_state, found_state
+from reactor.resources.service.state import CONFLICTS, UnitState, relations_to_ask
 from reactor.resources.service.systemd import FORESEEN, FileChange, Job
-from reactor.resources.service.unit_files import is_another, unit_files_of
-from reactor.watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
+from reactor.resources.service.unit_files import (
+    link_of,
+)
+from reactor.watchers.dbus import Bus, CallError, Message, NoBusError, Scope, connect
 from reactor.watchers.units import (
-    MANAGER,
-    MANAGER_PATH,
     SYSTEMD,
-    UNIT,
     manager_signal,
-    object_path,
     pin,
     properties_changed,
     subscribe,
@@ -70,8 +65,9 @@ class DbusSystemd:
     def __init__(self, bus: Bus, scope: Scope) -> None:
         self.bus = bus
         self._scope = scope
+        self._queries = UnitQueries(bus, scope)
         self._is_subscribed = False
-        self._reloads = DaemonReloads(partial(self._call, "Reload"))
+        self._reloads = DaemonReloads(partial(self._queries.call, "Reload"))
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
         """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long.
@@ -80,27 +76,27 @@ class DbusSystemd:
         changes them meanwhile is heard.
         """
         async with self._working_on(unit):
-            running = await self._ask("ListUnitsByNames", "as", [unit])
-            staleness, reloads = await self._ask_whether_stale(unit), self._reloads.begun
-            enablement = await self._ask("GetUnitFileState", "s", unit) if files else None
-            state, path = _found(unit, await running.answer())
+            running = await self._queries.ask("ListUnitsByNames", "as", [unit])
+            staleness, reloads = await self._queries.ask_whether_stale(unit), self._reloads.begun
+            enablement = await self._queries.ask("GetUnitFileState", "s", unit) if files else None
+            state, path = found_state(unit, await running.answer())
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
-            kept = "" if enablement is None else await _file_state(enablement)
+            kept = "" if enablement is None else await file_state(enablement)
             state = replace(
                 state,
                 stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
                 files=kept,
-                also=await self._also(unit) if kept == "indirect" else (),
-                related=await self._active_among(unit, relations_to_ask(state, ensure)),
+                also=await self._queries.also(unit) if kept == "indirect" else (),
+                related=await self._queries.active_among(unit, relations_to_ask(state, ensure)),
             )
             return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
 
     async def facts(self, unit: str) -> Mapping[str, str]:
         """What a rehearsal asks of ``unit``, as ``systemctl show`` words it."""
         async with self._working_on(unit):
-            _, path = await self._look(unit)
-            found = await self._properties(unit, path)
+            _, path = await self._queries.look(unit)
+            found = await self._queries.properties(unit, path)
         return {name: _in_words(value) for name, value in found.items() if name in FORESEEN}
 
     async def run(self, job: Job, unit: str) -> None:
@@ -113,7 +109,7 @@ class DbusSystemd:
             if result == "failed":
                 raise await self._failed(unit, f"did not {job}")
             if result != "done":  # it was not tried, so that what is known of its end is about an earlier one
-                conflicting = await self._active_among(unit, CONFLICTS)
+                conflicting = await self._queries.active_among(unit, CONFLICTS)
                 raise await unit_errors.failed(
                     self._scope, unit, f"did not {job} ({result})", {}, conflicting
                 )
@@ -135,21 +131,23 @@ class DbusSystemd:
                 changed: list[Any] = []
                 match change:
                     case FileChange.ENABLE:
-                        can_be_enabled, changed = await self._call(
+                        can_be_enabled, changed = await self._queries.call(
                             "EnableUnitFiles", "asbb", [unit], False, False
                         )
-                        if not can_be_enabled and await self._file_state_of(unit) != "static":  # after a mask
+                        if (
+                            not can_be_enabled and await self._queries.file_state_of(unit) != "static"
+                        ):  # after a mask
                             hint = "leave `enable` out, or have something else want it: it has no [Install] section"
                             raise ResourceError(f"{unit} can't be enabled", hint)
                     case FileChange.MASK:
-                        (changed,) = await self._call("MaskUnitFiles", "asbb", [unit], False, False)
+                        (changed,) = await self._queries.call("MaskUnitFiles", "asbb", [unit], False, False)
                     case FileChange.DISABLE | FileChange.UNMASK:
                         method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
                         for runtime in (True, False):
-                            (removed,) = await self._call(method, "asb", [unit], runtime)
+                            (removed,) = await self._queries.call(method, "asb", [unit], runtime)
                             changed += removed
                             if link is not None and link.is_gone:  # without it there is no such unit
-                                await self._call(
+                                await self._queries.call(
                                     "LinkUnitFiles", "asbb", [link.target], link.is_runtime, False
                                 )
                 return bool(changed)
@@ -158,10 +156,10 @@ class DbusSystemd:
         """Reload if the files of ``unit`` have changed since the last time."""
 
         async def is_stale() -> bool:
-            return await (await self._ask_whether_stale(unit)).answer() or await is_unread()
+            return await (await self._queries.ask_whether_stale(unit)).answer() or await is_unread()
 
         async def is_unread() -> bool:
-            state, _ = await self._look(unit)
+            state, _ = await self._queries.look(unit)
             return self._scope is Scope.SYSTEM and sysv.is_unread(state, unit)
 
         async with self._working_on(unit):
@@ -178,82 +176,41 @@ class DbusSystemd:
             with self._reloads.changing(source):
                 yield
 
-    # ---- looking ----
-
-    async def _look(self, unit: str) -> tuple[UnitState, str]:
-        """The running state as it is, and the unit's path."""
-        return _found(unit, await self._call("ListUnitsByNames", "as", [unit]))
-
     async def _settled(self, unit: str, path: str, ensure: str) -> UnitState:
         await self._subscribe()
         async with self.bus.signals(properties_changed(path), manager_signal("JobRemoved")) as news:
-            state, _ = await self._look(unit)
+            state, _ = await self._queries.look(unit)
             with trio.CancelScope() as patience:
                 while state.is_on_its_way(ensure):
                     if state.awaits_restart and math.isinf(patience.deadline):
                         patience.deadline = trio.current_time() + RESTART_PATIENCE
                     await _some(news)
-                    state, _ = await self._look(unit)
+                    state, _ = await self._queries.look(unit)
         return state
 
     async def _stays_up(self, unit: str) -> bool:
         """Whether the unit runs now that the job is done. ``done`` alone does not say so."""
-        running = await self._ask("ListUnitsByNames", "as", [unit])
-        kind = await self._ask_of(unit, f"{SYSTEMD}.Service", "Type") if unit.endswith(".service") else None
-        state, path = _found(unit, await running.answer())
+        running = await self._queries.ask("ListUnitsByNames", "as", [unit])
+        kind = (
+            await self._queries.ask_of(unit, f"{SYSTEMD}.Service", "Type")
+            if unit.endswith(".service")
+            else None
+        )
+        state, path = found_state(unit, await running.answer())
         if state.is_running and kind is not None and (await kind.answer())[0] in {"simple", "idle"}:
             await self._subscribe()
             async with self.bus.signals(properties_changed(path)) as news:
                 with trio.move_on_after(PROOF):
-                    while (state := (await self._look(unit))[0]).is_running:
+                    while (state := (await self._queries.look(unit))[0]).is_running:
                         await _some(news)
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
 
     async def _script(self, unit: str) -> str | None:
         """The script whose links enable the unit, if any: a unit file of its own hides that."""
         script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
-        if script is None or await self._file_state_of(unit) != sysv.GENERATED:
+        if script is None or await self._queries.file_state_of(unit) != sysv.GENERATED:
             return None
         return script
-
-    async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """Of the units that these properties of ``unit`` name, those that are active."""
-        questions = [await self._ask_of(unit, UNIT, name) for name in properties]
-        names = {name for question in questions for name in (await question.answer())[0]} - USUAL
-        if not names:
-            return ()
-        (found,) = await self._call("ListUnitsByNames", "as", sorted(names))
-        return tuple(name for name, _, load, active, sub, *_ in found if UnitState(load, active, sub).is_up)
-
-    async def _file_state_of(self, unit: str) -> str:
-        return await _file_state(await self._ask("GetUnitFileState", "s", unit))
-
-    async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
-        """What the files of the unit name to be enabled with it, and whether that is."""
-        (fragment,) = await (await self._ask_of(unit, UNIT, "FragmentPath")).answer()
-        (drop_ins,) = await (await self._ask_of(unit, UNIT, "DropInPaths")).answer()
-        names = also_of(unit, [fragment, *drop_ins])
-        questions = [(name, await self._ask("GetUnitFileState", "s", name)) for name in names]
-        return tuple([(name, await _file_state(question)) for name, question in questions])
-
-    # ---- asking ----
-
-    async def _ask(self, member: str, signature: str = "", *body: Any) -> Question:
-        return await self.bus.ask(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
-
-    async def _ask_of(self, unit: str, interface: str, name: str) -> Question:
-        return await self.bus.ask(SYSTEMD, object_path(unit), PROPERTIES, "Get", "ss", interface, name)
-
-    async def _ask_whether_stale(self, unit: str) -> _Staleness:
-        needs_reload = await self._ask_of(unit, UNIT, "NeedDaemonReload")
-        drop_ins = drop_ins_of(unit, self._scope)
-        read = await self._ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
-        files = unit_files_of(unit, self._scope)
-        file = await self._ask_of(unit, UNIT, "FragmentPath") if len(files) > 1 else None
-        return _Staleness(needs_reload, drop_ins, read, files, file)
-
-    async def _call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
-        return await (await self._ask(member, signature, *body)).answer()
 
     @asynccontextmanager
     async def _working_on(self, unit: str) -> AsyncIterator[None]:
@@ -270,7 +227,7 @@ class DbusSystemd:
         """Run a job to its end, and return what systemd calls its result."""
         # The end of a job may be told before its path is.
         async with self.bus.signals(manager_signal("JobRemoved")) as removed:
-            (path,) = await self._call(_METHODS[job], "ss", unit, "replace")
+            (path,) = await self._queries.call(_METHODS[job], "ss", unit, "replace")
             while True:
                 _, ended, _, result = (await _next(removed)).body
                 if ended == path:
@@ -283,19 +240,11 @@ class DbusSystemd:
 
     async def _failed(self, unit: str, what: str) -> ResourceError:
         """The error, with what systemd knows of its reason."""
-        _, path = await self._look(unit)
-        found = await self._properties(unit, path)
+        _, path = await self._queries.look(unit)
+        found = await self._queries.properties(unit, path)
         return await unit_errors.failed(
-            self._scope, unit, what, found, await self._active_among(unit, CONFLICTS)
+            self._scope, unit, what, found, await self._queries.active_among(unit, CONFLICTS)
         )
-
-    async def _properties(self, unit: str, path: str) -> dict[str, Any]:
-        """All that systemd tells of the unit at that path."""
-        found: dict[str, Any] = {}
-        for interface in (UNIT, f"{SYSTEMD}.{unit.rpartition('.')[2].capitalize()}"):
-            with suppress(CallError):
-                found |= await self.bus.get_all(SYSTEMD, path, interface)
-        return found
 
 
 def _in_words(value: object) -> str:
@@ -303,43 +252,6 @@ def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-class _Staleness(NamedTuple):
-    """Whether systemd has not read the files of a unit since they changed: what it was asked, and what is there."""
-
-    needs_reload: Question
-    drop_ins: dict[str, list[str]]
-    read: Question | None
-    files: Sequence[str]
-    file: Question | None
-
-    async def answer(self) -> bool:
-        if (await self.needs_reload.answer())[0]:
-            return True
-        if self.file is not None and is_another(self.files, (await self.file.answer())[0]):
-            return True
-        return self.read is not None and has_unread(self.drop_ins, (await self.read.answer())[0])
-
-
-def _found(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
-    """The running state in an answer to ListUnitsByNames, and the unit's path."""
-    if not answer[0]:
-        hint = "correct it: systemd allows letters, digits and . _ : - @"
-        raise ResourceError(f"{unit}: systemd does not take this for the name of a unit", hint)
-    name, _, load, active, sub, _, path, _, job, _ = answer[0][0]
-    return UnitState(load, active, sub, job, unit=name), path
-
-
-async def _file_state(enablement: Question) -> str:
-    """What the manager said: the unit's own property is as old as the last reload."""
-    try:
-        (state,) = await enablement.answer()
-    except CallError as error:
-        if error.name.rpartition(".")[2] not in {"FileNotFound", "NoSuchUnit"}:
-            raise
-        return NOT_FOUND
-    return str(state)
 
 
 async def _next(news: trio.MemoryReceiveChannel[Message]) -> Message:

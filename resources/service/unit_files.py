@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 from reactor.watchers.dbus import Scope
-from reactor.watchers.units import directories
+from reactor.watchers.units import directories, drop_in_names, template_of
 
 _MASK = "/dev/null"
+_SECTION = "[Install]"
 
 
 def unit_files_of(unit: str, scope: Scope) -> list[str]:
@@ -30,3 +33,114 @@ def is_another(files: Sequence[str], read: str) -> bool:
     if os.path.islink(first) and os.path.realpath(first) != _MASK:
         return False
     return resolved in others
+
+
+def also_of(unit: str, files: Iterable[str]) -> tuple[str, ...]:
+    """The units of ``Also=`` in the unit file and the drop-ins ``files`` of ``unit``, without those that can't be told."""
+    found: dict[str, None] = {}
+    for file in files:
+        for value in _values(file):
+            named = [_expanded(word, unit) for word in value.split()]
+            found = {} if not named else found | dict.fromkeys(filter(None, named))
+    found.pop(unit, None)
+    return tuple(found)
+
+
+def _values(file: str) -> Iterator[str]:
+    """Those of each ``Also=``, by systemd.syntax(7)."""
+    text = ""
+    with suppress(OSError), open(file, encoding="utf-8", errors="replace") as opened:
+        text = opened.read()
+    section = ""
+    for line in map(str.strip, text.replace("\\\n", " ").splitlines()):
+        if line.startswith("["):
+            section = line
+        elif section == _SECTION and line.partition("=")[0].strip() == "Also":
+            yield line.partition("=")[2]
+
+
+def _expanded(word: str, unit: str) -> str | None:
+    """The name with the specifiers of systemd.unit(5) that are about the unit's own name; None with any other."""
+    stem, _ = os.path.splitext(unit)
+    prefix, _, instance = stem.partition("@")
+    for specifier, value in (("%n", unit), ("%N", stem), ("%p", prefix), ("%i", instance)):
+        word = word.replace(specifier, value)
+    return None if "%" in word else word
+
+
+class Link(NamedTuple):
+    """A link at ``path`` to a unit file outside of the directories of systemd."""
+
+    path: str
+    target: str
+
+    @property
+    def is_runtime(self) -> bool:
+        """Whether it is gone after the next boot."""
+        return self.path.startswith("/run/")
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it was removed: `systemctl disable` takes it away with the links that enable the unit."""
+        return not os.path.lexists(self.path)
+
+
+def link_of(unit: str, scope: Scope) -> Link | None:
+    """The link that makes ``unit`` or its template known to systemd; None for a unit file in its place."""
+    own = {os.path.realpath(directory) for directory in directories(scope)}
+    for name in filter(None, (unit, template_of(unit))):
+        for directory in directories(scope):
+            path = f"{directory}/{name}"
+            if os.path.lexists(path):
+                target = os.path.realpath(path)
+                is_linked = os.path.islink(path) and os.path.isfile(target)
+                return Link(path, target) if is_linked and os.path.dirname(target) not in own else None
+    return None
+
+
+def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
+    """The drop-ins that have a say in ``unit``, by their names; of several with one name, the first wins.
+
+    A file wins by its directory, then by how narrow the name of that is; those for a whole type come last.
+    """
+    *narrow, whole_type = drop_in_names(unit)
+    found: dict[str, list[str]] = {}
+    for names in (narrow, [whole_type]):
+        for directory in directories(scope):
+            for path in (path for name in names for path in _listing(f"{directory}/{name}.d")):
+                found.setdefault(os.path.basename(path), []).append(path)
+    return found
+
+
+def has_unread(found: Mapping[str, Sequence[str]], read: Sequence[str]) -> bool:
+    """Whether systemd, which has ``read`` these paths, would read others now."""
+    read_as = {os.path.basename(path): path for path in read}
+    return any(_is_unread(paths, read_as.get(name)) for name, paths in found.items())
+
+
+def _is_unread(paths: Sequence[str], read: str | None) -> bool:
+    """Whether the first of the drop-ins of one name is news. One that is empty hides the others, and may not be read.
+
+    What was read from elsewhere is left to systemd: there are more places, such as those of generators.
+    """
+    if read is None:
+        return not _is_empty(paths[0])
+    first, *others = dict.fromkeys(map(_resolved, paths))
+    return first != _resolved(read) and _resolved(read) in others
+
+
+def _resolved(path: str) -> str:
+    """The path by which it is compared: /lib is /usr/lib on most machines, and a link in there is a drop-in itself."""
+    directory, name = os.path.split(path)
+    return os.path.join(os.path.realpath(directory), name)
+
+
+def _is_empty(path: str) -> bool:
+    with suppress(OSError):
+        return os.stat(path).st_size == 0  # also /dev/null
+    return True
+
+
+def _listing(directory: str) -> Iterator[str]:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        yield from (f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".conf"))

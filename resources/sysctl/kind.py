@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
@@ -23,16 +24,56 @@ from reactor import (
     Watch,
     in_thread,
 )
-from reactor.hostfs import Explaining, NormalForms, Parent, remove
+from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path
 from reactor.resources import textfile
-from reactor.resources.sysctl.key import Key, parse_key
 
+_SEPARATOR = re.compile(r"[./]")
+_COMPONENT = re.compile(r"[A-Za-z0-9_.:@+-]+")
+_SWAPPED = str.maketrans("./", "/.")
 _SWITCHES = {"true": "1", "false": "0"}
 """What the kernel calls the words that YAML has for a switch."""
 _HEADER = "# Managed by reactor: what is changed here is changed back.\n"
-
-
 _VALUE = "value"
+
+
+class Key(NamedTuple):
+    """One parameter: its way below /proc/sys."""
+
+    components: tuple[str, ...]
+
+    @property
+    def dotted(self) -> str:
+        """Its usual name: dots between the components, and a slash for a dot that is part of one."""
+        return "/".join(self.components).translate(_SWAPPED)
+
+    @property
+    def path(self) -> str:
+        """Where the kernel shows it."""
+        return "/proc/sys/" + "/".join(self.components)
+
+    @property
+    def file(self) -> str:
+        """The file of our own that sets it at boot.
+
+        The last of these files to be read wins: ours comes after 99-sysctl.conf, which is /etc/sysctl.conf. A colon
+        is in no component that has a dot: those are the names of network interfaces.
+        """
+        return f"/etc/sysctl.d/zz-reactor-{self.dotted.replace('/', ':')}.conf"
+
+
+def parse_key(name: str) -> Key:
+    """The parameter that is meant: ``net.ipv4.conf.eth0/100.forwarding`` or ``net/ipv4/conf/eth0.100/forwarding``.
+
+    The first separator tells which form it is. Raises ValueError for what can't be the name of a parameter.
+    """
+    separator = _SEPARATOR.search(name)
+    slashed = name.translate(_SWAPPED) if separator is not None and separator[0] == "." else name
+    components = tuple(slashed.split("/"))
+    if len(components) == 1 or not all(
+        _COMPONENT.fullmatch(component) and component.strip(".") for component in components
+    ):
+        raise ValueError(f"{name!r} is no kernel parameter: write it as net.ipv4.ip_forward")
+    return Key(components)
 
 
 def _check_key(name: str) -> str:
@@ -150,7 +191,7 @@ class Sysctl(Resource, kind="sysctl"):
     async def preflight(self, state: SysctlState) -> None:
         """Look whether the kernel lets anybody set the parameter. Opening it to write would be heard as a change."""
         if self._text is not None:
-            with Explaining(f"write {self._key.file}"), Parent(self._key.file):
+            with ErrorContext(f"write {self._key.file}"), Parent(self._key.file):
                 pass
         if self.value is None or state.running == self.value or os.access(self._key.path, os.W_OK):
             return
@@ -206,7 +247,9 @@ class Sysctl(Resource, kind="sysctl"):
         path, text = self._key.file, self._text
         if text is None:
             words = f"removed {path}"
-            return Action(f"Would have {words}", words, partial(remove, path, recursive=False), is_proof=True)
+            return Action(
+                f"Would have {words}", words, partial(remove_path, path, recursive=False), is_proof=True
+            )
         return Action(
             would=f"Would have written {path}",
             did=f"wrote {path}",
@@ -218,7 +261,7 @@ class Sysctl(Resource, kind="sysctl"):
 
 def _read(key: Key) -> str | None:
     """The value, with its parts one space apart: the kernel likes tabs."""
-    with Explaining(f"read {key.path}"):
+    with ErrorContext(f"read {key.path}"):
         try:
             with open(key.path, errors="surrogateescape") as file:
                 return " ".join(file.read().split())
@@ -228,7 +271,7 @@ def _read(key: Key) -> str | None:
 
 def _write(key: Key, value: str) -> None:
     """In a thread: to give memory to vm.nr_hugepages takes the kernel seconds."""
-    with Explaining(f"set {key.dotted}"):
+    with ErrorContext(f"set {key.dotted}"):
         fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
         try:
             os.write(fd, f"{value}\n".encode())

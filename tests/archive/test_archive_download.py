@@ -161,7 +161,7 @@ async def test_a_server_that_is_not_there_is_complained_of(path):
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/app.tar.gz"
         check = await converge(make(path, url))
     assert check.error.startswith("download failed: ")
-    assert check.hint == "see whether the server can be reached from here"
+    assert check.hint == "check that the server can be reached from this host"
 
 
 async def test_a_missing_directory_is_named(server, path):
@@ -215,7 +215,7 @@ async def test_a_broken_connection_is_an_error_where_the_server_can_not_resume(s
 async def test_a_later_run_goes_on_with_what_has_come(server, path):
     server.serve(BODY)
     check = await converge(make(path, server.url("slow"), timeout="2s"))
-    assert "what has come is gone on with" in check.hint
+    assert "the next attempt resumes the download" in check.hint
     [partial] = names_in(path.parent)
     assert partial.startswith(".reactor-download-")
     had = (path.parent / partial).stat().st_size
@@ -375,14 +375,14 @@ async def test_a_redirect_from_https_to_http_is_refused(server, path, tls, trust
 
 
 async def test_a_long_download_says_how_far_it_is_but_not_all_the_time(server, path, monkeypatch):
-    monkeypatch.setattr("reactor.resources.download.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("reactor.resources.download.fetching._INTERVAL", 0.0)
     body = os.urandom(3 << 20)
     server.serve(body)
     lines = await said(make(path, server.url()))
     assert 1 <= len(lines) <= 3
     assert all(line.startswith("downloaded ") and " of 3 MiB (" in line for line in lines)
     path.unlink()
-    monkeypatch.setattr("reactor.resources.download.progress._INTERVAL", 60.0)
+    monkeypatch.setattr("reactor.resources.download.fetching._INTERVAL", 60.0)
     assert await said(make(path, server.url())) == []
 
 

@@ -14,8 +14,8 @@ from reactor.engine.events import Output, Result
 from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resources.archive import staging
-from reactor.resources.archive.directory import opened_directory
-from reactor.resources.archive.install_tree import move_in
+from reactor.resources.archive.extraction import move_in
+from reactor.resources.archive.staging import opened_directory
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 
@@ -32,7 +32,7 @@ MOVE_TO_ANOTHER_FILE_SYSTEM = """
 import os, subprocess, sys
 from pathlib import Path
 from reactor.resource.plan import ResourceError
-from reactor.resources.archive.install_tree import move_in
+from reactor.resources.archive.extraction import move_in
 
 root, (_, *mount) = Path(sys.argv[1]), sys.argv[1:]
 for directory in ("staged/data", "goal/data", "other"):
@@ -257,7 +257,7 @@ async def test_with_a_checksum_nobody_is_asked_to_restore_what_was_deleted(serve
 
 
 async def test_a_long_unpacking_says_how_far_it_is(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("reactor.resources.download.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("reactor.resources.download.fetching._INTERVAL", 0.0)
     server.serve(BODY)
     _, story = await converge_once(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     lines = [event.line for event in story.all(Output)]

@@ -10,7 +10,7 @@ from archive_worlds import FILES, make, sha256, tar_of
 
 from reactor.engine.events import Result
 from reactor.resource.backup_store import state_directory_for
-from reactor.resources.archive import content
+from reactor.resources.archive import archive_file
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.download.partial_download import partial_path
 from reactor.testing.story import converge_once
@@ -106,7 +106,7 @@ async def test_the_bytes_that_were_compared_are_those_that_are_unpacked(
 ):
     """The stranger owns the archive, and writes to it at the worst moment: after it was put in place."""
     server.serve(OURS)
-    real = content.open_content
+    real = archive_file.open_content
 
     def swapped(path):
         theirs.write_bytes(FORGED)
@@ -115,7 +115,7 @@ async def test_the_bytes_that_were_compared_are_those_that_are_unpacked(
     checksum = {"checksum": sha256(OURS)} if has_checksum else {}
     resource = make(theirs, server.url(), **{**into(tmp_path), **checksum, "owner": str(STRANGER)})
     with monkeypatch.context() as patched:
-        patched.setattr(content, "open_content", swapped)
+        patched.setattr(archive_file, "open_content", swapped)
         check = await converge(resource)
     assert f"{theirs} was changed after it had been verified" in check.error
     assert not (tmp_path / "opt/app").exists()
@@ -127,7 +127,7 @@ async def test_what_is_written_to_the_archive_while_it_is_unpacked_is_not_unpack
     server, theirs, tmp_path, monkeypatch
 ):
     server.serve(OURS)
-    real = content.digest_of
+    real = archive_file.digest_of
 
     def compared(fd, copy=None):
         digest = real(fd, copy)
@@ -135,7 +135,7 @@ async def test_what_is_written_to_the_archive_while_it_is_unpacked_is_not_unpack
             theirs.write_bytes(FORGED)
         return digest
 
-    monkeypatch.setattr(content, "digest_of", compared)
+    monkeypatch.setattr(archive_file, "digest_of", compared)
     resource = make(
         theirs, server.url(), **{**into(tmp_path), "checksum": sha256(OURS), "owner": str(STRANGER)}
     )

@@ -9,15 +9,15 @@ import pytest
 
 from reactor.hostfs import (
     Attributes,
-    is_changeable,
     open_content,
     open_directory,
     open_path,
-    open_place,
+    open_resolved,
     open_source,
+    others_may_replace,
     refuse_foreign_link,
     safe_open,
-    store,
+    write_file,
 )
 from reactor.hostfs.content import Inline
 from reactor.resource.plan import ResourceError
@@ -146,7 +146,7 @@ async def test_content_in_a_directory_of_root_below_a_strangers_is_judged_out_of
         (home / "forged").rename(ours)
 
     judge = Judge(swap)
-    await store(str(ours / "site.conf"), Inline("ours"), Attributes(0, 0, 0o644), judge)
+    await write_file(str(ours / "site.conf"), Inline("ours"), Attributes(0, 0, 0o644), judge)
     assert judge.seen == [("ours", 0, 0o700)]
 
 
@@ -160,7 +160,7 @@ async def test_content_that_becomes_theirs_is_judged_out_of_their_reach_before_i
         owners.extend((each.st_uid, stat.S_IMODE(each.st_mode) & 0o022) for each in found)
 
     judge = Judge(look)
-    await store(str(directory / "site.conf"), Inline("ours"), attributes, judge)
+    await write_file(str(directory / "site.conf"), Inline("ours"), attributes, judge)
     assert judge.seen == [("ours", 0, 0o700)]
     assert owners == [(0, 0)]
     found = (directory / "site.conf").stat()
@@ -180,14 +180,14 @@ async def test_the_temporary_file_that_was_written_is_the_one_that_is_given_away
             os.link(home.parent / "root/app.conf", home / name)
 
     judge = Judge()
-    await store(str(home / "site.conf"), Replacing("ours"), THEIRS, judge)
+    await write_file(str(home / "site.conf"), Replacing("ours"), THEIRS, judge)
     assert judge.seen == [("ours", 0, 0o700)]
     found = (home.parent / "root/app.conf").stat()
     assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("open_it", [open_directory, open_path, open_place, open_source, open_content])
+@pytest.mark.parametrize("open_it", [open_directory, open_path, open_resolved, open_source, open_content])
 def test_every_way_to_open_refuses_a_strangers_symlink_and_leaks_no_descriptor(home, open_it):
     (home / "conf").symlink_to("../root")
     os.lchown(home / "conf", STRANGER, STRANGER)
@@ -232,7 +232,7 @@ def test_symlinks_that_ask_for_ten_thousands_of_steps_are_not_followed(home):
     safe_open.os.open = counting
     try:
         with pytest.raises(OSError) as caught:
-            open_place(str(home / "l38"))
+            open_resolved(str(home / "l38"))
     finally:
         safe_open.os.open = opened
     assert caught.value.errno == errno.ELOOP
@@ -244,11 +244,11 @@ def test_whether_a_name_can_be_changed_is_told_up_to_the_root_and_leaks_no_descr
     before = open_descriptors()
     for path, expected in ((home / "ours/deep", True), (home / "ours", True), (Path("/etc"), False)):
         fd = os.open(path, os.O_PATH)
-        assert is_changeable(fd, "missing") is expected
-        assert is_changeable(fd, ".") is expected
+        assert others_may_replace(fd, "missing") is expected
+        assert others_may_replace(fd, ".") is expected
         os.close(fd)
     with pytest.raises(OSError):
-        is_changeable(10**6, "x")
+        others_may_replace(10**6, "x")
     assert open_descriptors() == before
 
 

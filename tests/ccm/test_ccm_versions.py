@@ -5,7 +5,7 @@ import re
 import ccm_cases
 import pytest
 
-from reactor.resources.package.versions import dpkg, rpm
+from reactor.resources.package import dpkg_versions, rpm_versions
 
 
 def compared(case, compare):
@@ -18,9 +18,9 @@ def compared(case, compare):
 
 @pytest.mark.parametrize("case", ccm_cases.versions("version_apt"))
 def test_versions_of_debian_compare_as_they_do_there(case):
-    assert compared(case, dpkg.compare) == case["cmp"] or case.get("policy") == "fix"
+    assert compared(case, dpkg_versions.compare) == case["cmp"] or case.get("policy") == "fix"
 
 
 @pytest.mark.parametrize("case", ccm_cases.versions("version_generic_dnf"))
 def test_other_versions_compare_as_they_do_there(case):
-    assert compared(case, rpm.compare) == case["cmp"] or case.get("policy") == "fix"
+    assert compared(case, rpm_versions.compare) == case["cmp"] or case.get("policy") == "fix"

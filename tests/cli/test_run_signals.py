@@ -128,7 +128,7 @@ def test_the_second_signal_cancels_the_check_and_leaves_no_process(manifest, tmp
 
 def test_the_third_interrupt_kills_what_ignores_the_others(stubborn, tmp_path):
     path, mark = stubborn
-    patient = with_constant("reactor.resources.process.group", "TERM_GRACE", 60.0)
+    patient = with_constant("reactor.resources.process.process_tree", "TERM_GRACE", 60.0)
     with spawned("run", path, program=patient) as process:
         started(tmp_path)
         wait_until(lambda: pids_running(mark))

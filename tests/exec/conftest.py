@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reactor.resources.process.reaper_client import ensure_reaper
+from reactor.resources.process.reaper import ensure_reaper
 
 
 def _children() -> set[str]:

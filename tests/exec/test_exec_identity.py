@@ -128,7 +128,7 @@ async def test_the_umask_does_not_depend_on_ours(place):
 
 @pytest.mark.parametrize("umask", ["0888", "1777", "x", ""])
 def test_what_is_no_umask_is_refused(umask):
-    with pytest.raises(ValueError, match="is no umask"):
+    with pytest.raises(ValueError, match="is not a umask"):
         Exec(name="x", umask=umask)
 
 

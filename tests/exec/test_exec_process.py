@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from reactor.resource.plan import ResourceError
-from reactor.resources.process import ENVIRONMENT, Command, group, run
+from reactor.resources.process import ENVIRONMENT, Command, process_tree, run
 from reactor.resources.process.output import TAIL_BYTES
 from reactor.resources.process.process_tree import ProcessTree
 
@@ -231,7 +231,7 @@ async def test_arguments_too_long_for_the_kernel_are_an_error_of_the_resource():
     words = r"^/bin/true can't be started: Argument list too long$"
     with pytest.raises(ResourceError, match=words) as raised:
         await run(posix("/bin/true", "x" * 300_000))
-    assert raised.value.hint.endswith("put what is long into a file")
+    assert raised.value.hint.endswith("put long values into a file")
 
 
 async def test_what_does_not_start_for_want_of_descriptors_says_how_to_have_more():
@@ -320,7 +320,7 @@ async def test_a_timeout_kills_the_grandchildren_too(mock_clock):
 
 @pytest.mark.parametrize("before", ["", "trap : TERM; "])
 async def test_a_timeout_kills_what_has_left_the_group_too(monkeypatch, mock_clock, before):
-    monkeypatch.setattr(group, "TERM_GRACE", 0.5)
+    monkeypatch.setattr(process_tree, "TERM_GRACE", 0.5)
     script = f"setsid sh -c '{before}sleep 60 & echo $$; echo ready; while :; do wait; sleep 60; done' & wait"
     error, pid, _ = await run_out_of_time(script, mock_clock)
     assert "timed out" in error
@@ -335,7 +335,7 @@ async def test_a_daemon_that_nobody_waits_for_outlives_a_timeout(mock_clock):
 
 
 async def test_what_ignores_sigterm_is_killed(monkeypatch, mock_clock):
-    monkeypatch.setattr(group, "TERM_GRACE", 0.2)
+    monkeypatch.setattr(process_tree, "TERM_GRACE", 0.2)
     script = "trap '' TERM; sleep 60 & echo $$; echo ready; while :; do sleep 60; done"
     error, pid, _ = await run_out_of_time(script, mock_clock)
     assert "timed out" in error
@@ -343,7 +343,7 @@ async def test_what_ignores_sigterm_is_killed(monkeypatch, mock_clock):
 
 
 async def test_a_grandchild_that_outlives_its_leader_still_has_its_grace(monkeypatch, mock_clock):
-    monkeypatch.setattr(group, "TERM_GRACE", ALIVE / 4)
+    monkeypatch.setattr(process_tree, "TERM_GRACE", ALIVE / 4)
     child = 'trap "sleep 0.3; echo cleaned; exit" TERM; echo ready; while :; do sleep 0.05; done'
     error, pid, lines = await run_out_of_time(f"sh -c '{child}' & echo $$; wait", mock_clock)
     assert "timed out" in error
@@ -374,7 +374,7 @@ async def test_cancelling_ends_the_whole_group():
 
 
 async def test_cancelling_one_that_ignores_sigterm_is_bounded(monkeypatch):
-    monkeypatch.setattr(group, "TERM_GRACE", 0.2)
+    monkeypatch.setattr(process_tree, "TERM_GRACE", 0.2)
     lines = Lines()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run, sh("trap '' TERM; echo $$; while :; do sleep 60; done"), lines)

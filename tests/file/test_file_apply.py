@@ -286,7 +286,7 @@ async def test_a_directory_in_the_way_of_a_file_stays(path: Path):
     with pytest.raises(ResourceError, match="exists as a directory"):
         await look(make(path, content="x"))
     with pytest.raises(ResourceError, match="cannot write"):
-        await write.store(str(path), make(path, content="x")._observer.desired.content, MINE)
+        await write.write_file(str(path), make(path, content="x")._observer.desired.content, MINE)
     assert names_in(path.parent) == ["f"]
     assert names_in(path) == ["inner"]
 
@@ -389,7 +389,7 @@ async def test_a_directory_with_something_in_it_stays_without_force(path: Path):
     with pytest.raises(ResourceError, match="directory is not empty"):
         await look(make(path, ensure="absent"))
     with pytest.raises(ResourceError, match="cannot remove"):
-        await write.remove(str(path), recursive=False)
+        await write.remove_path(str(path), recursive=False)
     assert (path / "a").is_dir()
 
 
@@ -427,7 +427,7 @@ async def test_force_names_what_is_deep_inside_and_can_not_be_removed(mode, reas
         os.seteuid(nobody)
         try:
             with pytest.raises(ResourceError) as caught:
-                await write.remove(f"{parent}/top", recursive=True)
+                await write.remove_path(f"{parent}/top", recursive=True)
         finally:
             os.seteuid(0)
         assert caught.value.message == f"cannot remove {deep}/stays: {reason}"
@@ -442,7 +442,7 @@ from reactor.hostfs import write
 top = Path({top!r})
 subprocess.run(["mount", "--bind", {source!r}, top / {point!r}], check=True)
 try:
-    trio.run(lambda: write.remove(str(top), recursive=True))
+    trio.run(lambda: write.remove_path(str(top), recursive=True))
 except ResourceError as error:
     print(error.message, error.hint, sep="\\n")
 """
@@ -476,7 +476,7 @@ from reactor.hostfs import Attributes
 path = {path!r}
 {before}
 try:
-    trio.run(write.store, path, Inline("x"), Attributes({uid}, 0, 0o644))
+    trio.run(write.write_file, path, Inline("x"), Attributes({uid}, 0, 0o644))
 except ResourceError as error:
     print(error.message, error.hint, sep="\\n")
 """
@@ -518,7 +518,7 @@ async def test_a_tree_that_is_nested_too_deep_is_an_error_of_this_resource_alone
     os.close(here)
     error = None
     try:
-        await write.remove(str(path), recursive=True)
+        await write.remove_path(str(path), recursive=True)
     except ResourceError as caught:
         error = caught
     if error is None:  # a Python whose rmtree knows no limit

@@ -12,7 +12,7 @@ from file_worlds import ME, MY_GROUP, converge, look, make
 
 from reactor.hostfs import safe_open
 from reactor.hostfs.content import INLINE_LIMIT
-from reactor.hostfs.stat_stamp import settled
+from reactor.hostfs.stat_stamp import stamp_is_reliable
 from reactor.resource.plan import ResourceError
 
 CALLS = ("lstat", "stat", "open", "fstat", "read", "listdir", "scandir")
@@ -124,16 +124,16 @@ async def test_a_change_of_the_source_ends_the_stamp(tmp_path: Path):
 
 def test_a_stamp_of_a_moment_ago_or_of_the_future_proves_nothing(tmp_path: Path):
     found = tmp_path.stat()
-    assert settled(found, found.st_ctime_ns + 20_000_000)
-    assert not settled(found, found.st_ctime_ns + 19_999_999)
-    assert not settled(found, found.st_ctime_ns - 1)
+    assert stamp_is_reliable(found, found.st_ctime_ns + 20_000_000)
+    assert not stamp_is_reliable(found, found.st_ctime_ns + 19_999_999)
+    assert not stamp_is_reliable(found, found.st_ctime_ns - 1)
 
 
 @pytest.mark.parametrize(("seconds", "proves"), [(1.0, False), (2.0, False), (2.02, True)])
 def test_a_stamp_in_whole_seconds_proves_nothing_before_the_next_but_one(seconds: float, *, proves: bool):
     ctime = 1_700_000_000_000_000_000
     found = SimpleNamespace(st_ctime_ns=ctime)
-    assert settled(found, ctime + int(seconds * 1e9)) is proves
+    assert stamp_is_reliable(found, ctime + int(seconds * 1e9)) is proves
 
 
 async def test_attributes_alone_read_no_content(tmp_path: Path, monkeypatch):

@@ -145,8 +145,10 @@ def test_what_was_done_is_said_in_particular(properties, state, did):
 
 
 def test_litter_goes_first_and_alone_is_enough_for_a_plan():
-    (only,) = make("/x", **CONTENT).plan(found(same_content=True, litter=("a",)), refresh=False)
+    (only,) = make("/x", **CONTENT).plan(found(same_content=True, stale_temporaries=("a",)), refresh=False)
     assert only.would == "Would have removed a temporary file of an interrupted run"
-    first, second = make("/x", **CONTENT).plan(found(same_content=False, litter=("a", "b")), refresh=False)
+    first, second = make("/x", **CONTENT).plan(
+        found(same_content=False, stale_temporaries=("a", "b")), refresh=False
+    )
     assert first.did == "removed 2 temporary files of an interrupted run"
     assert second.did == "updated the content"

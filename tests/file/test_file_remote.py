@@ -228,7 +228,7 @@ async def test_no_descriptor_is_left(server, tmp_path):
     ("properties", "message"),
     [
         ({"source": "https://"}, "the url must be absolute"),
-        ({"source": "http://[::1/x"}, "this is no URL"),
+        ({"source": "http://[::1/x"}, "it is not a valid URL"),
         ({"source": "http://h/a b"}, "must not hold spaces"),
         ({"source": "/a", "checksum": "a" * 64}, "checksum is only valid with a source over http or https"),
         ({"checksum": "a" * 64}, "checksum is only valid with a source over http or https"),

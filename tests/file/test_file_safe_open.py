@@ -85,11 +85,11 @@ async def test_a_symlink_of_a_stranger_into_a_directory_of_root_is_refused(home:
     """As with ~/.ssh that leads to /root/.ssh."""
     symlink_of(STRANGER, home / "trap", "../roots")
     for attempt in (
-        write.store(f"{home}/trap/f", Inline("x"), ATTRIBUTES),
-        write.store(f"{home}/trap/new", Inline("x"), ATTRIBUTES),
+        write.write_file(f"{home}/trap/f", Inline("x"), ATTRIBUTES),
+        write.write_file(f"{home}/trap/new", Inline("x"), ATTRIBUTES),
         write.set_attributes(f"{home}/trap/f", ATTRIBUTES),
-        write.remove(f"{home}/trap/f", recursive=False),
-        write.remove(f"{home}/trap/empty", recursive=True),
+        write.remove_path(f"{home}/trap/f", recursive=False),
+        write.remove_path(f"{home}/trap/empty", recursive=True),
         write.create_directory(f"{home}/trap/directory", ATTRIBUTES),
         write.create_directory(f"{home}/trap/missing/directory", ATTRIBUTES),
     ):
@@ -123,7 +123,7 @@ async def test_a_directory_that_its_owner_swaps_all_the_time_leads_nobody_astray
                 outcomes.total() < 300 or len(outcomes) < 2
             ):  # on a busy machine, the other thread may come late
                 try:
-                    await write.store(f"{home}/d/{outcomes.total()}", Inline("x"), ATTRIBUTES)
+                    await write.write_file(f"{home}/d/{outcomes.total()}", Inline("x"), ATTRIBUTES)
                     outcomes["written"] += 1
                 except ResourceError:
                     outcomes["refused"] += 1

@@ -9,8 +9,8 @@ import pytest
 import trio
 from file_worlds import converge, look, make, names_in
 
-from reactor.hostfs import Attributes, Inline, store
-from reactor.hostfs.temp_files import is_litter, temporary_name
+from reactor.hostfs import Attributes, Inline, write_file
+from reactor.hostfs.temp_files import is_stale_temporary, temporary_name
 from reactor.resource.plan import ResourceError
 
 
@@ -172,7 +172,9 @@ class Judging(Inline):
 
     def judge(self) -> None:
         """Whether each temporary file in the directory is litter to others."""
-        self.found += [is_litter(str(path), os.geteuid()) for path in self.directory.glob(".f.*.reactor*")]
+        self.found += [
+            is_stale_temporary(str(path), os.geteuid()) for path in self.directory.glob(".f.*.reactor*")
+        ]
 
     async def copy_to(self, fd: int) -> None:
         self.judge()
@@ -190,6 +192,6 @@ async def test_a_temporary_file_is_held_as_long_as_it_is_written_and_judged(
 ):
     content = Judging("new", tmp_path)
     mine = Attributes(os.geteuid(), os.getegid(), 0o644)
-    await store(str(tmp_path / "f"), content, mine, content if is_validated else None)
+    await write_file(str(tmp_path / "f"), content, mine, content if is_validated else None)
     assert content.found == [False] * (3 if is_validated else 2)
     assert names_in(tmp_path) == ["f"]

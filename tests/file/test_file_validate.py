@@ -33,7 +33,7 @@ async def test_real_validators_let_good_content_in_and_keep_bad_content_out(tmp_
     before = picture(path)
     with pytest.raises(ResourceError, match=r"^validate: exit code [12] of ") as failed:
         await converge(make(path, content=bad, validate=validator))
-    assert failed.value.hint == f"{path} is as it was: mend the new content, or the command in `validate`"
+    assert failed.value.hint == f"{path} is unchanged: correct the new content, or the command in `validate`"
     assert picture(path) == before
     assert names_in(tmp_path) == ["f"]
     assert await converge(make(path, content=good, validate=validator)) == [
@@ -208,8 +208,8 @@ def test_killed_while_the_validator_runs_leaves_the_old_file_and_the_next_run_no
 @pytest.mark.parametrize(
     ("properties", "words"),
     [
-        ({"content": "x", "validate": "visudo -cf"}, "the command never names the file to look at"),
-        ({"content": "x", "validate": ""}, "the command never names the file to look at"),
+        ({"content": "x", "validate": "visudo -cf"}, "the command does not name the file to validate"),
+        ({"content": "x", "validate": ""}, "the command does not name the file to validate"),
         ({"content": "x", "validate": "visudo '{path}"}, "unterminated single quote"),
         ({"content": "x", "validate": "'' {path}"}, "the command is empty"),
         ({"content": "x", "validate": "visudo {path}\0"}, "a command can't hold a NUL character"),

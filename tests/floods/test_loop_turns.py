@@ -12,7 +12,7 @@ import pytest
 import trio
 from test_floods import fill
 
-from reactor.hostfs import find_litter
+from reactor.hostfs import find_stale_temporaries
 from reactor.resource.watch import ChangedPaths, PathWatch
 from reactor.resources.file import File
 from reactor.resources.scaffold import Scaffold
@@ -59,7 +59,7 @@ def full(tmp_path_factory):
 async def test_the_first_look_into_a_full_directory(full):
     (full / ".ours.0123456789ab.reactor").write_text("left by a killed run")
     async with measured() as turns:
-        assert await find_litter(str(full), "ours", os.getuid()) == (".ours.0123456789ab.reactor",)
+        assert await find_stale_temporaries(str(full), "ours", os.getuid()) == (".ours.0123456789ab.reactor",)
     assert turns.longest < MOST
 
 

@@ -12,7 +12,7 @@ from dns_server import SILENT, dns_server
 from health_worlds import free_port, holds, listener, look
 from http_server import http_server
 
-from reactor.resources.health.goss.port import _address
+from reactor.resources.health.goss.network import _address
 
 # ---- port ----
 
@@ -50,7 +50,7 @@ def test_an_address_is_read_as_the_kernel_writes_it(address):
 async def test_without_ipv6_nothing_listens_on_it(tmp_path, monkeypatch):
     """As on a host that was started with ipv6.disable=1: its kernel has no such tables."""
     (tmp_path / "tcp").write_bytes(Path("/proc/net/tcp").read_bytes())
-    monkeypatch.setattr("reactor.resources.health.goss.port._TABLES", str(tmp_path))
+    monkeypatch.setattr("reactor.resources.health.goss.network._TABLES", str(tmp_path))
     assert await holds({"port": {"tcp6:1": {"listening": False}, "udp6:1": {"listening": False}}})
     assert await look({"port": {"tcp6:1": {}}}) == (
         "critical",

@@ -141,8 +141,8 @@ def test_what_is_no_name_is_refused(name):
         ({"gid": 0, "ensure": "absent"}, "the group root can't be absent"),
         ({"gid": -1}, "greater than or equal"),
         ({"gid": 2**32 - 1}, "less than or equal"),
-        ({"members": ["a", "a"]}, "a is there twice"),
-        ({"members": ["a b"]}, "is not the name of an account"),
+        ({"members": ["a", "a"]}, "a is listed twice"),
+        ({"members": ["a b"]}, "is not a valid account name"),
     ],
 )
 def test_what_can_not_be_meant_is_refused(properties, message):

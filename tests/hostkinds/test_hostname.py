@@ -16,8 +16,7 @@ from reactor.engine.events import Result
 from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.plan import ResourceError
 from reactor.resources.hostname import Hostname
-from reactor.resources.hostname.files import pretty_name, static_name, with_pretty_name
-from reactor.resources.hostname.kind import HostnameState
+from reactor.resources.hostname.kind import HostnameState, pretty_name, static_name, with_pretty_name
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 

@@ -19,9 +19,9 @@ from reactor.resource.plan import ResourceError
 from reactor.resources.exec import Exec
 from reactor.resources.file import File
 from reactor.resources.mount import Mount
+from reactor.resources.mount.comparison import missing
 from reactor.resources.mount.fstab import Entry, entries_at
 from reactor.resources.mount.mount_table import Mounted, mounts_at
-from reactor.resources.mount.options import missing
 from reactor.resources.mount.planner import plan_mount
 from reactor.resources.mount.state import Desired, MountState
 from reactor.testing.contract import CONTRACT, Case
@@ -405,7 +405,7 @@ async def test_a_parent_that_is_replaced_when_mount_begins_leads_it_nowhere_else
     (tmp_path / "bin/mount").write_text(SWAPPING.format(**words))
     (tmp_path / "bin/mount").chmod(0o755)
     monkeypatch.setattr(
-        sys.modules["reactor.resources.process.system_command"],
+        sys.modules["reactor.resources.process.command"],
         "ENVIRONMENT",
         {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"},
     )

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.comparison import for_remount, is_same, missing
 from reactor.resources.mount.fstab import Entry, entries_at, with_entry, without_entry
 from reactor.resources.mount.mount_table import Mounted
-from reactor.resources.mount.options import for_remount, missing
 
 TEXT = (
     "# made by hand   \n"

@@ -18,8 +18,7 @@ from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import WatchState
 from reactor.resources.sysctl import Sysctl
-from reactor.resources.sysctl.key import Key, parse_key
-from reactor.resources.sysctl.kind import SysctlState
+from reactor.resources.sysctl.kind import Key, SysctlState, parse_key
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from reactor.watchers.path_tree import POLL_INTERVAL

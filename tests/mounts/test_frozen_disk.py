@@ -163,15 +163,15 @@ async def test_a_change_that_was_given_up_leaves_nothing_behind(frozen, impatien
     attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
     frozen.freeze()
     with pytest.raises(ResourceError, match="does not answer"):
-        await hostfs.store(str(path), hostfs.Inline("x"), attributes)
+        await hostfs.write_file(str(path), hostfs.Inline("x"), attributes)
     with trio.fail_after(1.0), pytest.raises(ResourceError, match="does not answer"):
-        await hostfs.store(str(path), hostfs.Inline("y"), attributes)
+        await hostfs.write_file(str(path), hostfs.Inline("y"), attributes)
     frozen.thaw()
     await until(lambda: fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None)
     assert path.read_text() == "x"
     assert {each.name for each in frozen.point.iterdir()} == {"f", "lost+found"}
     assert not held_open(frozen.point)
-    await hostfs.store(str(path), hostfs.Inline("y"), attributes)
+    await hostfs.write_file(str(path), hostfs.Inline("y"), attributes)
     assert path.read_text() == "y"
 
 
@@ -179,7 +179,7 @@ async def test_a_change_that_is_cancelled_while_the_disk_hangs_is_not_waited_for
     attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
     frozen.freeze()
     with trio.fail_after(GUARD / 2), trio.move_on_after(0.1) as moved:
-        await hostfs.store(str(frozen.point / "f"), hostfs.Inline("x"), attributes)
+        await hostfs.write_file(str(frozen.point / "f"), hostfs.Inline("x"), attributes)
     assert moved.cancelled_caught
     frozen.thaw()
     await until(lambda: fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None)

@@ -24,10 +24,10 @@ from reactor.resources.exec import Exec
 from reactor.resources.file import File
 from reactor.resources.health.goss import Goss
 from reactor.resources.health.goss.file import FileRule
-from reactor.resources.health.goss.mount import MountRule
 from reactor.resources.health.goss.rules import Rules
+from reactor.resources.health.goss.system import MountRule
 from reactor.resources.mount import Mount
-from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.comparison import is_same
 from reactor.resources.mount.mount_table import Mounted
 from reactor.resources.repository import Repository
 from reactor.resources.scaffold import Scaffold

@@ -7,9 +7,9 @@ import trio
 from network_worlds import ip
 
 from reactor import ResourceError
-from reactor.resources.network.links import find_index
+from reactor.resources.network.link_table import find_index
 from reactor.resources.network.rtnetlink import RtnetlinkSocket
-from reactor.watchers.netlink_socket_pool import MOST, socket_pool
+from reactor.watchers.netlink_socket import MOST, socket_pool
 
 
 @pytest.fixture

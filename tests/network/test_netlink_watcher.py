@@ -15,7 +15,7 @@ from reactor.resource.watch import WatchSink, WatchState
 from reactor.resources.network.rtnetlink import message
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import running
-from reactor.watchers import netlink_listener
+from reactor.watchers import netlink
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.netlink import NetlinkWatch, NetlinkWatcher
 from reactor.watchers.netlink_socket import unpack
@@ -265,7 +265,7 @@ async def test_a_namespace_that_may_not_be_entered_is_said_and_spoils_no_other(w
 
 
 async def test_an_overflow_is_told_once_and_names_are_read_afresh(monkeypatch, world):
-    monkeypatch.setattr(netlink_listener, "RECEIVE_BUFFER", 4096)
+    monkeypatch.setattr(netlink, "RECEIVE_BUFFER", 4096)
     hears, renamed = (
         listener("a", world, WatchedTopic(Topic.LINK, "v0")),
         listener("b", world, WatchedTopic(Topic.ADDRESSES, "w1")),
@@ -288,7 +288,7 @@ async def test_a_watcher_whose_socket_is_dead_is_replaced_and_nothing_is_missed(
     async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
         await story.converged()
         with monkeypatch.context() as broken:
-            broken.setattr(netlink_listener, "unpack", lambda _: 1 / 0)
+            broken.setattr(netlink, "unpack", lambda _: 1 / 0)
             world.run("link set v0 mtu 1400")
             await story.until(
                 lambda: any(event.state is WatchState.DOWN for event in story.all(WatcherChanged))

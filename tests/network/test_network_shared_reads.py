@@ -6,8 +6,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.options import RunOptions
 from reactor.resources.network import Address, Route, rtnetlink
-from reactor.resources.network.rtnetlink import RtnetlinkSocket
-from reactor.resources.network.shared_reads import SharedReads
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, SharedReads
 from reactor.testing.story import converge_once
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from reactor import ResourceError
 from reactor.resources.network import rtnetlink
-from reactor.resources.network.links import find_link, index_of
+from reactor.resources.network.link_table import find_link, index_of
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
 
 GET_LINK, GET_ADDRESS, NEW_LINK = 18, 22, 16

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from reactor.resources.package.versions.dpkg import compare
+from reactor.resources.package.dpkg_versions import compare
 
 TABLE = [
     ("9:99-99", "10:01-01", -1),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reactor import ResourceError
-from reactor.resources.package.planner import Desired, Step, plan_package
-from reactor.resources.package.state import PackageState
-from reactor.resources.package.versions.dpkg import compare
+from reactor.resources.package.dpkg_versions import compare
+from reactor.resources.package.planner import Desired, PackageState, Step, plan_package
 
 ABSENT = PackageState()
 OLD = PackageState("1.0")

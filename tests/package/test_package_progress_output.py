@@ -10,7 +10,7 @@ from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Output
-from reactor.resources.package import Package, progress_output, providers
+from reactor.resources.package import Package, commands, providers
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.process import Completed
 from reactor.testing.story import running
@@ -24,8 +24,8 @@ INSTALLING = "for time = 1, 20 do if posix.stat('/install') then break end posix
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
-    monkeypatch.setattr(progress_output, "FIRST", 0.1)
-    monkeypatch.setattr(progress_output, "LONGEST", 0.1)
+    monkeypatch.setattr(commands, "FIRST", 0.1)
+    monkeypatch.setattr(commands, "LONGEST", 0.1)
 
 
 def package(host, name, ensure="present"):

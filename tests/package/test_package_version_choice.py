@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reactor.resources.package.catalog import Offer
+from reactor.resources.package.catalog import Offer, choose
+from reactor.resources.package.dpkg_versions import compare
 from reactor.resources.package.planner import Change, Step
-from reactor.resources.package.version_choice import choose
-from reactor.resources.package.versions.dpkg import compare
 
 OFFERED = Offer("2.0", ("2.0", "1.0"))
 KEPT_BACK = Offer(None, ("2.0", "1.0"))

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from reactor.resources.package.versions.rpm import compare, compare_installed
+from reactor.resources.package.rpm_versions import compare, compare_installed
 
 INSTALLED = [
     ("5.8-9.el9", "5.8-9.el9", 0),

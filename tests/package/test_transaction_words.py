@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reactor.resources.package.apt_simulation import parse_search, parse_simulation
+from reactor.resources.package import dpkg_versions
+from reactor.resources.package.apt_answers import parse_search, parse_simulation
 from reactor.resources.package.dnf_answers import parse_transaction
 from reactor.resources.package.transaction import Others, beginning, others_between
-from reactor.resources.package.versions import dpkg
 
 APT = """\
 NOTE: This is only a simulation!
@@ -47,7 +47,7 @@ Operation aborted.
 
 
 def test_the_simulation_of_apt_is_read():
-    assert parse_simulation(APT, ["asked"], dpkg.compare) == Others(
+    assert parse_simulation(APT, ["asked"], dpkg_versions.compare) == Others(
         installed=("libfoo:i386 1.2-3",),
         upgraded=("app from 1.0-1 to 2.0-1",),
         downgraded=("base from 2.0-1 to 1.0-1",),
@@ -85,7 +85,7 @@ def test_what_has_changed_is_told_by_name_and_version():
         name: frozenset(versions)
         for name, versions in {"a": "1", "c": "1", "d": "1", "k": "23", "x": "9"}.items()
     }
-    others = others_between(before, after, {"x"}, dpkg.compare)
+    others = others_between(before, after, {"x"}, dpkg_versions.compare)
     assert others == Others(("d 1", "k 3"), (), ("c from 2 to 1",), ("b", "k 1"))
     assert others.told("also") == "; also removed b and k 1, installed d 1 and k 3, downgraded c from 2 to 1"
 

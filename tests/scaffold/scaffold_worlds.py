@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reactor.resources.scaffold import Scaffold
-from reactor.resources.scaffold.values import FixedValues
+from reactor.resources.scaffold.rendering import FixedValues
 
 
 def grow(root: Path, files):

@@ -30,7 +30,7 @@ def found(*, changed=0, purged=0, managed=0, directories=0):
     )
 
 
-LITTERED = ScaffoldState(litter=("/t/.a.0123456789ab.reactor",))
+LITTERED = ScaffoldState(stale_temporaries=("/t/.a.0123456789ab.reactor",))
 LITTER = "temporary files of an interrupted run: /t/.a.0123456789ab.reactor"
 
 

@@ -10,8 +10,8 @@ import pytest
 import trio
 from scaffold_worlds import converge, grow, look, make, tree
 
-from reactor.hostfs import write
 from reactor.resource.plan import ResourceError
+from reactor.resources.scaffold import builder
 
 DATA = {"data": {"name": "web", "ports": [80, 443]}}
 
@@ -333,7 +333,7 @@ async def test_scaffolds_that_are_built_together_write_no_more_files_at_once_tha
     files = {str(number): "text" for number in range(40)}
     writing = 0
     most = {"alone": 0, "together": 0}
-    stored = write.store
+    stored = builder.write_file
 
     async def store(path, *arguments):
         nonlocal writing
@@ -344,7 +344,7 @@ async def test_scaffolds_that_are_built_together_write_no_more_files_at_once_tha
         await stored(path, *arguments)
         writing -= 1
 
-    monkeypatch.setattr(write, "store", store)
+    monkeypatch.setattr(builder, "write_file", store)
     for name in ("alone", "a", "b", "c"):
         grow(tmp_path / name / "templates", files)
     await converge(make(tmp_path / "alone"))

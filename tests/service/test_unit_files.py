@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from reactor.resources.service.drop_ins import drop_ins_of, has_unread
+from reactor.resources.service.unit_files import drop_ins_of, has_unread
 from reactor.watchers.dbus import Scope
 from reactor.watchers.unit_files import UnitFiles, concerns
 from reactor.watchers.units import drop_in_names
@@ -81,7 +81,7 @@ FIRST, SECOND = "first/app.service.d", "second/app.service.d"
 def test_drop_ins_that_systemd_has_not_read(found, read, unread, tmp_path, monkeypatch):
     """What is None is a link that leads nowhere."""
     monkeypatch.setattr(
-        "reactor.resources.service.drop_ins.directories",
+        "reactor.resources.service.unit_files.directories",
         lambda _: [f"{tmp_path}/{name}" for name in ("first", "second", "link")],
     )
     (tmp_path / "link").symlink_to("first")

@@ -37,7 +37,7 @@ PRIVATE = [
         "watchers/inotify_descriptor.py",
     ),
     *(
-        PrivateUse(distribution, f"{package}.{module}", names, "watchers/dbus/library.py")
+        PrivateUse(distribution, f"{package}.{module}", names, "watchers/dbus/transport.py")
         for distribution, package in (("dbus-next", "dbus_next"), ("dbus-fast", "dbus_fast"))
         for module, names in (
             ("message", ("Message._marshall",)),

@@ -108,8 +108,8 @@ async def test_watchdog_hears_and_frees_without_its_thread(tmp_path):
 
 @pytest.mark.parametrize("package", ["dbus_next", "dbus_fast"])
 def test_a_library_of_d_bus_writes_messages_and_authenticates_without_its_loop(package):
-    with explained(package.replace("_", "-"), "watchers/dbus/library.py"):
-        from reactor.watchers.dbus.library import Library
+    with explained(package.replace("_", "-"), "watchers/dbus/transport.py"):
+        from reactor.watchers.dbus.transport import Library
 
         library = Library(package)
         target = ("org.example", "/org/example", "org.example.Face", "Look")

@@ -147,7 +147,7 @@ async def test_a_daemon_reload_alone_is_no_reason_to_check(app):
 
 async def test_a_unit_that_a_daemon_reload_loads_otherwise_is_checked(app, monkeypatch):
     """Also when no change of its files was heard, as where generators write them."""
-    monkeypatch.setattr("reactor.watchers.unit_listener.directories", lambda _: ())
+    monkeypatch.setattr("reactor.watchers.systemd.directories", lambda _: ())
     app.ctl("start")
     async with watching(app.full) as (sink, _):
         await quiet(sink)
@@ -216,7 +216,7 @@ async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch
 
 async def test_a_service_without_a_bus_is_mended_by_polling(monkeypatch, app):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    monkeypatch.setattr("reactor.watchers.unit_listener.POLL_INTERVAL", 0.2)
+    monkeypatch.setattr("reactor.watchers.systemd.POLL_INTERVAL", 0.2)
     async with running(Service(name=app.name)) as story:
         await story.converged()
         app.ctl("stop")

@@ -18,7 +18,7 @@ LAST = 99
 @pytest.fixture(autouse=True)
 def no_throttle(monkeypatch):
     """The clock of some tests stands still, and so would a reader that waits."""
-    monkeypatch.setattr("reactor.watchers.read_throttle.BURST", inf)
+    monkeypatch.setattr("reactor.watchers.pending_writes.BURST", inf)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 import trio
 from watch_recorder import Recorder, Watching
 
-from reactor.watchers.read_throttle import BURST, PAUSE, REFILL, WINDOW, ReadThrottle
+from reactor.watchers.pending_writes import BURST, PAUSE, REFILL, WINDOW, ReadThrottle
 
 
 def reads_in(throttle: ReadThrottle, seconds: float, every: float, marked=lambda number: ()) -> int:

@@ -7,8 +7,8 @@ library, and `errors` is what can go wrong.
 
 from reactor.watchers.dbus.bus import PROPERTIES, Bus, Question
 from reactor.watchers.dbus.connections import Scope, connect
-from reactor.watchers.dbus.errors import CallError, NoBusError
 from reactor.watchers.dbus.matches import Match, Subscription
+from reactor.watchers.dbus.transport import CallError, NoBusError
 from reactor.watchers.dbus.wire import Message
 
 __all__ = [

@@ -12,10 +12,8 @@ from typing import Any
 
 import trio
 
-from reactor.watchers.dbus.errors import CallError, NoBusError
-from reactor.watchers.dbus.library import LibraryName, library
 from reactor.watchers.dbus.matches import Match, Router, Subscription
-from reactor.watchers.dbus.opening import open_stream
+from reactor.watchers.dbus.transport import CallError, LibraryName, NoBusError, library, open_stream
 from reactor.watchers.dbus.wire import Message, frame_length
 from reactor.watchers.time_slice import TimeSlice
 

@@ -8,8 +8,7 @@ from enum import StrEnum
 import trio
 
 from reactor.watchers.dbus.bus import Bus
-from reactor.watchers.dbus.errors import NoBusError
-from reactor.watchers.dbus.library import DEFAULT
+from reactor.watchers.dbus.transport import DEFAULT, NoBusError
 
 
 class Scope(StrEnum):

@@ -11,7 +11,7 @@ import struct
 from functools import lru_cache
 from typing import Any, Final
 
-from reactor.watchers.dbus.errors import CallError, NoBusError
+from reactor.watchers.dbus.transport import CallError, NoBusError
 
 _HEADER: Final = 16
 _LONGEST: Final = 128 * 1024 * 1024

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from reactor import Flag, register_header_secrets, register_secret, register_url_secrets
+from reactor import (
+    Flag,
+    HttpError,
+    HttpLimits,
+    HttpRequest,
+    ResourceError,
+    http_answer,
+    register_header_secrets,
+    register_secret,
+    register_url_secrets,
+)
 from reactor.resources.health.goss.matchers import Expected, Text
-from reactor.resources.health.goss.request import fetch
-from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within
+from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, answer_within
+
+_MOST_BODY = 1 << 20
 
 
 def _check_url(text: str) -> str:
@@ -35,6 +48,8 @@ def _hidden(text: str) -> str:
 
 
 Url = Annotated[str, AfterValidator(_check_url)]
+
+
 Header = Annotated[str, AfterValidator(_check_header)]
 
 
@@ -73,3 +88,48 @@ class HttpRule(Rule):
             status, headers, body = await fetch(self, self.url or key)
         found = {"status": status, "headers": Text(headers)}
         return found if body is None else {**found, "body": Text(body)}
+
+
+async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
+    """Status, headers and body, the headers a line each; no body where none is expected.
+
+    Raises ResourceError when there is no answer, or its body is larger than `_MOST_BODY`; OSError for a certificate
+    that can't be read.
+    """
+    headers = tuple((name.strip(), value.strip()) for name, _, value in _split(rule.request_headers))
+    request = HttpRequest(
+        url,
+        rule.method,
+        headers,
+        content=None if rule.request_body is None else rule.request_body.encode(),
+        credentials=(rule.username, rule.password) if rule.username or rule.password else None,
+        proxy=rule.proxy,
+        trust=partial(_trust, rule),
+        may_leave_tls=True,
+    )
+    seconds = rule.timeout * MILLISECOND
+    limits = HttpLimits(_MOST_BODY, seconds, seconds, redirects=0 if rule.no_follow_redirects else 20)
+    try:
+        async with http_answer(request, limits) as answer:
+            told = "\n".join(
+                f"{name.title()}: {value}" for name, value in answer.fields
+            )  # as goss spells them
+            body = None if rule.body is None else (await answer.read()).decode(errors="backslashreplace")
+            return answer.status, told, body
+    except HttpError as error:
+        raise ResourceError(str(error)) from error
+
+
+def _split(headers: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    return [header.partition(":") for header in headers]
+
+
+def _trust(rule: HttpRule) -> ssl.SSLContext:
+    """Whom to trust, and who we are. Raises OSError for a file that can't be read."""
+    context = ssl.create_default_context(cafile=rule.ca_file or None)
+    if rule.allow_insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if rule.cert_file:
+        context.load_cert_chain(rule.cert_file, rule.key_file or None)
+    return context

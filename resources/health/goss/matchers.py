@@ -15,8 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator
 
 from reactor import gjson_get
-from reactor.resources.health.goss.patterns import check_patterns, have_patterns
-from reactor.resources.health.goss.regexp import regexp
+from reactor.resources.health.goss.patterns import check_patterns, have_patterns, regexp
 from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
 _SHOWN = 200

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reactor import Flag
-from reactor.resources.health.goss.addr import AddrRule
-from reactor.resources.health.goss.command import CommandRule
 from reactor.resources.health.goss.dns import DnsRule
 from reactor.resources.health.goss.file import FileRule
-from reactor.resources.health.goss.group import GroupRule
 from reactor.resources.health.goss.http import HttpRule
-from reactor.resources.health.goss.interface import InterfaceRule
-from reactor.resources.health.goss.kernel_param import KernelParamRule
-from reactor.resources.health.goss.matching import MatchingRule
-from reactor.resources.health.goss.mount import MountRule
-from reactor.resources.health.goss.package import PackageRule
-from reactor.resources.health.goss.port import PortRule
-from reactor.resources.health.goss.process import ProcessRule
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.network import AddrRule, InterfaceRule, PortRule
 from reactor.resources.health.goss.rule import Rule, hyphenated
-from reactor.resources.health.goss.service import ServiceRule
-from reactor.resources.health.goss.user import UserRule
+from reactor.resources.health.goss.software import CommandRule, PackageRule, ProcessRule, ServiceRule
+from reactor.resources.health.goss.system import GroupRule, KernelParamRule, MountRule, UserRule
 
 _Rule = TypeVar("_Rule", bound=Rule)
+
+
+class MatchingRule(Rule):
+    """A value and what is expected of it."""
+
+    content: Any
+    matches: Expected
+
+    async def find(self, key: str) -> Mapping[str, Any]:  # noqa: ARG002 - the key is only a name
+        """Nothing is to be looked for."""
+        return {"matches": self.content}
 
 
 def _check_keys(rules: Mapping[str, _Rule]) -> Mapping[str, _Rule]:

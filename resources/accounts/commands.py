@@ -1,0 +1,28 @@
+"""Runs the programs that change accounts, such as useradd(8), one at a time: while one locks the files, another one fails."""
+
+from __future__ import annotations
+
+import trio
+
+from reactor import ResourceError
+from reactor.resources.process import perform
+
+_changing = trio.Lock()
+
+_HINTS = {
+    "group '": "declare the group, and let this require it",
+    "user '": "declare the user, and let this require it",
+}
+
+
+async def change(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
+    """Run a program that changes accounts. Raises ResourceError, with its output, when it fails."""
+    async with _changing:
+        try:
+            await perform(*arguments, input=input)
+        except ResourceError as error:
+            missing = "does not exist" in error.message
+            hint = next(
+                (hint for word, hint in _HINTS.items() if missing and word in error.message), error.hint
+            )
+            raise ResourceError(error.message, hint) from error

@@ -1,0 +1,54 @@
+"""Checks, for a dry run, that the planned change of a file can be made. Nothing is changed."""
+
+from __future__ import annotations
+
+import os
+
+from reactor.hostfs import (
+    ErrorContext,
+    FileType,
+    Parent,
+    first_missing_path,
+    open_path,
+    refuse_foreign_link,
+    refuse_read_only,
+)
+from reactor.resources.file.planner import stores
+from reactor.resources.file.state import Desired, FileState
+
+
+async def preflight(desired: Desired, state: FileState) -> None:
+    """Raise the ResourceError that the change would meet: a missing source or validator, a read-only file system."""
+    if stores(desired, state) and desired.content is not None:
+        if desired.validator is not None:
+            await desired.validator.require_startable()
+        with ErrorContext(f"write {desired.path}"):
+            await desired.content.prepare()
+            desired.content.head(0)
+    creates_directory = desired.ensure == "directory" and state.type is FileType.ABSENT
+    made = first_missing_path(desired.path) if creates_directory else desired.path
+    with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
+        refuse_read_only(directory)
+    if state.type is not FileType.ABSENT:
+        _check_attributes(desired, state)
+
+
+def _verb(desired: Desired, state: FileState) -> str:
+    """How the error message names the change."""
+    if desired.ensure == "absent":
+        return "remove"
+    if state.type is (FileType.DIRECTORY if desired.ensure == "directory" else FileType.FILE):
+        return "write" if stores(desired, state) else "set the attributes of"
+    return "create the directory" if desired.ensure == "directory" else "write"
+
+
+def _check_attributes(desired: Desired, state: FileState) -> None:
+    """Raise ResourceError if only owner, group and mode are managed and may not be set on the existing file."""
+    found = (state.uid, state.gid, state.mode)
+    if state.shared and desired.content is None and found != state.wanted:
+        with ErrorContext(f"set the attributes of {desired.path}"):
+            fd = open_path(desired.path)
+            try:
+                refuse_foreign_link(fd, desired.path)
+            finally:
+                os.close(fd)

@@ -1,0 +1,86 @@
+"""Property types of files, which other kinds share: modes, accounts, content and sources."""
+
+from __future__ import annotations
+
+import stat
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ValidationInfo
+
+from reactor.hostfs import MAX_ID, is_id
+from reactor.resources.download.source import check_url, is_url, resolve_source
+
+MAX_MODE = 0o777
+
+
+@lru_cache(maxsize=64)
+def parse_mode(text: str) -> int:
+    """The permission bits in ``0644``, ``644``, ``0o644`` or ``0O644``. Raises ValueError for anything else."""
+    digits = text[2:] if text[:2] in ("0o", "0O") else text
+    if not digits or not set(digits) <= set("01234567"):
+        raise ValueError(f"mode {text!r} is not a valid octal number: write it as 0644")
+    mode = int(digits, 8)
+    if mode > MAX_MODE:
+        raise ValueError(
+            f"mode {text!r} exceeds the maximum 0777: write setgid: true or sticky: true; setuid can't be set"
+        )
+    return mode
+
+
+def enterable(mode: int) -> int:
+    """The mode of a directory, in which read or write permission includes execute (search) permission, as in CCM."""
+    return mode | (mode & 0o444) >> 2 | (mode & 0o222) >> 1
+
+
+def special_bits(setgid: bool | None, sticky: bool | None) -> int:
+    """The setgid and sticky bits of a mode."""
+    return (stat.S_ISGID if setgid else 0) | (stat.S_ISVTX if sticky else 0)
+
+
+def mode_properties(mode: int) -> dict[str, Any]:
+    """A mode with all twelve bits, as properties; of setuid, setgid and sticky only those that are set."""
+    special = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
+    return {"mode": f"{mode & MAX_MODE:04o}", **{name: True for name, bit in special.items() if mode & bit}}
+
+
+def _check_mode(text: str) -> str:
+    parse_mode(text)
+    return text
+
+
+def _check_account(name: str) -> str:
+    if not name:
+        raise ValueError("it must not be empty: write a name or a numeric id")
+    if "\0" in name:
+        raise ValueError("it must not hold a NUL character: write a name or a numeric id")
+    if is_id(name) and int(name) > MAX_ID:
+        raise ValueError(f"{name} is not an id: the highest is {MAX_ID}")
+    return name
+
+
+def _check_content(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"character {error.start + 1} can't be written as UTF-8: use source for binary content"
+        ) from None
+    return text
+
+
+def _resolve_source(path: str, info: ValidationInfo) -> str:
+    return check_url(path) if is_url(path) else resolve_source(path, info)
+
+
+SourcePath = Annotated[str, AfterValidator(_resolve_source)]
+"""A source to copy from: a URL, or a normalized absolute path. A relative path starts at the directory of the manifest."""
+
+Account = Annotated[str, AfterValidator(_check_account)]
+"""The name of a user or group, or its id in decimal digits."""
+
+Mode = Annotated[str, AfterValidator(_check_mode)]
+"""Permissions in octal, at most 0777."""
+
+Text = Annotated[str, AfterValidator(_check_content)]
+"""Content that can be written as UTF-8."""

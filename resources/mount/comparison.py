@@ -1,0 +1,215 @@
+"""Whether a mount has the options that are asked for, as far as the kernel tells.
+
+It tells of flags always, of other options only if it likes to, and then in words of its own: ``size=1m`` becomes
+``size=1024k``. What it does not tell of is taken for granted; else a mount could never be as desired.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from reactor import fragile_mounts
+from reactor.hostfs import NormalForms
+from reactor.resources.accounts.database import gid_of, uid_of
+from reactor.resources.mount.fstab import is_tag, node_of
+from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.state import Desired
+
+_FLAGS = {
+    "ro": "rw",
+    "nosuid": "suid",
+    "nodev": "dev",
+    "noexec": "exec",
+    "sync": "async",
+    "nodiratime": "diratime",
+}
+"""What a flag is called when it is set, and when it is not."""
+_ACCESS_TIMES = ("noatime", "relatime", "strictatime")
+"""One of them holds. The kernel shows nothing for the last."""
+_IMPLIED = {
+    "user": ("nosuid", "nodev", "noexec"),
+    "users": ("nosuid", "nodev", "noexec"),
+    "owner": ("nosuid", "nodev"),
+    "group": ("nosuid", "nodev"),
+    "atime": ("relatime",),
+}
+"""What mount(8) makes of options that the kernel does not know."""
+_READ_ONLY = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"}
+_OCTAL = {"mode", "umask", "fmask", "dmask"}
+_ACCOUNTS: Mapping[str, Callable[[str], int | None]] = {"uid": uid_of, "gid": gid_of}
+"""The options that name an account, which the kernel shows as numbers; who is not in the files is taken for granted."""
+_NUMBER = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
+_DEVICE = "device"
+"""What the normal form of the device is called; those of options have their names before an equals sign."""
+_HOST_ENDS = ":"
+"""In the name of what a server has. What else a device is called is looked up, and not compared."""
+
+
+def is_bind(options: Iterable[str]) -> bool:
+    """Whether the mount shows a directory or file at a second place."""
+    return not {"bind", "rbind"}.isdisjoint(options)
+
+
+def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple[str, ...]:
+    """The options that are wanted and do not hold, in the words to ask for them with."""
+    flags = _flags(wanted, fstype)
+    atime = next((word for word in _ACCESS_TIMES if word in active), _ACCESS_TIMES[-1])
+    wrong = [word for word in flags if not _holds(word, active, atime)]
+    parameters = dict(_split(option) for option in active if "=" in option)
+    wrong += [option for option in wanted if "=" in option and not _agrees(option, parameters)]
+    return tuple(wrong)
+
+
+def for_remount(wanted: Iterable[str], fstype: str) -> str:
+    """What to give to ``mount -o``: with every flag in it, since the kernel keeps some that are not mentioned."""
+    options = tuple(wanted)
+    if is_bind(options):
+        return ",".join(("remount", "bind", *_flags(options, fstype)))
+    others = [option for option in options if option not in _words() and option not in _IMPLIED]
+    return ",".join(("remount", *_flags(options, fstype), *others))
+
+
+def _flags(wanted: Iterable[str], fstype: str) -> tuple[str, ...]:
+    """The word for each flag that must hold.
+
+    Flags that are not mentioned must be as mount(8) has them by default. But a bind mount takes on those of the
+    file system it shows, and FUSE sets some of its own.
+    """
+    options = tuple(wanted)
+    mentioned = {word for option in options for word in _IMPLIED.get(option, ())} | set(options)
+    free = is_bind(options) or fstype.startswith("fuse")
+    words = []
+    for on, off in _FLAGS.items():
+        last = [option for option in options if option in (on, off)][-1:]
+        if last:
+            words += last
+        elif on in mentioned:
+            words.append(on)
+        elif not free and not (on == "ro" and fstype in _READ_ONLY):
+            words.append(off)
+    atimes = [word for word in _ACCESS_TIMES if word in mentioned]
+    return (*words, *(atimes[:1] or ([] if free else ["relatime"])))
+
+
+def _holds(word: str, active: frozenset[str], atime: str) -> bool:
+    if word in _ACCESS_TIMES:
+        return word == atime
+    if word in _FLAGS:
+        return word in active
+    return not any(on in active for on, off in _FLAGS.items() if off == word)
+
+
+def _words() -> set[str]:
+    return {*_FLAGS, *_FLAGS.values(), *_ACCESS_TIMES}
+
+
+def _agrees(option: str, active: Mapping[str, str]) -> bool:
+    """Whether what the kernel says of an option can be what was asked for."""
+    key, value = _split(option)
+    if key not in active:
+        return True
+    base = 8 if key in _OCTAL else 10
+    numbers = _number(value, base), _number(active[key], base)
+    if None not in numbers:
+        return numbers[0] == numbers[1]
+    if key in _ACCOUNTS and not value.isdigit() and active[key].isdigit():
+        return _ACCOUNTS[key](value) in (None, int(active[key]))
+    if value.endswith("%") or value[:1].isdigit() != active[key][:1].isdigit():
+        return True  # size=50% is shown in bytes
+    return active[key].startswith(value)  # vers=4 is shown as vers=4.2, compress=zstd as compress=zstd:3
+
+
+def _number(text: str, base: int) -> int | None:
+    match = _NUMBER.fullmatch(text)
+    try:
+        return None if match is None else int(match[1], base) << _UNITS[match[2].lower()]
+    except ValueError:
+        return None
+
+
+def _split(option: str) -> tuple[str, str]:
+    key, _, value = option.partition("=")
+    return key, value
+
+
+async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mounted, point: str) -> bool:
+    """Whether ``mounted``, at ``point``, shows what ``device`` does. What can't be told is taken for granted.
+
+    Raises ResourceError when a directory that is bound is where nothing answers.
+    """
+    if is_bind(options):
+        for path in (device, point):
+            await fragile_mounts().ask(path)
+        return _is_same_place(device, point)
+    if fstype != "auto" and _family(fstype) != _family(mounted.fstype):
+        return False
+    if device.startswith("/dev/") or is_tag(device):
+        return _is_same_node(device, mounted.source)
+    if mounted.source.startswith("/dev/"):
+        # That of a loop device for a file, whose name the kernel does not tell here.
+        return True
+    if "/" in device or ":" in device:
+        return device.rstrip("/") == mounted.source.rstrip("/") or _family(fstype) == "fuse"
+    return True  # a mere label, as of tmpfs
+
+
+def _family(fstype: str) -> str:
+    return _FAMILIES.get(fstype, fstype).partition(".")[0]
+
+
+def _is_same_place(device: str, point: str) -> bool:
+    try:
+        return os.path.samefile(device, point)
+    except FileNotFoundError:
+        return False
+
+
+def _is_same_node(device: str, source: str) -> bool:
+    path = node_of(device)
+    if not os.path.exists(path):  # udev has not made it, or spells it in another way
+        return True
+    return os.path.realpath(path) == os.path.realpath(source)
+
+
+def is_known(device: str, top: Mounted, forms: NormalForms) -> bool:
+    """Whether ``top`` is ``device`` of a server, as the kernel was seen to write it down."""
+    return _HOST_ENDS in device and forms.agrees(_DEVICE, device, top.source)
+
+
+def in_words_of(options: Iterable[str], top: Mounted, forms: NormalForms) -> Mounted:
+    """``top``, its options as they are in ``options`` where both are the same value."""
+    shown = parameters(top.options)
+    alike = {
+        option: f"{key}={shown[key]}"
+        for key, option in ((each.partition("=")[0], each) for each in options if "=" in each)
+        if key in shown and _option_aliases_agrees(forms, option, shown[key])
+    }
+    return top._replace(options=top.options.difference(alike.values()) | alike.keys())
+
+
+def learn(desired: Desired, before: Mounted | None) -> None:
+    """What ``desired`` asks for was mounted, or remounted, where ``before`` was: remember how it is shown."""
+    mounts = mounts_at(desired.entry.point)
+    if desired.forms is None or not mounts:
+        return
+    top, former = mounts[-1], parameters(before.options) if before is not None else {}
+    if before is None and _HOST_ENDS in desired.entry.device:
+        desired.forms.learn(_DEVICE, desired.entry.device, None, top.source)
+    shown = parameters(top.options)
+    for key, _, value in (option.partition("=") for option in desired.options if "=" in option):
+        if key in shown:
+            desired.forms.learn(f"{key}=", value, former.get(key), shown[key])
+
+
+def parameters(options: Iterable[str]) -> dict[str, str]:
+    """The options that have values, by name."""
+    return {key: value for key, sign, value in (option.partition("=") for option in options) if sign}
+
+
+def _option_aliases_agrees(forms: NormalForms, option: str, shown: str) -> bool:
+    key, _, value = option.partition("=")
+    return forms.agrees(f"{key}=", value, shown) or value.lstrip("/") == shown.lstrip("/")

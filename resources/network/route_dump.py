@@ -1,0 +1,85 @@
+"""All entries of the routing tables, by what keeps them alive: read without pyroute2, since there may be a million."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from reactor.resources.network.routing_table import MAIN_TABLE, found_route
+from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_REPLACE, RtnetlinkSocket, message
+from reactor.watchers.netlink_socket import Frame, attributes
+from reactor.watchers.netlink_topics import RTM_NEWROUTE
+
+_RTM_GETROUTE: Final = 26
+_LOCAL_TABLE, _RTPROT_KERNEL, _RTM_F_CLONED = 255, 2, 0x200
+_FIXED_SIZE: Final = 12
+_RTA_DST, _RTA_OIF, _RTA_PREFSRC, _RTA_MULTIPATH, _RTA_TABLE = 1, 4, 7, 9, 15
+_NEXTHOP: Final = struct.Struct("=HBBi")
+
+
+class RouteEntry(NamedTuple):
+    """An entry that somebody added. ``links``: the numbers of those it leads through; ``source``: its own address."""
+
+    frame: Frame
+    table: int
+    links: frozenset[int]
+    source: bytes | None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is a default route of the main table."""
+        return self.frame.body[1] == 0 and self.table == MAIN_TABLE
+
+    def goes_only_through(self, links: Collection[int]) -> bool:
+        """Whether it leads through some of these links and no other."""
+        return bool(self.links) and self.links <= set(links)
+
+    async def in_words(self, kernel: RtnetlinkSocket) -> str:
+        """The destination, the way, and the table unless it is the main one."""
+        length = self.frame.body[1]
+        packed = dict(attributes(self.frame.body, _FIXED_SIZE)).get(_RTA_DST, b"")
+        destination = f"{ipaddress.ip_address(packed)}/{length}" if length else "default"
+        table = "" if self.table == MAIN_TABLE else f" in table {self.table}"
+        return f"{destination} {await found_route(kernel, self.frame)}{table}"
+
+
+async def all_routes(kernel: RtnetlinkSocket, family: int) -> list[RouteEntry]:
+    """Those of all tables but those that the kernel makes itself. Raises OSError as it does."""
+    frames = await kernel.dump(message(_RTM_GETROUTE, family=family))
+    return [entry for entry in map(_entry, frames) if _is_of_somebody(entry)]
+
+
+def _entry(frame: Frame) -> RouteEntry:
+    said = dict(attributes(frame.body, _FIXED_SIZE))
+    links = [int.from_bytes(said[_RTA_OIF], sys.byteorder)] if _RTA_OIF in said else []
+    links += _links_of(said.get(_RTA_MULTIPATH, b""))
+    table = int.from_bytes(said[_RTA_TABLE], sys.byteorder)
+    return RouteEntry(frame, table, frozenset(links), said.get(_RTA_PREFSRC))
+
+
+def _links_of(several: bytes) -> Iterator[int]:
+    at = 0
+    while at + _NEXTHOP.size <= len(several):
+        length, _, _, number = _NEXTHOP.unpack_from(several, at)
+        yield number
+        at += max((length + 3) & ~3, _NEXTHOP.size)
+
+
+def _is_of_somebody(entry: RouteEntry) -> bool:
+    flags = int.from_bytes(entry.frame.body[8:12], sys.byteorder)
+    is_made = entry.frame.body[5] == _RTPROT_KERNEL or entry.table == _LOCAL_TABLE
+    return not is_made and not flags & _RTM_F_CLONED
+
+
+async def routes_from(kernel: RtnetlinkSocket, family: int, packed: bytes) -> list[RouteEntry]:
+    """Those from the address of these bytes. Raises OSError as the kernel does."""
+    return [route for route in await all_routes(kernel, family) if route.source == packed]
+
+
+async def set_source_again(kernel: RtnetlinkSocket, routes: Sequence[RouteEntry]) -> None:
+    """Have ``routes`` as they were found. Raises OSError as the kernel does."""
+    for route in routes:
+        await kernel.change(Frame(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, 0, route.frame.body))

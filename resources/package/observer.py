@@ -1,0 +1,181 @@
+"""Looks at the packages of the host: what is installed, and which version is the newest. Changes nothing on the host."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import trio
+
+from reactor import ResourceError, emit_output
+from reactor.resources.package.catalog import Catalog
+from reactor.resources.package.commands import released
+from reactor.resources.package.database import Database, Stamp, stamp_of
+from reactor.resources.package.package_files import PackageFiles
+from reactor.resources.package.planner import Desired, PackageState
+
+
+class PackageObserver(ABC):
+    """One package manager as it is asked: the database of installed packages, and the catalog of available ones."""
+
+    name: str
+    root: str
+    """The directory that holds the system; empty for that of the host."""
+    program: str
+    fetch_complaints: tuple[str, ...]
+    """What the program says when it can't fetch a package that is in its lists."""
+    simulates_for_all: bool
+    """Whether the program simulates a transaction also for users who could not make it."""
+    locks: str
+    """The command that lists what the administrator keeps back."""
+    settings: tuple[str, ...]
+    """The directories of its configuration, each ending in ``/``."""
+    hold_files: tuple[str, ...] = ()
+    """The files beside the database that say which packages are held."""
+    sources: tuple[str, ...]
+    """The files and directories that name the repositories."""
+
+    def __init__(self, database: Database, catalog: Catalog) -> None:
+        self.database = database
+        self._catalog = catalog
+        self._one_at_a_time = trio.Lock()
+        self._told: set[str] = set()
+        self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
+        """The versions in files, by path and package, with the stamps of these when they were read."""
+
+    async def look(self, desired: Desired) -> PackageState:
+        """The state of a package. Starts no process unless something has changed, or the newest is wanted.
+
+        While a package manager is at work, its end is awaited: what it leaves in between is no state to act upon.
+        """
+        if desired.ensure == "latest":
+            self._catalog.want(desired.name)
+        elif self.database.is_current() and not self._needs_more(
+            desired, state := self.database.find(desired.name)
+        ):
+            if not desired.is_what_a_file_holds or state.version is None:
+                return state
+            if (known := self._known_in_file(desired)) is not None:
+                return replace(state, newest=known[1])
+        async with self._one_at_a_time:
+            return await self._look(desired)
+
+    @abstractmethod
+    def compare(self, installed: str, wanted: str) -> int:
+        """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
+
+    @abstractmethod
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        """The installed packages that provide ``name``."""
+
+    @abstractmethod
+    async def _refresh(self) -> None:
+        """Fetch what all repositories offer now. Raises ResourceError when that fails."""
+
+    @abstractmethod
+    def _has_lists(self) -> bool:
+        """Whether what is in no list is in no repository, as far as anybody here can tell."""
+
+    @abstractmethod
+    def _age(self) -> float:
+        """The seconds since the lists of all repositories were fetched last."""
+
+    @abstractmethod
+    async def _let_through(self, name: str, installed: str, newest: str) -> str:
+        """The newest version up to ``newest`` that the administrator does not keep back."""
+
+    @abstractmethod
+    async def _read_file(self, path: str) -> str:
+        """Name, architecture and version of the package in a file, as a line split by tabs. Raises ResourceError."""
+
+    async def _find(self, name: str) -> PackageState:
+        """The state of a package as of the last `load`."""
+        return self.database.find(name)
+
+    async def _look(self, desired: Desired) -> PackageState:
+        await self._catch_up()
+        state = await self._find(desired.name)
+        if _may_be_virtual(desired, state):
+            return replace(state, provided_by=await self._stand_ins(desired.name))
+        if desired.is_what_a_file_holds and state.version is not None:
+            return replace(state, newest=await self._version_in_file(desired))
+        if desired.ensure != "latest":
+            return state
+        if self._age() > desired.interval:
+            await self._try_to_refresh()
+        return replace(state, newest=await self._newest(desired.name, state.version))
+
+    def _known_in_file(self, desired: Desired) -> tuple[Stamp | None, str | None] | None:
+        """The version in the file of ``desired``, None for a file that is not there; None if it has to be read."""
+        path = desired.source or ""
+        if (now := stamp_of(path)) is None:
+            return now, None
+        known = self._held_by.get((path, desired.name))
+        return known if known is not None and known[0] == now else None
+
+    async def _version_in_file(self, desired: Desired) -> str | None:
+        """The version to be there; None leaves alone what is. Raises ResourceError for a file that can't be used."""
+        path = desired.source or ""
+        if (known := self._known_in_file(desired)) is not None:
+            return known[1]
+        stamp = stamp_of(path)
+        with self._files() as files:
+            version = await files.version_of(desired)
+        self._held_by[path, desired.name] = (stamp, version)
+        return version
+
+    @staticmethod
+    def _needs_more(desired: Desired, state: PackageState) -> bool:
+        """Whether the database alone does not say whether ``desired`` is true."""
+        return bool(state.beside) or _may_be_virtual(desired, state)
+
+    async def _stand_ins(self, name: str) -> tuple[str, ...]:
+        """The installed packages that provide ``name``, if no repository has a package that is called so."""
+        providers = await self._providers_here(name)
+        offer = (await self._catalog.offers([name])).get(name) if providers else None
+        return () if offer is not None and offer.versions else providers
+
+    async def _newest(self, name: str, installed: str | None) -> str | None:
+        """The version that the package manager would choose, if it knows the package."""
+        offer = (await self._catalog.offers([name])).get(name)
+        newest = None if offer is None else offer.newest
+        if newest is None or installed is None or self.compare(installed, newest) >= 0:
+            return newest
+        let_through = await self._let_through(name, installed, newest)
+        if let_through == installed:
+            self._tell_once(
+                f"{name} stays at {installed}: {self.name} keeps back {newest} (see {self.locks})"
+            )
+        return let_through
+
+    def _files(self) -> PackageFiles:
+        return PackageFiles(self.name, self._read_file, self.compare)
+
+    async def _catch_up(self) -> None:
+        if not self.database.is_current():
+            await released(self.database.lock)
+            await self.database.load()
+
+    async def _try_to_refresh(self) -> None:
+        """Go on with what is known when the repositories can't be reached."""
+        try:
+            await self._refresh()
+        except ResourceError as error:
+            tell_lines(f"the package lists could not be refreshed: {error.message}")
+
+    def _tell_once(self, line: str) -> None:
+        """Each package is looked at several times in one check."""
+        if line not in self._told:
+            self._told.add(line)
+            emit_output(line)
+
+
+def _may_be_virtual(desired: Desired, state: PackageState) -> bool:
+    """Whether another package may stand for the one that is wanted: not for one that comes from a file."""
+    return desired.ensure == "present" and state.version is None and desired.source is None
+
+
+def tell_lines(text: str) -> None:
+    """Say what a program wrote as it did, in lines."""
+    for line in text.splitlines():
+        emit_output(line)

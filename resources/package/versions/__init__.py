@@ -1,1 +1,0 @@
-"""How versions compare: by dpkg's rules and by rpm's, without asking either."""

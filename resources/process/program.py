@@ -1,0 +1,136 @@
+"""Finds the program of a command, and explains why one can't be started."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reactor import ResourceError, fragile_mounts
+from reactor.hostfs import open_directory
+from reactor.resources.process.identity import Identity
+
+_LONGEST_FIRST_LINE = 256  # bytes of a script that Linux looks at: BINPRM_BUF_SIZE
+_MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
+_EXHAUSTED = {
+    errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put long values into a file",
+    errno.EMFILE: "run fewer at once, with --jobs, or raise the limit of open files, `ulimit -n`",
+    errno.EAGAIN: "run fewer at once, with --jobs, or raise the limit of processes, `ulimit -u`",
+}
+"""Hints for limits that are reached."""
+
+
+async def find_program(program: str, cwd: str, search: str) -> str:
+    """The absolute path of ``program``. A bare name is looked up in ``search``, the PATH that the command will see.
+
+    Raises ResourceError when there is none, or when its file system, or that of the working directory, does not answer:
+    loading the program would block the loop.
+    """
+    mounts = fragile_mounts()
+    await mounts.ask(cwd)
+    if "/" in program:
+        path = str(Path(cwd, program))
+        await mounts.ask(path)
+        return path
+    for directory in search.split(":"):
+        candidate = Path(cwd, directory, program)
+        await mounts.ask(str(candidate))
+        if _is_program(candidate):
+            return str(candidate)
+    raise ResourceError(
+        f"there is no executable {program!r} in {search}",
+        "write its absolute path, set `path`, or require the resource that installs it; what only a shell"
+        " knows, such as cd and &&, needs `provider: shell`",
+        missing=str(Path(cwd, search.partition(":")[0], program)),
+    )
+
+
+def refuse_unstartable(program: str, who: Identity | None) -> None:
+    """Raise ResourceError when ``program`` or the interpreter of the script is missing, or may not be executed."""
+    if not os.path.exists(program):
+        raise explain_start(FileNotFoundError(), program, who)
+    if not _is_program(Path(program)):
+        raise _explain_refusal(program, who)
+    interpreter = _interpreter_of(program)
+    if interpreter is not None and not os.path.exists(interpreter):
+        raise explain_start(FileNotFoundError(), program, who)
+
+
+@contextmanager
+def opened_directory(path: str) -> Iterator[str]:
+    """Open the working directory ``path`` for a block. Yields a path to it that no other user can redirect.
+
+    A command such as ``rm -rf *`` must not run anywhere else. Raises ResourceError.
+    """
+    if path == "/":
+        yield path
+        return
+    try:
+        fd = open_directory(path)
+    except OSError as error:
+        raise explain_directory(error, path) from error
+    try:
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+def _interpreter_of(program: str) -> str | None:
+    """The absolute path of the interpreter in the first line of a script; None for other files, and if it can't be read."""
+    try:
+        with open(program, "rb") as file:
+            first = file.readline(_LONGEST_FIRST_LINE)
+    except OSError:
+        return None
+    words = first[2:].split() if first.startswith(b"#!") else []
+    return os.fsdecode(words[0]) if words and words[0].startswith(b"/") else None
+
+
+def _is_program(path: Path) -> bool:
+    return os.access(path, os.X_OK) and path.is_file()
+
+
+def explain_start(error: OSError, program: str, who: Identity | None) -> ResourceError:
+    """The error for a program that could not be started, with the path that caused it."""
+    if not os.path.exists(program):
+        denied = isinstance(error, PermissionError)
+        what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
+        return ResourceError(f"the executable {program} {what}", hint, missing=None if denied else program)
+    if isinstance(error, FileNotFoundError):
+        return ResourceError(f"the interpreter named in the first line of {program} does not exist")
+    if isinstance(error, PermissionError):
+        return _explain_refusal(program, who)
+    if error.errno == errno.ENOEXEC:
+        return ResourceError(
+            f"{program} is neither a program nor a script that names its interpreter",
+            "begin its first line with #!, as in #!/bin/sh",
+        )
+    return ResourceError(f"{program} can't be started: {error.strerror}", _EXHAUSTED.get(error.errno or 0))
+
+
+def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
+    """The error for a file that the kernel refuses to execute."""
+    if os.path.isdir(program):
+        return ResourceError(f"{program} is a directory", "name a program in it")
+    if os.statvfs(program).f_flag & os.ST_NOEXEC:
+        return ResourceError(
+            f"{program} is on a file system that is mounted noexec", "keep programs elsewhere"
+        )
+    if os.access(program, os.X_OK) and who is not None:
+        hint = "let this user enter every directory of the path, and execute what is there: see namei -l"
+        return ResourceError(f"{who.name} may not execute {program}", hint)
+    if os.access(program, os.X_OK):
+        return ResourceError(f"the interpreter named in the first line of {program} is not executable")
+    return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")
+
+
+def explain_directory(error: OSError, path: str) -> ResourceError:
+    """The error for a program that could not be started in the directory ``path``."""
+    where = f"the working directory {path}"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        what = "does not exist" if isinstance(error, FileNotFoundError) else "is not a directory"
+        hint = "require a file resource that ensures the directory, or correct `cwd`"
+        return ResourceError(f"{where} {what}", hint, missing=path)
+    return ResourceError(f"{where} can't be entered: {error.strerror}", _MAY_ENTER)

@@ -1,0 +1,116 @@
+"""Questions to systemd over D-Bus: they read the state of units and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from reactor import ResourceError
+from reactor.resources.service.state import NOT_FOUND, USUAL, UnitState
+from reactor.resources.service.unit_files import also_of, drop_ins_of, has_unread, is_another, unit_files_of
+from reactor.watchers.dbus import PROPERTIES, Bus, CallError, Question, Scope
+from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, UNIT, object_path
+
+
+class UnitQueries:
+    """The questions to the systemd of ``scope`` on ``bus``. All raise CallError, and NoBusError when the bus is lost.
+
+    ``ask*`` send a question and return at once, so that several are under way together. The others wait for the answer.
+    """
+
+    def __init__(self, bus: Bus, scope: Scope) -> None:
+        self._bus = bus
+        self._scope = scope
+
+    async def ask(self, member: str, signature: str = "", *body: Any) -> Question:
+        """Call the method ``member`` of the manager."""
+        return await self._bus.ask(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
+
+    async def ask_of(self, unit: str, interface: str, name: str) -> Question:
+        """Get the property ``name`` of ``unit``."""
+        return await self._bus.ask(SYSTEMD, object_path(unit), PROPERTIES, "Get", "ss", interface, name)
+
+    async def ask_whether_stale(self, unit: str) -> Staleness:
+        """Ask what tells whether the files of ``unit`` have changed since systemd read them."""
+        needs_reload = await self.ask_of(unit, UNIT, "NeedDaemonReload")
+        drop_ins = drop_ins_of(unit, self._scope)
+        read = await self.ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
+        files = unit_files_of(unit, self._scope)
+        file = await self.ask_of(unit, UNIT, "FragmentPath") if len(files) > 1 else None
+        return Staleness(needs_reload, drop_ins, read, files, file)
+
+    async def call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
+        """Call the method ``member`` of the manager, and wait for the answer."""
+        return await (await self.ask(member, signature, *body)).answer()
+
+    async def look(self, unit: str) -> tuple[UnitState, str]:
+        """The running state of ``unit`` now, and its D-Bus path."""
+        return found_state(unit, await self.call("ListUnitsByNames", "as", [unit]))
+
+    async def active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
+        """The active units among those that these ``properties`` of ``unit`` name."""
+        questions = [await self.ask_of(unit, UNIT, name) for name in properties]
+        names = {name for question in questions for name in (await question.answer())[0]} - USUAL
+        if not names:
+            return ()
+        (found,) = await self.call("ListUnitsByNames", "as", sorted(names))
+        return tuple(name for name, _, load, active, sub, *_ in found if UnitState(load, active, sub).is_up)
+
+    async def file_state_of(self, unit: str) -> str:
+        """Whether ``unit`` is enabled, in the words of ``systemctl is-enabled``."""
+        return await file_state(await self.ask("GetUnitFileState", "s", unit))
+
+    async def also(self, unit: str) -> tuple[tuple[str, str], ...]:
+        """The units in ``Also=`` of the [Install] sections of ``unit``, each with its file state."""
+        (fragment,) = await (await self.ask_of(unit, UNIT, "FragmentPath")).answer()
+        (drop_ins,) = await (await self.ask_of(unit, UNIT, "DropInPaths")).answer()
+        names = also_of(unit, [fragment, *drop_ins])
+        questions = [(name, await self.ask("GetUnitFileState", "s", name)) for name in names]
+        return tuple([(name, await file_state(question)) for name, question in questions])
+
+    async def properties(self, unit: str, path: str) -> dict[str, Any]:
+        """All properties of the unit at the D-Bus ``path``."""
+        found: dict[str, Any] = {}
+        for interface in (UNIT, f"{SYSTEMD}.{unit.rpartition('.')[2].capitalize()}"):
+            with suppress(CallError):
+                found |= await self._bus.get_all(SYSTEMD, path, interface)
+        return found
+
+
+class Staleness(NamedTuple):
+    """Tells whether the files of a unit have changed since systemd read them: its questions, and the files on the disk."""
+
+    needs_reload: Question
+    drop_ins: dict[str, list[str]]
+    read: Question | None
+    files: Sequence[str]
+    file: Question | None
+
+    async def answer(self) -> bool:
+        """Wait for the answers."""
+        if (await self.needs_reload.answer())[0]:
+            return True
+        if self.file is not None and is_another(self.files, (await self.file.answer())[0]):
+            return True
+        return self.read is not None and has_unread(self.drop_ins, (await self.read.answer())[0])
+
+
+def found_state(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
+    """The running state and the D-Bus path of ``unit``, from the answer to ListUnitsByNames."""
+    if not answer[0]:
+        hint = "correct it: systemd allows letters, digits and . _ : - @"
+        raise ResourceError(f"{unit}: systemd does not take this for the name of a unit", hint)
+    name, _, load, active, sub, _, path, _, job, _ = answer[0][0]
+    return UnitState(load, active, sub, job, unit=name), path
+
+
+async def file_state(enablement: Question) -> str:
+    """The file state that the manager answers. The property of the unit itself is as old as the last reload."""
+    try:
+        (state,) = await enablement.answer()
+    except CallError as error:
+        if error.name.rpartition(".")[2] not in {"FileNotFound", "NoSuchUnit"}:
+            raise
+        return NOT_FOUND
+    return str(state)

@@ -1,0 +1,139 @@
+"""The one module that imports a D-Bus library, for writing messages and for authentication; `wire` reads them.
+
+dbus-next can't be imported on Python 3.15 and later; its maintained fork dbus-fast has the same modules. Either
+imports asyncio, whose loop never runs here. The private names of both are used in this module and nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+from urllib.parse import unquote
+
+import trio
+
+LibraryName = Literal["dbus_next", "dbus_fast"]
+DEFAULT: LibraryName = "dbus_next" if sys.version_info < (3, 15) else "dbus_fast"
+_NO_REPLY_EXPECTED = 1
+
+
+class NoBusError(ConnectionError):
+    """There is no bus to connect to, or the connection has ended."""
+
+
+class CallError(Exception):
+    """A call was answered with an error. ``name`` is the one of the D-Bus error, ``text`` is for people."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(f"{text} ({name})")
+        self.name = name
+        self.text = text
+
+
+async def open_stream(address: str, handshake: Handshake) -> trio.SocketStream:
+    """A stream on which messages follow. Raises NoBusError when nobody listens, or we are turned away."""
+    stream = await _connect(address)
+    try:
+        await _authenticate(stream, handshake)
+    except BaseException as error:
+        await trio.aclose_forcefully(stream)
+        if isinstance(error, (NoBusError, trio.BrokenResourceError)):
+            raise NoBusError(f"the bus at {address} turned us away") from error
+        raise
+    return stream
+
+
+async def _authenticate(stream: trio.SocketStream, handshake: Handshake) -> None:
+    await stream.send_all(f"\0{handshake.begin()}\r\n".encode())
+    answer, line = "", b""
+    while answer != "BEGIN":
+        while not line.endswith(b"\r\n"):  # the bus never says two things in a row before BEGIN
+            chunk = await stream.receive_some(4096)
+            if not chunk:
+                raise NoBusError("it hung up")
+            line += chunk
+        answer, line = handshake.answer(line[:-2].decode()), b""
+        await stream.send_all(f"{answer}\r\n".encode())
+
+
+async def _connect(address: str) -> trio.SocketStream:
+    """Connect to the first of the Unix sockets in ``address`` that listens. Raises NoBusError when none does."""
+    reasons = []
+    for path in _socket_paths(address):
+        sock = trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_STREAM)
+        try:
+            await sock.connect(path)
+        except BaseException as error:
+            sock.close()
+            if not isinstance(error, OSError):
+                raise
+            reasons.append(error.strerror or str(error))
+        else:
+            return trio.SocketStream(sock)
+    raise NoBusError(f"no bus at {address}: {', '.join(reasons) or 'no Unix socket in this address'}")
+
+
+def _socket_paths(address: str) -> list[str]:
+    """The sockets in an address such as ``unix:path=/run/dbus/system_bus_socket;unix:abstract=x``."""
+    paths = []
+    for entry in address.split(";"):
+        transport, _, rest = entry.partition(":")
+        options = dict(option.partition("=")[::2] for option in rest.split(","))
+        if transport == "unix" and "path" in options:
+            paths.append(unquote(options["path"]))
+        elif transport == "unix" and "abstract" in options:
+            paths.append("\0" + unquote(options["abstract"]))
+    return paths
+
+
+class Library:
+    """What we use of a D-Bus library."""
+
+    def __init__(self, name: LibraryName) -> None:
+        self._message = import_module(f"{name}.message").Message
+        self._flags = import_module(f"{name}.constants").MessageFlag
+        self._external = import_module(f"{name}.auth").AuthExternal
+        self._refusal = import_module(f"{name}.errors").AuthError
+
+    def call(
+        self, serial: int, target: Sequence[str], signature: str, body: Sequence[Any], *, wants_reply: bool
+    ) -> bytes:
+        """The bytes of a call. ``target``: destination, path, interface and member.
+
+        Raises what the library raises when the body does not fit the signature, or a name is none.
+        """
+        flags = self._flags(0 if wants_reply else _NO_REPLY_EXPECTED)
+        message = self._message(*target, flags=flags, signature=signature, body=list(body), serial=serial)
+        return bytes(message._marshall(False))  # noqa: SLF001 - this module is there to know the private names
+
+    def handshake(self) -> Handshake:
+        """The authentication of a new connection."""
+        return Handshake(self._external(), self._refusal)
+
+
+class Handshake:
+    """Line by line until the bus knows who we are. The lines have no line ends."""
+
+    def __init__(self, external: Any, refusal: type[Exception]) -> None:
+        self._external = external
+        self._refusal = refusal
+
+    def begin(self) -> str:
+        """The first line to send."""
+        return str(self._external._authentication_start())  # noqa: SLF001
+
+    def answer(self, line: str) -> str:
+        """What to answer; after BEGIN, messages follow. Raises NoBusError when we are turned away."""
+        try:
+            return str(self._external._receive_line(line))  # noqa: SLF001
+        except self._refusal as error:
+            raise NoBusError(str(error)) from error
+
+
+@cache
+def library(name: LibraryName = DEFAULT) -> Library:
+    """The library, imported when it is first wanted."""
+    return Library(name)
