@@ -54,7 +54,7 @@ class LazyGroup(SuggestingGroup):
         """The command ``cmd_name``, from the module and the function of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"reactor.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"reactor.cli.commands.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
     def make_context(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.ccm_options import KINDS
 from reactor.cli.did_you_mean import SuggestingGroup
+from reactor.cli.options.ccm import KINDS
 from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from reactor.cli.dotenv import environment, parse
+from reactor.cli.options.dotenv import environment, parse
 from reactor.resource.diagnostic import ManifestError
 
 LINES = [
