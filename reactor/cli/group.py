@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.did_you_mean import SuggestingGroup
+from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.foreign_words import COMMANDS as COMMANDS_OF_OTHERS
 from reactor.cli.messages import telling_errors
 

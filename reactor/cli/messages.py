@@ -1,10 +1,11 @@
-"""What commands say on stderr besides what they were asked for, and how they end when they can't go on."""
+"""What commands write to stderr besides their result, and how they end on an error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 
@@ -12,6 +13,9 @@ from reactor.cli import exitcodes
 from reactor.cli.foreign_words import option_for
 from reactor.errors import ReactorError
 from reactor.resource.escaping import escaped
+
+if TYPE_CHECKING:
+    from reactor.resource.diagnostic import Diagnostic
 
 _Error = TypeVar("_Error", bound=click.ClickException)
 
@@ -114,3 +118,35 @@ def _hint(error: click.UsageError) -> str | None:
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"did you mean {' or '.join(error.possibilities)}?"
     return f"'{error.ctx.command_path} --help' tells how it is used" if error.ctx else None
+
+
+@contextmanager
+def rejecting(*, as_json: bool, exit_code: int) -> Iterator[None]:
+    """Report the problems of a manifest that can't be used and end the command with ``exit_code``."""
+    from reactor.resource.diagnostic import ManifestError
+
+    try:
+        yield
+    except ManifestError as error:
+        report(error.diagnostics, as_json=as_json, texts=error.texts)
+        raise click.exceptions.Exit(exit_code) from error
+
+
+def report(
+    diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None = None
+) -> None:
+    """Show the problems on stderr; for a program that asked for JSON, on stdout too.
+
+    ``texts`` are those of sources that are no files, by their names.
+    """
+    from reactor.console.jsonlines import diagnostic_record, line
+    from reactor.console.style import wants_colour
+    from reactor.manifest.report import render
+    from reactor.resource.redaction import redact
+
+    if as_json:
+        click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
+    coloured = wants_colour(sys.stderr)
+    click.echo(
+        redact(render(diagnostics, color=coloured, texts=texts)).rstrip("\n"), err=True, color=coloured
+    )

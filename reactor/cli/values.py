@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
 from reactor.cli.messages import fail
+from reactor.cli.options.formats import Form
 from reactor.console.style import Style, wants_colour
 from reactor.resource.escaping import escaped
 
-Form = Literal["text", "json", "yaml"]
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _MEANT_LITERALLY = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[]()"})
 
 
@@ -23,19 +22,6 @@ class Explained(dict[str, Any]):
 
     def __init__(self, value: Any, layer: str) -> None:
         super().__init__(value=value, layer=layer)
-
-
-def form_option(command: _Command) -> _Command:
-    """The option ``--format`` of commands that show values."""
-    option = click.option(
-        "--format", "form", type=click.Choice(["text", "json", "yaml"]),
-        help="A line for each value, or one JSON or YAML document.  [default: text on a terminal, else json]",
-    )  # fmt: skip
-    return option(command)
-
-
-yaml_option = click.option("--yaml", "form", flag_value="yaml", help="The same as --format yaml.")
-"""As CCM has it, after `form_option`."""
 
 
 def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:

@@ -1,18 +1,20 @@
-"""``reactor data``: what the data of a manifest come to on this host, and why."""
+"""``reactor data``: the data of a manifest as resolved on this host, and the layer of each value."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.manifests import rejecting
-from reactor.cli.messages import warn
+from reactor.cli.messages import rejecting, warn
+from reactor.cli.options.formats import Form, form_option, yaml_option
 from reactor.cli.options.inputs import MANIFEST, looking_options
-from reactor.cli.values import Explained, Form, form_option, found, show, yaml_option
-from reactor.cli.variables import variables, with_variables
+from reactor.cli.values import Explained, found, show
 from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
@@ -123,3 +125,29 @@ def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) 
     if isinstance(value, list):
         return [_explained(inner, layers, (*path, index)) for index, inner in enumerate(value)]
     return value
+
+
+_NO_NAME = re.compile(r"[^A-Z0-9_]")
+
+
+def variables(values: Mapping[str, Any], prefix: str) -> str:
+    """A line ``PREFIX_KEY=VALUE`` for each of ``values``, sorted, quoted for a shell; lists and maps are JSON."""
+    lines = (f"{_name(prefix, key)}={shlex.quote(_text(values[key]))}\n" for key in sorted(values))
+    return "".join(lines)
+
+
+def with_variables(inputs: Inputs) -> Inputs:
+    """The inputs, with the variables of the environment over the facts of the host and below those that were given."""
+    from reactor.facts.facts import Facts
+
+    if not isinstance(inputs.facts, Facts):
+        return inputs
+    return inputs._replace(facts=inputs.facts.with_fallbacks(inputs.environ))
+
+
+def _name(prefix: str, key: str) -> str:
+    return _NO_NAME.sub("_", f"{prefix}_{key}".upper())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reactor.cli.kind_group import KindGroup
+from reactor.cli.command_groups import KindGroup
 
 
 @click.command(

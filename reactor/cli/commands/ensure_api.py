@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.did_you_mean import AliasGroup
+from reactor.cli.command_groups import AliasGroup
 from reactor.cli.messages import warn
 from reactor.cli.options.inputs import entry_options
 from reactor.cli.options.state_dir import state_dir_option

@@ -10,8 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_session
-from reactor.cli.manifests import report
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, report
 from reactor.cli.options.formats import Format
 from reactor.cli.options.inputs import entry_options
 from reactor.cli.options.kind_options import KindOptions

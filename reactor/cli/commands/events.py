@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -15,13 +17,53 @@ from reactor.cli.messages import fail_for
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.resource_names import TEXT, warn_if_unknown
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
-from reactor.cli.options.time import moment
 from reactor.console.history_lines import entry_line, headline
 from reactor.console.jsonlines import line
 from reactor.console.style import Style, wants_colour
 
 if TYPE_CHECKING:
     from reactor.journal.history import Entry, Filter, History
+
+
+_UNITS = {
+    "second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w",
+    "month": "M", "year": "y",
+}  # fmt: skip
+
+
+def moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """Seconds since 1970 of the time that the value of an option names; a duration is that long ago."""
+    if value is None:
+        return None
+    try:
+        return moment_of(value.strip(), datetime.now())  # noqa: DTZ005 - people mean the time of their place
+    except (ValueError, OverflowError, OSError):
+        from reactor.cli.messages import hinted
+
+        hint = "write 1h30m, '2 hours ago', today, yesterday, 14:00, 2026-01-31 or '2026-01-31 14:00'"
+        raise hinted(click.BadParameter(f"{value!r} is no time"), hint) from None
+
+
+def moment_of(text: str, now: datetime) -> float:
+    """Seconds since 1970 of the time that ``text`` names. Raises ValueError, and for times out of reach OverflowError and OSError."""
+    from reactor.resource.properties import parse_duration
+
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if text in named:
+        return named[text].timestamp()
+    with suppress(ValueError):
+        return now.timestamp() - parse_duration(_shortened(text))
+    if ":" in text:
+        with suppress(ValueError):
+            return datetime.combine(now, time.fromisoformat(text)).timestamp()
+    return datetime.fromisoformat(text).timestamp()
+
+
+def _shortened(text: str) -> str:
+    """``2 hours ago`` and ``-2h`` as ``2h``."""
+    length = text.removeprefix("-").removesuffix("ago")
+    return re.sub(r"\s*([^\W\d]+)\s*", lambda found: _UNITS.get(found[1].removesuffix("s"), found[1]), length)
 
 
 @click.command(short_help="Show what has happened.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.manifests import rejecting
-from reactor.cli.messages import warn
+from reactor.cli.messages import rejecting, warn
+from reactor.cli.options.formats import Form, form_option, yaml_option
 from reactor.cli.options.inputs import Given, facts_options, host_facts
-from reactor.cli.values import Form, form_option, found, show, yaml_option
+from reactor.cli.values import found, show
 from reactor.trust.inputs import trust_everybody
 
 

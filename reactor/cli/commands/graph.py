@@ -13,8 +13,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_manifest
-from reactor.cli.manifests import rejecting
-from reactor.cli.messages import fail, fail_for, hinted
+from reactor.cli.messages import fail, fail_for, hinted, rejecting
 from reactor.cli.options.inputs import external_option, inputs_options, manifests_argument
 from reactor.trust.inputs import trust_everybody
 

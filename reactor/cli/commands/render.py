@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.manifests import rejecting
-from reactor.cli.messages import warn
+from reactor.cli.messages import rejecting, warn
 from reactor.cli.options.inputs import external_option, looking_options, manifests_argument
 
 if TYPE_CHECKING:

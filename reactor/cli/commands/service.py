@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.did_you_mean import SuggestingGroup
-from reactor.cli.manifests import rejecting
-from reactor.cli.messages import fail_for, hinted
+from reactor.cli.command_groups import SuggestingGroup
+from reactor.cli.messages import fail_for, hinted, rejecting
 from reactor.cli.options.inputs import DATA_VARIABLE, inputs_options
 from reactor.cli.options.trust import trusting_owners
 

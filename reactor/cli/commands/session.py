@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.did_you_mean import AliasGroup
+from reactor.cli.command_groups import AliasGroup
 from reactor.cli.messages import fail, warn
 from reactor.cli.options.formats import Format, format_option
 

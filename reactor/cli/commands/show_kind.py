@@ -12,11 +12,10 @@ import trio
 
 from reactor.cli import exitcodes
 from reactor.cli.commands.ensure_kind import found_kind
-from reactor.cli.manifests import report
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, report
+from reactor.cli.options.formats import Form, form_option
 from reactor.cli.options.inputs import entry_options
 from reactor.cli.options.kind_options import KindOptions
-from reactor.cli.values import Form, form_option
 from reactor.cli.values import show as show_values
 from reactor.ensure.entry import load_entry
 from reactor.manifest.source import Problems

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.manifests import report
-from reactor.cli.messages import warn
+from reactor.cli.messages import report, warn
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.inputs import external_option, looking_options, manifests_argument
 from reactor.console.jsonlines import line

@@ -11,9 +11,6 @@ import click
 from reactor.cli.messages import hinted
 from reactor.cli.options.files import read_given
 
-KINDS: Mapping[str, str] = {"pkg": "package", "svc": "service"}
-"""Further names of kinds."""
-
 OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("exec", "environment"): ("-e",),
     ("exec", "onlyif"): ("--exec-if",),

@@ -221,7 +221,7 @@ class Given(NamedTuple):
 
 
 def _inputs(facts: Given, data: Given, site: str | None, cache: str | None, *, read_env: bool) -> Inputs:
-    from reactor.cli.options.dotenv import environment
+    from reactor.cli.options.implicit_files import environment
     from reactor.manifest.inputs import Inputs
 
     environ, files = environment(read_file=read_env)

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from reactor.cli.messages import hinted
 from reactor.cli.options import ccm
-from reactor.cli.options.secrets import FROM_FILE, file_option, secret_value
+from reactor.cli.options.files import FROM_FILE, file_option, secret_value
 from reactor.ensure.command_line import CommandLine
 from reactor.ensure.properties import Property, properties_of
 from reactor.resource.base import Resource

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli import exitcodes
-from reactor.cli.manifests import rejecting
+from reactor.cli.messages import rejecting
 from reactor.cli.options.formats import Format
 from reactor.cli.options.live_page import page_window
 from reactor.cli.options.metrics import Exposure, listening
@@ -108,10 +108,8 @@ class ConvergeCommand(NamedTuple):
                     directory=state.directory, journal=state.journal, backups=state.backups
                 )
                 if options.watch or _has_pauses(state):
-                    from reactor.cli.running.observers import observers_of
-
-                    control, tally, page = observers_of(program.path, graph, options, state, display, window)
-                    services = services._replace(control=control, tally=tally, page=page)
+                    observe = partial(_with_observers, services, program.path, graph, options)
+                    services = observe(state, display, window)
                 if services.metrics_port:
                     url = services.metrics_port.url
                     display.announce(f"the metrics are at {url}", metrics_record(url))
@@ -129,6 +127,34 @@ class ConvergeCommand(NamedTuple):
         if self.options.noop:
             return remembered(self.location, display.warn)
         return opened(self.location, program.path, display.warn, self.bad_usage)
+
+
+def _with_observers(
+    services: RunServices,
+    manifest: str,
+    graph: Graph,
+    options: RunOptions,
+    state: State,
+    display: Display,
+    window: Window | None,
+) -> RunServices:
+    """The services with the control socket, the metrics and the live page, as far as the run has them.
+
+    A one-shot run has no socket: its control only honours the pauses in the state directory. The imports take a while,
+    so only a run that needs them pays for them.
+    """
+    from reactor.control.control import Control
+    from reactor.control.status_table import RunFacts
+    from reactor.metrics.tally import Tally
+    from reactor.resource.registry import watcher_names
+
+    tally = Tally(graph.refs, watcher_names(), time.time())
+    control = page = None
+    if state.path is not None or window is not None:
+        facts = RunFacts(manifest, os.getpid(), time.time(), noop=options.noop)
+        control = Control(state.path, facts, graph.refs, display.warn, tally, listens=options.watch)
+        page = None if window is None else window.open(control, graph, state, display)
+    return services._replace(control=control, tally=tally if options.watch else None, page=page)
 
 
 def _has_pauses(state: State) -> bool:

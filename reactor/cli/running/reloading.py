@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
 
-from reactor.cli.manifests import report
+from reactor.cli.messages import report
 from reactor.cli.running.loaded_files import LoadedFiles
 from reactor.engine.engine import Engine
 from reactor.engine.events import ReloadRejected

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import trio
 
-from reactor.cli.running.kill_commands import kill_children
 from reactor.console.number_format import counted
 from reactor.console.open_problems import name_some
 from reactor.engine.engine import Engine
@@ -96,3 +97,31 @@ class Interruption:
             return
         self._tell("ending, and leaving it to its work")
         os._exit(128 + self.number)
+
+
+def kill_children() -> int:
+    """Send SIGKILL to each child with its whole process group; return the number of groups.
+
+    Commands run in groups of their own. A child that shares ours is killed alone, and one that must come to its end is not.
+    """
+    ours = os.getpgrp()
+    groups: set[int] = set()
+    for child in set(_children(os.getpid())) - LEFT_ALONE.keys():
+        with suppress(ProcessLookupError):
+            group = os.getpgid(child)
+            if group == ours:
+                os.kill(child, signal.SIGKILL)
+            elif group not in groups:
+                os.killpg(group, signal.SIGKILL)
+            groups.add(group)
+    return len(groups)
+
+
+def _children(parent: int) -> Iterator[int]:
+    """The processes whose parent is ``parent``. A name in ``stat`` may hold anything, also ``) ``."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                stat = (entry / "stat").read_bytes()
+                if int(stat.rpartition(b")")[2].split()[1]) == parent:
+                    yield int(entry.name)
