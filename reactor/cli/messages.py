@@ -69,7 +69,7 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
 @contextmanager
 def refusing() -> Iterator[None]:
     """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
-    from reactor.control.refused_request import RefusedError
+    from reactor.control.protocol import RefusedError
 
     try:
         yield

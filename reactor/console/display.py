@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import trio
 
-from reactor.console.journald import WARNING_PREFIX, Journald, leads_to_journal
-from reactor.console.journald_entries import JournaldSink
+from reactor.console.journald import WARNING_PREFIX, Journald, JournaldSink, leads_to_journal
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
 from reactor.console.run_header import warning_record

@@ -13,13 +13,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
-from reactor.control.http_errors import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pause_file import is_sane
-from reactor.control.refused_request import RefusedError
-from reactor.control.requests import body_of, reason_of, refuse
+from reactor.control.protocol import RefusedError, StatusQuery
+from reactor.control.requests import body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import RunHandle
-from reactor.control.status_query import StatusQuery
 
 PREFIX = "/v1"
 

@@ -10,9 +10,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from reactor.control.refused_request import RefusedError
-from reactor.control.socketpath import at_home
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import RefusedError, StatusQuery, at_home
 from reactor.errors import ReactorError
 
 TIMEOUT = 10.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactor.control.names import UnknownNameError, unknown_among
 from reactor.control.pause_file import Pause, PauseFile, effective
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import StatusQuery
 from reactor.engine.events import Result
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import trio
 from reactor.control.broadcast import Broadcast
 from reactor.control.names import find, names_of, unknown
 from reactor.control.pause_controller import PauseController
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import StatusQuery
 from reactor.control.status_table import (
     UNKNOWN,
     Moment,

@@ -15,7 +15,7 @@ import trio
 
 from reactor.control.connection_slots import ConnectionSlot, ConnectionSlots
 from reactor.control.peer import Peer, peer_of, user_of
-from reactor.control.socketpath import SOCKET_FILE, at_home
+from reactor.control.protocol import SOCKET_FILE, at_home
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import abc
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from reactor.engine.events import Checked, Result
-from reactor.ensure.ccm_status import type_fields
 from reactor.ensure.sessions import Ensured
 from reactor.errors import ReactorError
 from reactor.manifest.nodes import Mapping, Sequence
@@ -19,6 +19,47 @@ from reactor.manifest.source import Problems, Source
 from reactor.manifest.yaml_tree import MAX_DEPTH, parse
 from reactor.resource.base import Resource
 from reactor.resource.redaction import MASK, redact, redacted_record
+
+_GUARDS = {
+    "creates_satisfied": "creates_exists",
+    "onlyif_satisfied": "onlyif_ok",
+    "unless_satisfied": "unless_ok",
+}
+
+
+def type_fields(resource: Resource, provider: str, found: abc.Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a state that only its type has; none for a kind that CCM does not know.
+
+    Of a command they stand among the others, of all else they are its ``metadata``. What nobody here knows is left out.
+    """
+    if resource.kind == "exec":
+        return {theirs: found.get(ours) is True for theirs, ours in _GUARDS.items()}
+    about = _metadata(resource, found)
+    return {} if about is None else {"metadata": {"name": resource.name, "provider": provider, **about}}
+
+
+def _metadata(resource: Resource, found: abc.Mapping[str, Any]) -> dict[str, Any] | None:
+    match resource.kind:
+        case "archive":
+            exists = {"archive_exists": found["ensure"] == "present"}
+            return {**exists, **_those(found, "checksum", "owner", "group", "size")}
+        case "file":
+            return _those(found, "checksum", "owner", "group", "mode")
+        case "package":
+            return {"version": found["version"] or "absent"}
+        case "scaffold":
+            changed = [each["path"] for each in found["changed"]]
+            stable = sorted({*found["managed"]}.difference(changed))
+            engine = {"engine": getattr(resource, "engine", None)}
+            return {"changed": changed, "stable": stable, **_those(found, "purged"), **engine}
+        case "service":
+            return {"enabled": found.get("enable") is True, "running": found["ensure"] == "running"}
+    return None
+
+
+def _those(found: abc.Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: found[name] for name in names if name in found}
+
 
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"

@@ -8,9 +8,8 @@ from page_worlds import KNOWN, TOKEN, paged
 from reactor.control.address import Address
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.testing.scripted import scripted
-from reactor.ui.access import Access
+from reactor.ui.access import FILE, Access, kept_token
 from reactor.ui.request_guard import HEADERS
-from reactor.ui.token import FILE, kept_token
 
 PAUSE = {"refs": [], "for": "1h", "reason": "x"}
 

@@ -17,7 +17,7 @@ from reactor.cli.options.resource_names import TEXT
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 
 if TYPE_CHECKING:
-    from reactor.control.status_query import StatusQuery
+    from reactor.control.protocol import StatusQuery
 
 
 @click.command(short_help="Show how everything stands, and why.")
@@ -43,7 +43,7 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
       reactor status 'file#/etc/nginx/*'
     """
     from reactor.control.client import Client, NoRunError
-    from reactor.control.status_query import StatusQuery
+    from reactor.control.protocol import StatusQuery
 
     directory, question = directory_of(state_dir), StatusQuery(ref, everything, failed)
     with refusing():

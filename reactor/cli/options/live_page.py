@@ -50,8 +50,8 @@ class Window(NamedTuple):
     def open(self, control: Control, graph: Graph, state: State, display: Display) -> LivePage:
         """The page of a run. A token that can't be kept ends the command."""
         from reactor.ui.access import Access
+        from reactor.ui.details import PageHistory
         from reactor.ui.live_page import LivePage
-        from reactor.ui.page_history import PageHistory
 
         openly = not _is_read_by_others(sys.stderr.fileno())
         if state.path is None and not openly:

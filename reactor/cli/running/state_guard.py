@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.control.socketpath import SOCKET_FILE
+from reactor.control.protocol import SOCKET_FILE
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import (
     LOCK_FILE,

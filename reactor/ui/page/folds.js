@@ -1,8 +1,7 @@
 // Boxes that stand for several resources of one directory, kind or manifest: opened by a click or a key, and shut again.
 
 import { element } from "./dom.js";
-import { UNKNOWN, WORST_FIRST } from "./standings.js";
-import { count, oneLine, words } from "./format.js";
+import { count, oneLine, UNKNOWN, words, WORST_FIRST } from "./format.js";
 
 const ALL = "*";
 
