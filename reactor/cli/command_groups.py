@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli.foreign_words import KINDS
-from reactor.cli.messages import hinted
+from reactor.cli.messages import with_hint
 from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SuggestingGroup(click.Group):
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
             hint = self.hint_home(name) or hint
-            raise hinted(click.NoSuchCommand(name, f"there is no {self.noun} {name!r}", ctx=ctx), hint)
+            raise with_hint(click.NoSuchCommand(name, f"there is no {self.noun} {name!r}", ctx=ctx), hint)
         return super().resolve_command(ctx, args)
 
 

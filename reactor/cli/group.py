@@ -11,7 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.foreign_words import COMMANDS as COMMANDS_OF_OTHERS
-from reactor.cli.messages import telling_errors
+from reactor.cli.messages import reporting_errors
 
 COMMANDS = (
     "run",
@@ -62,17 +62,17 @@ class LazyGroup(SuggestingGroup):
     ) -> click.Context:
         """Parse the command line, which may already write: a help, the version."""
         words = tuple(args)
-        with telling_errors(bad_usage=_bad_usage(words)):
+        with reporting_errors(bad_usage=_bad_usage(words)):
             return super().make_context(info_name, args, parent, obj=words, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Wherever it finds wrong usage, that respects ``--detailed-exitcodes``."""
-        with telling_errors(bad_usage=_bad_usage(ctx.obj)):
+        with reporting_errors(bad_usage=_bad_usage(ctx.obj)):
             return super().invoke(ctx)
 
 
 def _bad_usage(words: tuple[str, ...]) -> int:
-    return exitcodes.of_bad_usage(detailed=exitcodes.DETAILED in words)
+    return exitcodes.bad_usage_code(detailed=exitcodes.DETAILED in words)
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -35,7 +35,7 @@ def fail_for(
     fail(error.code, error.message, hint or error.hint, exit_code)
 
 
-def hinted(error: _Error, hint: str | None) -> _Error:
+def with_hint(error: _Error, hint: str | None) -> _Error:
     """``error``, with how to repair it where that is known."""
     if hint:
         error.add_note(hint)
@@ -43,7 +43,7 @@ def hinted(error: _Error, hint: str | None) -> _Error:
 
 
 @contextmanager
-def telling_errors(*, bad_usage: int) -> Iterator[None]:
+def reporting_errors(*, bad_usage: int) -> Iterator[None]:
     """End the command as `fail` does for what Click finds wrong, and for what the system refuses."""
     try:
         yield
@@ -67,7 +67,7 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def reporting_refusals() -> Iterator[None]:
     """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
     from reactor.control.protocol import RefusedError
 
@@ -78,10 +78,10 @@ def refusing() -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
-        fail_for(RefusedError.by_system(error))
+        fail_for(RefusedError.from_os_error(error))
 
 
-def remark(message: str, hint: str | None) -> None:
+def notice(message: str, hint: str | None) -> None:
     """Something that is no error, but may be none of what the person wanted to hear."""
     click.echo(escaped(message), err=True)
     if hint:
@@ -121,18 +121,18 @@ def _hint(error: click.UsageError) -> str | None:
 
 
 @contextmanager
-def rejecting(*, as_json: bool, exit_code: int) -> Iterator[None]:
+def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None]:
     """Report the problems of a manifest that can't be used and end the command with ``exit_code``."""
     from reactor.resource.diagnostic import ManifestError
 
     try:
         yield
     except ManifestError as error:
-        report(error.diagnostics, as_json=as_json, texts=error.texts)
+        show_diagnostics(error.diagnostics, as_json=as_json, texts=error.texts)
         raise click.exceptions.Exit(exit_code) from error
 
 
-def report(
+def show_diagnostics(
     diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None = None
 ) -> None:
     """Show the problems on stderr; for a program that asked for JSON, on stdout too.

@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from reactor.cli.messages import fail
-from reactor.cli.options.formats import Form
+from reactor.cli.options.formats import ValueFormat
 from reactor.console.style import Style, wants_colour
 from reactor.resource.escaping import escaped
 
 _MEANT_LITERALLY = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[]()"})
 
 
-class Explained(dict[str, Any]):
+class LayeredValue(dict[str, Any]):
     """A value and where it comes from: a map for programs, a remark at the end of the line for people."""
 
     def __init__(self, value: Any, layer: str) -> None:
@@ -40,7 +40,7 @@ def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
         fail("R0705", f"there is no {what} {query!r}", hint or "without a path, all are shown", 1)
 
 
-def show(value: Any, form: Form | None) -> None:
+def show(value: Any, form: ValueFormat | None) -> None:
     """Write the value to stdout."""
     form = form or ("text" if sys.stdout.isatty() else "json")
     if form == "json":
@@ -66,7 +66,7 @@ def json_text(value: Any) -> str:
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every value that fits on a line, with the path that finds it. Lists of plain values are one line."""
     is_line = isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value)
-    if is_line or isinstance(value, Explained):
+    if is_line or isinstance(value, LayeredValue):
         yield path, value
     elif isinstance(value, (dict, list)) and value:
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -85,7 +85,7 @@ def _beginnings(path: str) -> Iterator[str]:
 
 def _shown(value: Any, style: Style) -> Iterator[str]:
     layer = None
-    if isinstance(value, Explained):
+    if isinstance(value, LayeredValue):
         value, layer = value["value"], value["layer"]
     yield escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if layer is not None:

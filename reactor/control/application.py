@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
 from reactor.control.metrics import METRICS, metrics_response
-from reactor.control.pause_file import is_sane
+from reactor.control.pause_file import is_valid_duration
 from reactor.control.protocol import RefusedError, StatusQuery
 from reactor.control.requests import body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import RunHandle
@@ -80,7 +80,11 @@ class Endpoints:
         """Pause what matches, for so many seconds."""
         body = await body_of(request, {"match", "for", "reason"})
         seconds = body.get("for")
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not is_sane(seconds):
+        if (
+            not isinstance(seconds, int | float)
+            or isinstance(seconds, bool)
+            or not is_valid_duration(seconds)
+        ):
             refuse("'for' must be a number of seconds", "above 0 and at most a year")
         paused = self._run_handle.pause(_match(body), float(seconds), reason_of(body))
         return JSONResponse({"paused": paused})

@@ -21,7 +21,7 @@ MOST = 48
 """Readers at a time: each holds one of the connections that are served, and some are left for other requests."""
 
 
-class CrowdedError(ReactorError):
+class TooManyReadersError(ReactorError):
     """As many readers as we serve are here already."""
 
     code = "R0606"
@@ -132,9 +132,9 @@ class Broadcast(Subscribers):
             self._encode(event)
 
     def join(self, drop: Callable[[], None]) -> Subscriber:
-        """A new listener, for the events from now on. Raises CrowdedError."""
+        """A new listener, for the events from now on. Raises TooManyReadersError."""
         if self.listeners >= MOST:
-            raise CrowdedError
+            raise TooManyReadersError
         listener = Subscriber(drop)
         self.admit(listener)
         return listener

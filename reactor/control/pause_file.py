@@ -39,7 +39,7 @@ class Pause:
     reason: str
 
 
-def is_sane(seconds: float) -> bool:
+def is_valid_duration(seconds: float) -> bool:
     """Whether something may be paused for so many seconds."""
     return math.isfinite(seconds) and 0 < seconds <= LONGEST
 
@@ -84,7 +84,7 @@ class PauseFile:
             pauses.append(Pause(pattern, now, until, reason))
         return tuple(pauses)
 
-    def take_back(self, pattern: str, now: float) -> tuple[Pause, ...]:
+    def remove(self, pattern: str, now: float) -> tuple[Pause, ...]:
         """End every pause of what matches ``pattern``. Returns all pauses that are left."""
         with self._changing() as pauses:
             pauses[:] = [p for p in _living(pauses, now) if not covers(pattern, (p.pattern,))]
@@ -96,7 +96,7 @@ class PauseFile:
         """Whether there is no file."""
         return not os.path.lexists(self._path)
 
-    def put_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
+    def write_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
         """Write down what is ``known`` from a file that was removed. Returns all pauses: what came meanwhile goes on top."""
         with self._changing() as pauses:
             pauses[:] = _living([*known, *(pause for pause in pauses if pause not in known)], now)

@@ -18,7 +18,7 @@ class RefusedError(ReactorError):
     code = "R0606"
 
     @classmethod
-    def by_system(cls, error: OSError) -> RefusedError:
+    def from_os_error(cls, error: OSError) -> RefusedError:
         """What was asked is written to the state directory, and can't be."""
         return cls(f"the system refused: {error}", "see whether the state directory can be written")
 
@@ -27,7 +27,7 @@ SOCKET_FILE = "control.sock"
 
 
 @contextmanager
-def at_home(directory: str) -> Iterator[str]:
+def short_socket_path(directory: str) -> Iterator[str]:
     """The socket's path in a form that is short enough for any directory: the kernel allows 107 bytes."""
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from reactor.control.broadcast import CrowdedError
+from reactor.control.broadcast import TooManyReadersError
 from reactor.control.names import UnknownNameError
 from reactor.control.protocol import RefusedError
 from reactor.errors import ReactorError
@@ -81,13 +81,13 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
         return answer(400, error.message, error.hint, error.code)
 
     async def system(_request: Request, error: OSError) -> Response:
-        refusal = RefusedError.by_system(error)
+        refusal = RefusedError.from_os_error(error)
         return answer(500, refusal.message, refusal.hint, refusal.code)
 
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
         return answer(400, "the request was not sent to its end", None, None)  # nobody is there to hear it
 
-    async def crowded(_request: Request, error: CrowdedError) -> Response:
+    async def crowded(_request: Request, error: TooManyReadersError) -> Response:
         return answer(503, error.message, "end one of them, or ask reactor status", error.code)
 
     async def failed(_request: Request, error: Exception) -> Response:
@@ -97,5 +97,5 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
 
     return {
         HTTPException: refused, UnknownNameError: unknown, BadRequestError: bad, OSError: system,
-        ClientDisconnect: gone, CrowdedError: crowded, Exception: failed,
+        ClientDisconnect: gone, TooManyReadersError: crowded, Exception: failed,
     }  # fmt: skip

@@ -15,7 +15,7 @@ import trio
 
 from reactor.control.connection_slots import ConnectionSlot, ConnectionSlots
 from reactor.control.peer import Peer, peer_of, user_of
-from reactor.control.protocol import SOCKET_FILE, at_home
+from reactor.control.protocol import SOCKET_FILE, short_socket_path
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _bound(directory: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     try:
         os.fchmod(listener.fileno(), 0o600)
-        with at_home(directory) as short:
+        with short_socket_path(directory) as short:
             listener.bind(short)
         listener.listen(BACKLOG)
     except BaseException:

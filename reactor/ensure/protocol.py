@@ -109,7 +109,7 @@ def response(*, error: str | None = None, state: dict[str, Any] | None = None) -
     return {"protocol": RESPONSE, **({"error": redact(error)} if error is not None else {"state": state})}
 
 
-class Ending(NamedTuple):
+class RequestResult(NamedTuple):
     """How an attempt ended: in ``short``, by its ``check`` if there was one, and in what ``status`` the resource is now."""
 
     short: Ensured
@@ -117,7 +117,7 @@ class Ending(NamedTuple):
     status: Any
 
 
-def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
+def state_of(resource: Resource, ending: RequestResult) -> dict[str, Any]:
     """CCM's transaction event for an attempt at ``resource``."""
     short, check = ending.short, ending.check
     would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
@@ -151,7 +151,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
     )
 
 
-def _state(resource: Resource, ending: Ending, common: dict[str, bool]) -> dict[str, Any]:
+def _state(resource: Resource, ending: RequestResult, common: dict[str, bool]) -> dict[str, Any]:
     """The state now, in our fields and in CCM's. A field that both have is told as CCM tells it of every resource."""
     about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
     named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
@@ -169,7 +169,7 @@ def _provider(resource: Resource) -> str:
     return resource.provider or next(usable, "")
 
 
-def _final_ensure(resource: Resource, ending: Ending) -> str:
+def _final_ensure(resource: Resource, ending: RequestResult) -> str:
     if ending.short.result is Result.FAILED:
         return ""
     found = ending.status.get("ensure") if isinstance(ending.status, dict) else None

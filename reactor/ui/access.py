@@ -16,7 +16,7 @@ _BYTES = 32
 _SHORTEST = 32
 
 
-def kept_token(directory: str) -> str:
+def stored_token(directory: str) -> str:
     """The token in the state directory ``directory``, which is ours. Raises OSError.
 
     It is made when there is none yet, and when others could read the one there is.
@@ -66,7 +66,7 @@ class Access:
     @classmethod
     def to(cls, address: Address, directory: str | None) -> Access:
         """The access to a page at ``address`` of a run with that state directory, if it has one. Raises OSError."""
-        return cls(address, new_token() if directory is None else kept_token(directory))
+        return cls(address, new_token() if directory is None else stored_token(directory))
 
     @property
     def url(self) -> str:

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
 from reactor.control.names import matching
-from reactor.control.pause_file import is_sane
+from reactor.control.pause_file import is_valid_duration
 from reactor.control.requests import BadRequestError, body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import NoPausesError
 from reactor.resource.properties import parse_duration
@@ -155,7 +155,7 @@ def _seconds(body: dict[str, Any]) -> float:
         seconds = parse_duration(body.get("for", ""))
     except ValueError as error:
         raise BadRequestError(f"'for': {error}", "write 30s, 10m or 2h") from error
-    if not is_sane(seconds):
+    if not is_valid_duration(seconds):
         refuse("'for' must be a duration", "above 0 and at most a year")
     return seconds
 

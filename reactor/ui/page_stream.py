@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import trio
 
-from reactor.control.broadcast import MOST, CrowdedError, Subscriber, Subscribers
+from reactor.control.broadcast import MOST, Subscriber, Subscribers, TooManyReadersError
 from reactor.control.run_handle import RunHandle
 from reactor.ui.drawing import Drawing
 from reactor.ui.event_buffer import EventBuffer, text_of
@@ -56,10 +56,10 @@ class PageStream:
     def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
         """A new listener, who has had the events up to the number ``after``, or wants none of the past (0).
 
-        Raises CrowdedError. ``drop`` ends its connection.
+        Raises TooManyReadersError. ``drop`` ends its connection.
         """
         if self._subscribers.listeners + len(self._newcomers) >= MOST:
-            raise CrowdedError
+            raise TooManyReadersError
         newcomer = Subscriber(drop), after
         self._newcomers.append(newcomer)
         self._wanted.set()
@@ -112,7 +112,7 @@ class PageStream:
             self._round_due = now + HEARTBEAT
             self._subscribers.put(": we are still here\n\n")
         self._tell_run(now)
-        await self._greet()
+        await self._welcome_newcomers()
 
     async def _tell_states(self, *, whole: bool) -> None:
         touched = self._event_buffer.take_touched()
@@ -141,7 +141,7 @@ class PageStream:
             {**record, "pausable": self._run_handle.pause_controller is not None}, separators=(",", ":")
         )
 
-    async def _greet(self) -> None:
+    async def _welcome_newcomers(self) -> None:
         """Newcomers hear how things stand, and what they have missed, and are with the others from here on."""
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer

@@ -68,12 +68,12 @@ class RequestGuard:
 
         answer = self.application
         try:
-            scope = self._examined(scope)
+            scope = self._checked_service(scope)
         except AnsweredError as answered:
             answer = answered.response
         await answer(scope, receive, send_with_headers)
 
-    def _examined(self, scope: Scope) -> Scope:
+    def _checked_service(self, scope: Scope) -> Scope:
         """The request as the application is to see it. Raises AnsweredError."""
         request = HTTPConnection(scope)
         if self._access.address.is_loopback and not names_loopback(request.headers.get("host", "")):

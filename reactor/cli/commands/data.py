@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import rejecting, warn
-from reactor.cli.options.formats import Form, form_option, yaml_option
-from reactor.cli.options.inputs import MANIFEST, looking_options
-from reactor.cli.values import Explained, found, show
+from reactor.cli.messages import reporting_manifest_errors, warn
+from reactor.cli.options.formats import ValueFormat, value_format_option, yaml_option
+from reactor.cli.options.inputs import MANIFEST, readonly_inputs_options
+from reactor.cli.values import LayeredValue, found, show
 from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("manifest", type=MANIFEST)
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
-@form_option
+@value_format_option
 @yaml_option
 @click.option("--env", is_flag=True, help="As lines KEY=VALUE for a shell, one for each key at the top.")
 @click.option(
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 @click.option(
     "--env-facts", "-E", is_flag=True, help="Take the variables of the environment for facts; --facts win."
 )
-@looking_options
+@readonly_inputs_options
 def data(
     manifest: str,
     query: str | None,
     explain: bool,
-    form: Form | None,
+    form: ValueFormat | None,
     env: bool,
     env_prefix: str,
     env_facts: bool,
@@ -69,7 +69,7 @@ def data(
     from reactor.data.resolve import masked
     from reactor.resource.redaction import MASK
 
-    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
         known = inputs()
         resolved = _resolved(manifest, with_variables(known) if env_facts else known)
     if env and (explain or form is not None):
@@ -119,7 +119,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
 def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:
     """The tree with each leaf, without secrets, beside the layer it came from."""
     if path in layers:
-        return Explained(redacted(value), layers[path])
+        return LayeredValue(redacted(value), layers[path])
     if isinstance(value, dict):
         return {key: _explained(inner, layers, (*path, key)) for key, inner in value.items()}
     if isinstance(value, list):

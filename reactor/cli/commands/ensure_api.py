@@ -11,13 +11,13 @@ import click
 
 from reactor.cli.command_groups import AliasGroup
 from reactor.cli.messages import warn
-from reactor.cli.options.inputs import entry_options
+from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.state_dir import state_dir_option
 
 if TYPE_CHECKING:
     from reactor.engine.events import Event
     from reactor.ensure.entry import Entry
-    from reactor.ensure.protocol import Ending, Request
+    from reactor.ensure.protocol import Request, RequestResult
     from reactor.ensure.sessions import Session
     from reactor.manifest.inputs import Inputs
 
@@ -41,7 +41,7 @@ def api() -> None:
     metavar="DIR",
     help="Where to look for what is required.  [default: $REACTOR_SESSION]",
 )
-@entry_options
+@single_resource_options
 @state_dir_option
 def pipe(
     noop: bool, as_yaml: bool, directory: str | None, state_dir: str | None, inputs: Callable[[], Inputs]
@@ -80,10 +80,10 @@ def _answer(
     *,
     noop: bool,
 ) -> dict[str, Any]:
-    from reactor.cli.running.single_resource import blocked, outlook_of, trusting
-    from reactor.cli.running.state import refuse_managed
+    from reactor.cli.running.single_resource import blocked, reporting_session_errors, session_prerequisites
+    from reactor.cli.running.state import refuse_own_state
     from reactor.ensure.entry import in_one_line, load_entry
-    from reactor.ensure.protocol import Ending, response, state_of
+    from reactor.ensure.protocol import RequestResult, response, state_of
     from reactor.ensure.sessions import UnknownNameError
     from reactor.journal.state_directory import locate
     from reactor.resource.diagnostic import ManifestError
@@ -95,28 +95,28 @@ def _answer(
     try:
         entry = load_entry(request.problems, request.kind, request.body, inputs())
         entry.resource.keep_to_ccm(in_order=False)
-        refuse_managed(entry.program.graph.resources.values(), location)
-        with trusting():
-            outlook = outlook_of(entry, session, noop=noop)
+        refuse_own_state(entry.program.graph.resources.values(), location)
+        with reporting_session_errors():
+            prerequisites = session_prerequisites(entry, session, noop=noop)
     except ManifestError as error:
         return response(error=in_one_line(error))
     except UnknownNameError as error:
         return response(error=f"{error} ({error.hint})")
-    if outlook.culprits:
-        ending = Ending(blocked(entry, outlook.culprits, noop=noop), None, None)
+    if prerequisites.culprits:
+        ending = RequestResult(blocked(entry, prerequisites.culprits, noop=noop), None, None)
     else:
-        ending = _attempt(entry, location, refresh=outlook.refresh, noop=noop)
+        ending = _attempt(entry, location, refresh=prerequisites.refresh, noop=noop)
     return response(state=state_of(entry.resource, ending))
 
 
-def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Ending:
+def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> RequestResult:
     """Run it. Ends the command when a signal cuts that short: then there is no answer."""
     from reactor.cli import exitcodes
-    from reactor.cli.running.engine_run import attempt
+    from reactor.cli.running.engine_run import run_silently
     from reactor.cli.running.single_resource import backups_of, ensured
     from reactor.engine.events import Checked
     from reactor.engine.options import RunOptions
-    from reactor.ensure.protocol import Ending
+    from reactor.ensure.protocol import RequestResult
     from reactor.resource.backup_store import state_directory_for
 
     events: list[Event] = []
@@ -124,12 +124,12 @@ def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Endin
     options = RunOptions(noop=noop, owing=frozenset((ref,)) if refresh else frozenset())
     backups = None if noop else backups_of(location)
     with state_directory_for(location.path if location else None):
-        _, interruption = attempt(entry.program.graph, options, events.append, warn, backups)
+        _, interruption = run_silently(entry.program.graph, options, events.append, warn, backups)
     short = ensured(entry, events, noop=noop)
     if short is None or interruption.cut_short:
-        raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
+        raise click.exceptions.Exit(exitcodes.signal_code(interruption.number))
     check = next((each for each in reversed(events) if isinstance(each, Checked) and each.ref == ref), None)
-    return Ending(short, check, _status(entry) if check and check.error is None else None)
+    return RequestResult(short, check, _status(entry) if check and check.error is None else None)
 
 
 def _status(entry: Entry) -> Any:

@@ -10,20 +10,27 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_session
-from reactor.cli.messages import fail, report
+from reactor.cli.messages import fail, show_diagnostics
 from reactor.cli.options.formats import Format
-from reactor.cli.options.inputs import entry_options
+from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
 from reactor.cli.options.state_dir import state_dir_option
 from reactor.cli.running.engine_run import RunServices, converge
-from reactor.cli.running.single_resource import backups_of, blocked, ensured, outlook_of, session_of, trusting
-from reactor.cli.running.state import refuse_managed
+from reactor.cli.running.single_resource import (
+    backups_of,
+    blocked,
+    ensured,
+    reporting_session_errors,
+    session_of,
+    session_prerequisites,
+)
+from reactor.cli.running.state import refuse_own_state
 from reactor.console.display import Display
 from reactor.engine.events import Blocked, Event, Result, Skipped
 from reactor.engine.options import RunOptions
 from reactor.ensure.command_line import CommandLine, Given
 from reactor.ensure.entry import Entry, load_entry, unknown
-from reactor.ensure.sessions import Ensured, Outlook, UnknownNameError
+from reactor.ensure.sessions import Ensured, Prerequisites, UnknownNameError
 from reactor.journal.state_directory import locate
 from reactor.manifest.kind_lookup import INSTALLED, UnusableKind, look_up
 from reactor.manifest.source import Problems
@@ -72,7 +79,7 @@ def kind_command(kind: str) -> click.Command:
     model = found_kind(kind)
 
     @click.command(kind, params=[*OPTIONS], help=_help(model))
-    @entry_options
+    @single_resource_options
     @state_dir_option
     def command(inputs: Callable[[], Inputs], **given: Any) -> None:
         Call(options, given).make(inputs)
@@ -100,7 +107,7 @@ class Call:
         self._noop: bool = given["noop"]
         self._diff: bool = given["diff"]
         self._detailed: bool = given["detailed_exitcodes"]
-        self._bad_usage = exitcodes.of_bad_usage(detailed=self._detailed)
+        self._bad_usage = exitcodes.bad_usage_code(detailed=self._detailed)
         self._location = locate(given["state_dir"])
         self._session = session_of(given["session"], self._bad_usage)
         _add_common(self._line, given)
@@ -110,57 +117,57 @@ class Call:
         problems = Problems(self._line.source)
         try:
             entry = load_entry(problems, self._kind, self._line.body, inputs())
-            refuse_managed(entry.program.graph.resources.values(), self._location)
-            outlook = self._outlook(entry, problems)
+            refuse_own_state(entry.program.graph.resources.values(), self._location)
+            prerequisites = self._outlook(entry, problems)
         except ManifestError as error:
             texts = {self._line.source.file: self._line.source.text, **error.texts}
-            report(error.diagnostics, as_json=self._form == "json", texts=texts)
+            show_diagnostics(error.diagnostics, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
-        witness = AttemptDisplay(self._form, resources=len(entry.program.graph.resources))
+        display = RecordingDisplay(self._form, resources=len(entry.program.graph.resources))
         try:
-            go_on = self._blocked if outlook.culprits else self._run
-            code = go_on(entry, outlook, witness)
+            go_on = self._blocked if prerequisites.culprits else self._run
+            code = go_on(entry, prerequisites, display)
         finally:
-            witness.flush()
+            display.flush()
         raise click.exceptions.Exit(code)
 
-    def _outlook(self, entry: Entry, problems: Problems) -> Outlook:
-        with trusting(self._bad_usage):
+    def _outlook(self, entry: Entry, problems: Problems) -> Prerequisites:
+        with reporting_session_errors(self._bad_usage):
             try:
-                return outlook_of(entry, self._session, noop=self._noop)
+                return session_prerequisites(entry, self._session, noop=self._noop)
             except UnknownNameError as error:
                 raise unknown(problems, self._line.body, error.name, error.hint) from error
 
-    def _blocked(self, entry: Entry, outlook: Outlook, witness: AttemptDisplay) -> int:
-        result = blocked(entry, outlook.culprits, noop=self._noop)
-        witness(Blocked(result.time, result.ref, result.culprits))
-        self._remember(witness, result)
+    def _blocked(self, entry: Entry, prerequisites: Prerequisites, display: RecordingDisplay) -> int:
+        result = blocked(entry, prerequisites.culprits, noop=self._noop)
+        display(Blocked(result.time, result.ref, result.culprits))
+        self._remember(display, result)
         return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
 
-    def _run(self, entry: Entry, outlook: Outlook, witness: AttemptDisplay) -> int:
+    def _run(self, entry: Entry, prerequisites: Prerequisites, display: RecordingDisplay) -> int:
         graph = entry.program.graph
-        owing = frozenset((entry.resource.ref,)) if outlook.refresh else frozenset()
+        owing = frozenset((entry.resource.ref,)) if prerequisites.refresh else frozenset()
         options = RunOptions(noop=self._noop, diff=self._diff, owing=owing)
         services = RunServices(backups=None if self._noop else backups_of(self._location))
         with state_directory_for(self._location.path if self._location else None):
-            ended, interruption = converge(graph, options, witness, services)
-        result = ensured(entry, witness.events, noop=self._noop)
+            ended, interruption = converge(graph, options, display, services)
+        result = ensured(entry, display.events, noop=self._noop)
         if len(graph.resources) > 1:
-            witness.summarize(ended)
+            display.summarize(ended)
         elif result is not None:
-            witness.conclude(result)
-        self._remember(witness, result)
+            display.conclude(result)
+        self._remember(display, result)
         if interruption.cut_short or interruption.left_work:
-            return exitcodes.of_signal(interruption.number)
-        return exitcodes.of_run(ended, once=True, detailed=self._detailed)
+            return exitcodes.signal_code(interruption.number)
+        return exitcodes.run_code(ended, once=True, detailed=self._detailed)
 
-    def _remember(self, witness: AttemptDisplay, result: Ensured | None) -> None:
+    def _remember(self, display: RecordingDisplay, result: Ensured | None) -> None:
         if self._session is not None:
-            with trusting(self._bad_usage):
-                self._session.note([*witness.events, *([result] if result else [])], witness.warn)
+            with reporting_session_errors(self._bad_usage):
+                self._session.note([*display.events, *([result] if result else [])], display.warn)
 
 
-class AttemptDisplay(Display):
+class RecordingDisplay(Display):
     """A display that keeps the events it has shown."""
 
     def __init__(self, form: Format, *, resources: int) -> None:

@@ -38,10 +38,10 @@ def moment(_context: click.Context, _parameter: click.Parameter, value: str | No
     try:
         return moment_of(value.strip(), datetime.now())  # noqa: DTZ005 - people mean the time of their place
     except (ValueError, OverflowError, OSError):
-        from reactor.cli.messages import hinted
+        from reactor.cli.messages import with_hint
 
         hint = "write 1h30m, '2 hours ago', today, yesterday, 14:00, 2026-01-31 or '2026-01-31 14:00'"
-        raise hinted(click.BadParameter(f"{value!r} is no time"), hint) from None
+        raise with_hint(click.BadParameter(f"{value!r} is no time"), hint) from None
 
 
 def moment_of(text: str, now: datetime) -> float:

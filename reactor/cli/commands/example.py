@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from reactor.cli.messages import fail, hinted
+from reactor.cli.messages import fail, with_hint
 
 _DIRECTORY = "/srv/reactor-example"
 _OWNER = "owner: root"
@@ -40,7 +40,7 @@ def example(name: str, directory: Path) -> None:
     target = directory.absolute() / f"{name}.yaml"
     if not re.fullmatch(r"[\w./+@-]+", str(target), re.ASCII):
         error = click.BadParameter("the path goes into commands unquoted", param_hint="'DIRECTORY'")
-        raise hinted(error, "keep to letters, digits and ./+@_-")
+        raise with_hint(error, "keep to letters, digits and ./+@_-")
     _write_new(target, _tailored(name, target.parent))
     click.echo(f"wrote {target}")
     command = "validate" if name == "broken" else "run --converge-once"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import rejecting, warn
-from reactor.cli.options.formats import Form, form_option, yaml_option
+from reactor.cli.messages import reporting_manifest_errors, warn
+from reactor.cli.options.formats import ValueFormat, value_format_option, yaml_option
 from reactor.cli.options.inputs import Given, facts_options, host_facts
 from reactor.cli.values import found, show
 from reactor.trust.inputs import trust_everybody
@@ -14,10 +14,10 @@ from reactor.trust.inputs import trust_everybody
 
 @click.command(short_help="Show what is known about this host.")
 @click.argument("query", required=False)
-@form_option
+@value_format_option
 @yaml_option
 @facts_options
-def facts(query: str | None, form: Form | None, facts_given: Given) -> None:
+def facts(query: str | None, form: ValueFormat | None, facts_given: Given) -> None:
     """Show the facts that manifests can use, or what the path QUERY finds in them.
 
     A path is what lookup('facts.PATH') takes in a manifest: keys and indices with dots between them, and all
@@ -35,7 +35,7 @@ def facts(query: str | None, form: Form | None, facts_given: Given) -> None:
       reactor facts host.info.platformFamily
       reactor facts 'network.addresses.#(default==true)#.address' --format json
     """
-    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE), trust_everybody():
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust_everybody():
         known = host_facts(facts_given)
     try:
         show(found(known, query, "fact"), form)

@@ -13,7 +13,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_manifest
-from reactor.cli.messages import fail, fail_for, hinted, rejecting
+from reactor.cli.messages import fail, fail_for, reporting_manifest_errors, with_hint
 from reactor.cli.options.inputs import external_option, inputs_options, manifests_argument
 from reactor.trust.inputs import trust_everybody
 
@@ -92,11 +92,13 @@ def graph(
     form = form or _guess(output)
     if depth is not None and around is None:
         error = click.UsageError("--depth tells how far to go around a resource, and none is named")
-        raise hinted(error, "name it with --around REF")
+        raise with_hint(error, "name it with --around REF")
     if form == "png" and output is None and sys.stdout.isatty():
-        raise hinted(click.UsageError("a PNG would garble the terminal"), "write it to a file with -o FILE")
+        raise with_hint(
+            click.UsageError("a PNG would garble the terminal"), "write it to a file with -o FILE"
+        )
     looking = nullcontext() if state else trust_everybody()  # a fresh check may run commands
-    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE), looking:
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), looking:
         whole = load(manifests, inputs(), external).graph
         shown = (
             whole
@@ -114,19 +116,19 @@ def _guess(output: Path | None) -> str:
         if output.suffix.lower() in suffixes:
             return form
     error = click.UsageError(f"the name {output.name} does not tell a format")
-    raise hinted(error, f"add --format, one of {', '.join(FORMATS)}")
+    raise with_hint(error, f"add --format, one of {', '.join(FORMATS)}")
 
 
 def _states(whole: Graph) -> dict[str, str]:
-    from reactor.cli.running.engine_run import look
+    from reactor.cli.running.engine_run import check_states
     from reactor.journal.state_directory import locate
     from reactor.resource.backup_store import state_directory_for
 
     location = locate()
     with state_directory_for(location.path if location else None):
-        states, interruption = look(whole, lambda message: click.echo(message, err=True))
+        states, interruption = check_states(whole, lambda message: click.echo(message, err=True))
     if interruption.taken:
-        raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
+        raise click.exceptions.Exit(exitcodes.signal_code(interruption.number))
     return states
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completion_candidates import complete_journal
-from reactor.cli.messages import fail_for, hinted, refusing, remark, warn
+from reactor.cli.messages import fail_for, notice, reporting_refusals, warn, with_hint
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.resource_names import TEXT
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def _duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
-    from reactor.control.pause_file import is_sane
+    from reactor.control.pause_file import is_valid_duration
     from reactor.resource.properties import parse_duration
 
     try:
         seconds = parse_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
-    if not is_sane(seconds):
+    if not is_valid_duration(seconds):
         refusal = click.BadParameter("a pause lasts some time, and at most a year")
-        raise hinted(refusal, "write 30s, 10m or 2h")
+        raise with_hint(refusal, "write 30s, 10m or 2h")
     return seconds
 
 
@@ -64,7 +64,7 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
     if not reason.strip():
         raise click.BadParameter("say why, for those who wonder later", param_hint="'--reason'")
     client = Client(directory_of(state_dir))
-    with refusing():
+    with reporting_refusals():
         try:
             refs = client.pause(ref, seconds, reason)
         except NoRunError:
@@ -93,5 +93,5 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
         return client.pause(ref, seconds, reason)
     except NoRunError:
         text = f"no run is active on {client.directory}; the next one will leave {ref} alone"
-        remark(text, hint_about(client.directory))
+        notice(text, hint_about(client.directory))
         return []

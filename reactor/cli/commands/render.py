@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import rejecting, warn
-from reactor.cli.options.inputs import external_option, looking_options, manifests_argument
+from reactor.cli.messages import reporting_manifest_errors, warn
+from reactor.cli.options.inputs import external_option, manifests_argument, readonly_inputs_options
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     help="How to write it.",
 )  # fmt: skip
 @external_option
-@looking_options
+@readonly_inputs_options
 def render(
     manifests: tuple[str, ...],
     form: Literal["yaml", "json"],
@@ -52,7 +52,7 @@ def show_rendered(
     external: tuple[str, ...] = (),
 ) -> None:
     """Write the manifests after loading to stdout, or end the command with ``bad_usage``."""
-    with rejecting(as_json=form == "json", exit_code=bad_usage):
+    with reporting_manifest_errors(as_json=form == "json", exit_code=bad_usage):
         text = _rendered_text(manifests, form, inputs(), external)
     click.echo(text, nl=False)
 

@@ -64,12 +64,12 @@ def restore(
     elif diff:
         _show_diff(store, _choose(versions, wanted), versions, form)
     else:
-        _refuse_shared(directory)
+        _require_own_state(directory)
         _restore(store, _choose(versions, wanted), form)
-        _warn_of_running(directory, versions[0])
+        _warn_of_active_run(directory, versions[0])
 
 
-def _refuse_shared(directory: str) -> None:
+def _require_own_state(directory: str) -> None:
     """What others could put there would be written with the rights we have."""
     from reactor.trust.inputs import require_own_directory
     from reactor.trust.rule import DistrustedError
@@ -203,14 +203,14 @@ async def _put_back(store: Store, version: Version, content: str, *, noop: bool 
             "mode": f"{version.mode & _PERMISSIONS:04o}",
         }
     )
-    return await check(file, refresh=False, noop=noop, diff=noop, before_apply=_go_ahead)
+    return await check(file, refresh=False, noop=noop, diff=noop, before_apply=_nothing_to_record)
 
 
-async def _go_ahead(_found: Any) -> None:
+async def _nothing_to_record(_found: Any) -> None:
     """Nothing is to be noted before the change."""
 
 
-def _warn_of_running(directory: str, version: Version) -> None:
+def _warn_of_active_run(directory: str, version: Version) -> None:
     from reactor.journal.state_directory import holder
 
     if (running := holder(directory)) is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completion_candidates import complete_journal
-from reactor.cli.messages import refusing, warn
+from reactor.cli.messages import reporting_refusals, warn
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.resource_names import TEXT
 from reactor.cli.options.state_dir import directory_of, state_dir_option
@@ -37,7 +37,7 @@ def resume(ref: str, form: Format, state_dir: str | None) -> None:
     from reactor.resource.escaping import escaped
 
     client = Client(directory_of(state_dir))
-    with refusing():
+    with reporting_refusals():
         try:
             refs = client.resume(ref)
         except NoRunError:
@@ -60,7 +60,7 @@ def _resume_without_run(client: Client, ref: str) -> list[str]:
         return []
     pauses, now = PauseFile(client.directory, warn), time.time()
     before = pauses.living(now)
-    left = pauses.take_back(ref, now)
+    left = pauses.remove(ref, now)
     try:
         return client.resume(ref)
     except NoRunError:

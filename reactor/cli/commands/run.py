@@ -10,11 +10,11 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_manifest
-from reactor.cli.messages import hinted
+from reactor.cli.messages import with_hint
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.inputs import inputs_options, manifests_argument
-from reactor.cli.options.live_page import refuse_page, ui_option
-from reactor.cli.options.metrics import Exposure, metrics_options, refuse_exposure
+from reactor.cli.options.live_page import check_live_page_option, ui_option
+from reactor.cli.options.metrics import MetricsEndpoint, check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import state_dir_option
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 
@@ -54,16 +54,16 @@ class RunCommand(click.Command):
         """Parse the command line. One that is being completed may still become what it is to be."""
         context = super().make_context(info_name, args, parent, **extra)
         if not context.resilient_parsing:
-            _refuse_contradictions(context)
+            _check_option_combinations(context)
         return context
 
 
-def _refuse_contradictions(context: click.Context) -> None:
+def _check_option_combinations(context: click.Context) -> None:
     if context.params.get("noop") and context.params.get("monitor_only"):
         error = click.UsageError("--noop and --monitor-only can't go together", context)
-        raise hinted(error, "choose one of them")
-    refuse_exposure(context)
-    refuse_page(context)
+        raise with_hint(error, "choose one of them")
+    check_metrics_options(context)
+    check_live_page_option(context)
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -138,13 +138,13 @@ def run(
     state_dir: str | None,
     inputs: Callable[[], Inputs],
     ui: Address | None,
-    exposure: Exposure | None,
+    endpoint: MetricsEndpoint | None,
 ) -> None:
     """Bring the host into the state of manifests, and keep it there; the help is `_HELP`."""
     from reactor.cli.running.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
 
-    bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
+    bad_usage = exitcodes.bad_usage_code(detailed=detailed_exitcodes)
     if render:
         from reactor.cli.commands.render import show_rendered
         from reactor.trust.inputs import trust_everybody
@@ -163,8 +163,8 @@ def run(
     asked = ConvergeCommand(
         manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage
     )
-    ended, interruption = asked.converge(exposure, ui)
-    code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
+    ended, interruption = asked.converge(endpoint, ui)
+    code = exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (converge_once and interruption.left_work):
-        code = exitcodes.of_signal(interruption.number)
+        code = exitcodes.signal_code(interruption.number)
     raise click.exceptions.Exit(code)

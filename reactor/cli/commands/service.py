@@ -13,7 +13,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.messages import fail_for, hinted, rejecting
+from reactor.cli.messages import fail_for, reporting_manifest_errors, with_hint
 from reactor.cli.options.inputs import DATA_VARIABLE, inputs_options
 from reactor.cli.options.trust import trusting_owners
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reactor.resource.base import Resource
     from reactor.service.unit import Service
 
-_SENSELESS = {"converge_once": "--converge-once", "render": "--render"}
+_ONE_SHOT_OPTIONS = {"converge_once": "--converge-once", "render": "--render"}
 
 
 @click.group(cls=SuggestingGroup, short_help="Run a manifest as a service of systemd.")
@@ -42,7 +42,7 @@ def _unit_name(_context: click.Context, _parameter: click.Parameter, value: str)
     name = value.removesuffix(".service")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
         error = click.BadParameter(f"{value!r} can't name a unit")
-        raise hinted(error, "use letters, digits, '-', '_' and '.'")
+        raise with_hint(error, "use letters, digits, '-', '_' and '.'")
     return name
 
 
@@ -84,7 +84,7 @@ def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) ->
     from reactor.service.program import require_own_program
 
     manifests = tuple(takewhile(lambda word: not word.startswith("-"), words))
-    wanted, resources = _examined(name, manifests, words[len(manifests) :])
+    wanted, resources = _checked_service(name, manifests, words[len(manifests) :])
     text = wanted.unit(resources)
     if dry_run:
         click.echo(text, nl=False)
@@ -123,7 +123,7 @@ def uninstall(name: str) -> None:
         click.echo("\n".join(done))
 
 
-def _examined(
+def _checked_service(
     name: str, manifests: tuple[str, ...], run_options: tuple[str, ...]
 ) -> tuple[Service, list[Resource]]:
     """What is to be installed, found valid in the directory that the service will run in."""
@@ -131,14 +131,14 @@ def _examined(
     from reactor.service.unit import Service
 
     if not manifests:
-        raise hinted(click.UsageError("no manifest is named"), "name it before '--'")
+        raise with_hint(click.UsageError("no manifest is named"), "name it before '--'")
     places = tuple(map(whole_path, manifests))
     for place in places:
-        _refuse_unwritable(place)
+        _check_unit_word(place)
     wanted = Service(name, places, run_options)
     if not os.path.isdir(wanted.directory):
         raise click.UsageError(f"there is no directory {wanted.directory}")
-    with chdir(wanted.directory), rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+    with chdir(wanted.directory), reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
         given = _run_parameters(places, run_options)
         program = _loaded(places, given)
         own = [
@@ -148,7 +148,7 @@ def _examined(
     return wanted, list(program.graph.resources.values())
 
 
-def _refuse_unwritable(place: str) -> None:
+def _check_unit_word(place: str) -> None:
     """Raises UsageError for the name of a manifest that must not, or can't, be in a unit."""
     from reactor.loading import shown
 
@@ -165,11 +165,11 @@ def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> LoadedManifest:
 
     Raises UsageError where the service would not start for the sake of the token of its metrics.
     """
-    from reactor.cli.options.metrics import exposure_of
+    from reactor.cli.options.metrics import metrics_endpoint
     from reactor.loading import load
 
     with trusting_owners(given["trusted_owners"], caller=False):
-        exposure_of(given["metrics"], given["metrics_token_file"])
+        metrics_endpoint(given["metrics"], given["metrics_token_file"])
         return load(places, _inputs(**given)())
 
 
@@ -180,14 +180,14 @@ def _run_parameters(manifests: tuple[str, ...], options: tuple[str, ...]) -> dic
     if {"-h", "--help"} & set(options):
         raise click.UsageError("--help is no way to run a service")
     given = run.make_context("reactor run", [*manifests, *options]).params
-    for parameter, option in _SENSELESS.items():
+    for parameter, option in _ONE_SHOT_OPTIONS.items():
         if given[parameter]:
             raise click.UsageError(f"{option} is for a run that ends, and a service is to stay")
     if os.environ.get(DATA_VARIABLE) and given["hiera"] is None:
         words = f"${DATA_VARIABLE} names data, and is not in the environment of the service"
-        raise hinted(click.UsageError(words), "name them after '--' with --hiera, or unset the variable")
+        raise with_hint(click.UsageError(words), "name them after '--' with --hiera, or unset the variable")
     if given["manifests"] != manifests:
-        raise hinted(
+        raise with_hint(
             click.UsageError("only options of 'reactor run' may follow '--'"), "name all manifests before it"
         )
     return given

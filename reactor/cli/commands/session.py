@@ -95,14 +95,14 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
       reactor session report
       reactor session report --remove --format json
     """
-    from reactor.cli.running.single_resource import BEGIN, session_of, trusting
+    from reactor.cli.running.single_resource import BEGIN, reporting_session_errors, session_of
     from reactor.console.jsonlines import line
     from reactor.ensure.sessions import summary
 
     found = session_of(directory)
     if found is None:
         fail("R0607", "no session is named", f"use --session DIR, or {BEGIN}")
-    with trusting():
+    with reporting_session_errors():
         told = summary(found.past())
     click.echo(line(told) if form == "json" else _text(told), nl=False)
     if remove and not found.remove():

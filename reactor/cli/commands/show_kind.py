@@ -12,9 +12,9 @@ import trio
 
 from reactor.cli import exitcodes
 from reactor.cli.commands.ensure_kind import found_kind
-from reactor.cli.messages import fail, report
-from reactor.cli.options.formats import Form, form_option
-from reactor.cli.options.inputs import entry_options
+from reactor.cli.messages import fail, show_diagnostics
+from reactor.cli.options.formats import ValueFormat, value_format_option
+from reactor.cli.options.inputs import single_resource_options
 from reactor.cli.options.kind_options import KindOptions
 from reactor.cli.values import show as show_values
 from reactor.ensure.entry import load_entry
@@ -34,9 +34,9 @@ def kind_command(kind: str) -> click.Command:
     text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} {_example(model)}"
 
     @click.command(kind, help=text)
-    @entry_options
-    @form_option
-    def command(form: Form | None, inputs: Callable[[], Inputs], **given: Any) -> None:
+    @single_resource_options
+    @value_format_option
+    def command(form: ValueFormat | None, inputs: Callable[[], Inputs], **given: Any) -> None:
         resource = _bound(options, given, inputs)
         try:
             state = trio.run(_state, resource)
@@ -71,7 +71,7 @@ def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inp
         except ManifestError as error:
             failures.append((error.diagnostics, line.source))
     diagnostics, source = failures[0]
-    report(diagnostics, as_json=False, texts={source.file: source.text})
+    show_diagnostics(diagnostics, as_json=False, texts={source.file: source.text})
     raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 
 

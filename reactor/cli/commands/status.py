@@ -11,7 +11,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completion_candidates import complete_journal
-from reactor.cli.messages import fail_for, refusing, remark, warn
+from reactor.cli.messages import fail_for, notice, reporting_refusals, warn
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.resource_names import TEXT
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
@@ -46,11 +46,11 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
     from reactor.control.protocol import StatusQuery
 
     directory, question = directory_of(state_dir), StatusQuery(ref, everything, failed)
-    with refusing():
+    with reporting_refusals():
         try:
             answer = Client(directory).status(question)
         except NoRunError as error:
-            remark(f"{error}", hint_about(directory))
+            notice(f"{error}", hint_about(directory))
             _show_past(directory, question, form)
             raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
     _show(answer, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reactor.cli.messages import fail_for, refusing
+from reactor.cli.messages import fail_for, reporting_refusals
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 
@@ -28,7 +28,7 @@ def ui(form: Format, state_dir: str | None) -> None:
     from reactor.resource.escaping import escaped
 
     directory = directory_of(state_dir)
-    with refusing():
+    with reporting_refusals():
         try:
             url = Client(directory).page_url()
         except NoRunError as error:

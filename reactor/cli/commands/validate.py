@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import report, warn
+from reactor.cli.messages import show_diagnostics, warn
 from reactor.cli.options.formats import Format, format_option
-from reactor.cli.options.inputs import external_option, looking_options, manifests_argument
+from reactor.cli.options.inputs import external_option, manifests_argument, readonly_inputs_options
 from reactor.console.jsonlines import line
 from reactor.console.number_format import counted
 from reactor.resource.diagnostic import ManifestError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True, help="As one manifest, as 'reactor run' takes several.")
 @external_option
 @format_option("one JSON object per line")
-@looking_options
+@readonly_inputs_options
 def validate(
     manifests: tuple[str, ...],
     together: bool,
@@ -56,7 +56,7 @@ def validate(
         resources, error = _loaded(names, inputs, external)
         if error is not None:
             invalid = True
-            report(error.diagnostics, as_json=form == "json", texts=error.texts)
+            show_diagnostics(error.diagnostics, as_json=form == "json", texts=error.texts)
         elif form == "json":
             click.echo(line({"event": "valid", "manifest": manifest, "resources": resources}), nl=False)
         else:

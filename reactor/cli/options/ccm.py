@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from reactor.cli.messages import hinted
-from reactor.cli.options.files import read_given
+from reactor.cli.messages import with_hint
+from reactor.cli.options.files import read_option_file
 
 OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("exec", "environment"): ("-e",),
@@ -43,8 +43,8 @@ def read_content(given: Mapping[str, Any], content: str | None) -> str | None:
     if file is None:
         return content
     if content is not None:
-        raise hinted(click.UsageError("--content and --content-file are given"), "choose one of them")
-    return read_given("--content-file", file, "name it with --source")
+        raise with_hint(click.UsageError("--content and --content-file are given"), "choose one of them")
+    return read_option_file("--content-file", file, "name it with --source")
 
 
 def split_owner(owner: str | None, group: str | None) -> tuple[str | None, str | None]:
@@ -53,9 +53,11 @@ def split_owner(owner: str | None, group: str | None) -> tuple[str | None, str |
         return owner, group
     user, _, its_group = owner.partition(":")
     if not (user and its_group):
-        raise hinted(click.UsageError(f"--owner {owner} lacks a name"), "write it as USER, or as USER:GROUP")
+        raise with_hint(
+            click.UsageError(f"--owner {owner} lacks a name"), "write it as USER, or as USER:GROUP"
+        )
     if group is not None:
-        raise hinted(click.UsageError("--owner and --group name a group each"), "leave one of them out")
+        raise with_hint(click.UsageError("--owner and --group name a group each"), "leave one of them out")
     return user, its_group
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from reactor.cli.messages import hinted, warn
+from reactor.cli.messages import warn, with_hint
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
 
-def read_given(flag: str, file: str, hint: str = "") -> str:
+def read_option_file(flag: str, file: str, hint: str = "") -> str:
     """The text of ``file``, which ``flag`` has named, or of stdin if it is ``-``, as it is.
 
     Raises UsageError when it can't be read, when others could change it, and, with ``hint``, when it is no text.
@@ -27,11 +27,11 @@ def read_given(flag: str, file: str, hint: str = "") -> str:
         with open(file, "rb", opener=open_input) as stream:
             return stream.read().decode()
     except DistrustedError as error:
-        raise hinted(click.UsageError(f"{flag}: {error}"), error.hint) from error
+        raise with_hint(click.UsageError(f"{flag}: {error}"), error.hint) from error
     except OSError as error:
         raise click.UsageError(f"{flag}: {file}: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise hinted(click.UsageError(f"{flag}: {file} is not UTF-8 text"), hint) from None
+        raise with_hint(click.UsageError(f"{flag}: {file} is not UTF-8 text"), hint) from None
 
 
 FROM_FILE = "_from_file"
@@ -66,8 +66,8 @@ def secret_value(flag: str, value: Any, file: str | None) -> Any:
             register_secret([value, _values_of_pairs(value)])
         return value
     if is_given:
-        raise hinted(click.UsageError(f"{flag} and {flag}-file are given"), "choose one of them")
-    text = read_given(f"{flag}-file", file).replace("\r\n", "\n")
+        raise with_hint(click.UsageError(f"{flag} and {flag}-file are given"), "choose one of them")
+    text = read_option_file(f"{flag}-file", file).replace("\r\n", "\n")
     found = tuple(line for line in text.splitlines() if line) if value == () else text.removesuffix("\n")
     register_secret([found, _values_of_pairs(found)])
     return found

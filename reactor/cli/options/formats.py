@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import click
 
 Format = Literal["text", "json"]
-Form = Literal["text", "json", "yaml"]
+ValueFormat = Literal["text", "json", "yaml"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ def format_option(json: str) -> Callable[[_Command], _Command]:
     )  # fmt: skip
 
 
-def form_option(command: _Command) -> _Command:
+def value_format_option(command: _Command) -> _Command:
     """The option ``--format`` of commands that show values."""
     option = click.option(
         "--format", "form", type=click.Choice(["text", "json", "yaml"]),

@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from reactor.cli.messages import remark, warn
+from reactor.cli.messages import notice, warn
 from reactor.trust.rule import DistrustedError, Trust
 
 _told: dict[str, str] = {}
@@ -42,7 +42,7 @@ def _tell(path: str, words: str, *, is_warning: bool) -> None:
         if is_warning:
             warn(words)
         else:
-            remark(words, None)
+            notice(words, None)
 
 
 _FILE = ".env"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reactor.cli.messages import hinted
+from reactor.cli.messages import with_hint
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 from reactor.trust.inputs import trust_everybody
 
@@ -41,7 +41,7 @@ def _patterns(
 
     for pattern in value:
         if "#" not in pattern:
-            raise hinted(click.BadParameter(f"{pattern!r} names no resource"), HOW_TO_WRITE)
+            raise with_hint(click.BadParameter(f"{pattern!r} names no resource"), HOW_TO_WRITE)
     return value
 
 
@@ -130,13 +130,13 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return trust_option(_enforcing(_inputs_options(command, _hiera())))
 
 
-def entry_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def single_resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for what has no manifest: its data are those of a file in the current directory."""
     hiera = _hiera(f", else {_OWN_DATA}, where it is there")
     return trust_option(_enforcing(_inputs_options(command, hiera, own_data=True)))
 
 
-def looking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def readonly_inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a command that only shows what a manifest says, and so may read the files of everybody."""
 
     @wraps(command)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from reactor.cli.messages import hinted
+from reactor.cli.messages import with_hint
 from reactor.cli.options import ccm
 from reactor.cli.options.files import FROM_FILE, file_option, secret_value
 from reactor.ensure.command_line import CommandLine
@@ -65,7 +65,7 @@ class KindOptions:
 
     def command_line(self, words: Iterable[str], given: dict[str, Any]) -> CommandLine:
         """What was given as an entry, after ``words``; takes what it knows out of ``given``."""
-        self._understand_ccm(given)
+        self._translate_ccm(given)
         name, ensure = given.pop("name"), given.pop("ensure")
         line = CommandLine(words, name, ensure)
         username = given.get(_PREFIX + "username")
@@ -85,19 +85,19 @@ class KindOptions:
             line.assume(key, text)
         return line
 
-    def _understand_ccm(self, given: dict[str, Any]) -> None:
+    def _translate_ccm(self, given: dict[str, Any]) -> None:
         """Bring what the command line of CCM says in other words into ours."""
         if self._has_owners:
             owner, group = _PREFIX + "owner", _PREFIX + "group"
             given[owner], given[group] = ccm.split_owner(given.get(owner), given.get(group))
         if self._second is not None:
-            self._understand_second_word(self._second, given)
+            self._translate_second_word(self._second, given)
         if ccm.CONTENT_FILE in given:
             content = _PREFIX + "content"
             given[content] = ccm.read_content(given, given.get(content))
             del given[ccm.CONTENT_FILE]
 
-    def _understand_second_word(self, second: Property, given: dict[str, Any]) -> None:
+    def _translate_second_word(self, second: Property, given: dict[str, Any]) -> None:
         """Take the word after the name for the property that CCM has there, unless it is what is to be ensured.
 
         Raises UsageError when the option is given too.
@@ -108,7 +108,7 @@ class KindOptions:
         elif word is not None:
             field, flag = _PREFIX + second.field, self._flag(second)
             if given.get(field) is not None:
-                raise hinted(
+                raise with_hint(
                     click.UsageError(f"{word} and {flag} are given"),
                     f"choose one of them for the {second.name}",
                 )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reactor.cli.messages import fail, hinted
-from reactor.cli.options.metrics import address_of, refusing_port
+from reactor.cli.messages import fail, with_hint
+from reactor.cli.options.metrics import address_of, reporting_listen_errors
 
 if TYPE_CHECKING:
     from reactor.cli.running.state import State
@@ -35,13 +35,15 @@ def ui_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return option(command)
 
 
-def refuse_page(context: click.Context) -> None:
+def check_live_page_option(context: click.Context) -> None:
     """Raises UsageError where the option makes no sense."""
     if context.params.get("ui") is not None and context.params.get("converge_once"):
-        raise hinted(click.UsageError("--ui is for a run that stays", context), "leave --converge-once out")
+        raise with_hint(
+            click.UsageError("--ui is for a run that stays", context), "leave --converge-once out"
+        )
 
 
-class Window(NamedTuple):
+class PageListener(NamedTuple):
     """Where the page is to be. What keeps it from being there ends the command with ``bad_usage``."""
 
     port: TcpListener
@@ -84,14 +86,14 @@ def _is_read_by_others(descriptor: int) -> bool:
 
 
 @contextmanager
-def page_window(address: Address | None, bad_usage: int) -> Iterator[Window | None]:
+def live_page_listener(address: Address | None, bad_usage: int) -> Iterator[PageListener | None]:
     """Listen where the user wants the page. A port that can't be had ends the command."""
     if address is None:
         yield None
         return
     from reactor.control.tcp_listener import TcpListener
 
-    with refusing_port(address, "--ui", bad_usage):
+    with reporting_listen_errors(address, "--ui", bad_usage):
         port = TcpListener(address)
     with closing(port):
-        yield Window(port, bad_usage)
+        yield PageListener(port, bad_usage)

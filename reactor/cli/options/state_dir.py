@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from reactor.cli.messages import hinted
+from reactor.cli.messages import with_hint
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ def directory_of(option: str | None) -> str:
     location = locate(option)
     if location is None:
         error = click.UsageError("you have no home directory to keep state in")
-        raise hinted(error, f"name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}")
+        raise with_hint(error, f"name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}")
     return location.path
 
 

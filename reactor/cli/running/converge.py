@@ -10,13 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import rejecting
+from reactor.cli.messages import reporting_manifest_errors
 from reactor.cli.options.formats import Format
-from reactor.cli.options.live_page import page_window
-from reactor.cli.options.metrics import Exposure, listening
+from reactor.cli.options.live_page import live_page_listener
+from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.engine_run import RunServices, converge
 from reactor.cli.running.reloading import Generation, Reloader
-from reactor.cli.running.state import State, opened, refuse_managed, remembered, stateless
+from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
 from reactor.console.display import Display
 from reactor.console.open_problems import name_some
 from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
@@ -28,7 +28,7 @@ from reactor.service.notify import Notifier
 from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
-    from reactor.cli.options.live_page import Window
+    from reactor.cli.options.live_page import PageListener
     from reactor.cli.running.signals import Interruption
     from reactor.control.address import Address
     from reactor.engine.events import Ended
@@ -52,29 +52,32 @@ class ConvergeCommand(NamedTuple):
     location: Location | None
     bad_usage: int
 
-    def converge(self, exposure: Exposure | None, ui: Address | None) -> tuple[Ended, Interruption]:
+    def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Do it, and show it. Ends the command when the manifest, or where it is to be seen, is of no use."""
         read_at = time.time_ns()
-        with rejecting(as_json=self.form == "json", exit_code=self.bad_usage):
+        with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
             program, selection = self._load()
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         generation = self._generation(program, selection)
-        reloader = Reloader(self.manifests, generation, partial(self._anew, reporter), read_at)
-        with listening(exposure, self.bad_usage) as port, page_window(ui, self.bad_usage) as window:
+        reloader = Reloader(self.manifests, generation, partial(self._reload, reporter), read_at)
+        with (
+            metrics_listener(endpoint, self.bad_usage) as port,
+            live_page_listener(ui, self.bad_usage) as window,
+        ):
             services = RunServices(reloader, metrics_port=port, reporter=reporter)
             return self._converge(program, generation, services, window)
 
     def _load(self) -> tuple[LoadedManifest, Selection | None]:
         program = load(self.manifests, self.inputs())
-        refuse_managed(program.graph.resources.values(), self.location)
+        refuse_own_state(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None
         from reactor.graph.select import select
 
         return program, select(program.graph, self.only, self.exclude)
 
-    def _anew(self, reporter: Reporter | None) -> Generation:
+    def _reload(self, reporter: Reporter | None) -> Generation:
         if reporter is not None:
             reporter.loading()
         return self._generation(*self._load())
@@ -94,16 +97,20 @@ class ConvergeCommand(NamedTuple):
         return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
     def _converge(
-        self, program: LoadedManifest, generation: Generation, services: RunServices, window: Window | None
+        self,
+        program: LoadedManifest,
+        generation: Generation,
+        services: RunServices,
+        window: PageListener | None,
     ) -> tuple[Ended, Interruption]:
         graph, options = generation.graph, generation.options
         display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
         try:
-            with self._remembering(program, display) as state:
+            with self._open_state(program, display) as state:
                 _introduce(generation, program.pre_message, display)
                 options = options._replace(owing=state.owing, recorded=state.recorded)
                 if not state.complete:
-                    _name_those_at_stake(graph, display)
+                    _warn_of_lost_refreshes(graph, display)
                 services = services._replace(
                     directory=state.directory, journal=state.journal, backups=state.backups
                 )
@@ -121,12 +128,12 @@ class ConvergeCommand(NamedTuple):
             display.flush()
         return ended, interruption
 
-    def _remembering(self, program: LoadedManifest, display: Display) -> AbstractContextManager[State]:
+    def _open_state(self, program: LoadedManifest, display: Display) -> AbstractContextManager[State]:
         if self.options.monitor_only:
-            return stateless()
+            return no_state()
         if self.options.noop:
-            return remembered(self.location, display.warn)
-        return opened(self.location, program.path, display.warn, self.bad_usage)
+            return read_only_state(self.location, display.warn)
+        return open_state(self.location, program.path, display.warn, self.bad_usage)
 
 
 def _with_observers(
@@ -136,7 +143,7 @@ def _with_observers(
     options: RunOptions,
     state: State,
     display: Display,
-    window: Window | None,
+    window: PageListener | None,
 ) -> RunServices:
     """The services with the control socket, the metrics and the live page, as far as the run has them.
 
@@ -170,7 +177,7 @@ def _introduce(generation: Generation, message: str | None, display: Display) ->
         display.say(*generation.left_out)
 
 
-def _name_those_at_stake(graph: Graph, display: Display) -> None:
+def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
     """What earlier runs owed is lost: say who may have had to be refreshed, for nobody else knows."""
     told = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
     at_stake = sorted(ref for ref in told if not graph.resources[ref].members)

@@ -66,7 +66,7 @@ def converge(
         reloader.adopted = services.page.drawing.adopt if services.page else None
     if services.journal:
         services.journal.begin_generation(graph.resources.values())
-    return trio.run(_accompanied, engine, interruption, display, services), interruption
+    return trio.run(_run_with_services, engine, interruption, display, services), interruption
 
 
 class _Sinks:
@@ -107,7 +107,7 @@ class _Sinks:
         )
 
 
-def attempt(
+def run_silently(
     graph: Graph,
     options: RunOptions,
     note: Callable[[Event], None],
@@ -117,10 +117,12 @@ def attempt(
     """Run an engine to its end without showing it; ``note`` gets its events."""
     engine = Engine(graph, options, lambda event: note(redacted(event)))
     interruption = Interruption(engine, tell)
-    return trio.run(_accompanied, engine, interruption, None, RunServices(backups=backups)), interruption
+    return trio.run(
+        _run_with_services, engine, interruption, None, RunServices(backups=backups)
+    ), interruption
 
 
-def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
+def check_states(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
     """Check every resource once and change nothing; return the state of each."""
     states: dict[str, str] = {}
 
@@ -133,11 +135,11 @@ def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Int
             case Skipped():
                 states[event.ref] = Result.SKIPPED
 
-    _, interruption = attempt(graph, RunOptions(noop=True), note, tell)
+    _, interruption = run_silently(graph, RunOptions(noop=True), note, tell)
     return states, interruption
 
 
-async def _accompanied(
+async def _run_with_services(
     engine: Engine, interruption: Interruption, display: Display | None, services: RunServices
 ) -> Ended:
     if services.backups:
@@ -147,7 +149,7 @@ async def _accompanied(
         await nursery.start(interruption.listen)
         if display:
             nursery.start_soon(display.run)
-            nursery.start_soon(_stop_without_reader, engine, display)
+            nursery.start_soon(_stop_when_reader_is_gone, engine, display)
             if services.reloader:
                 nursery.start_soon(services.reloader.run)
         if services.journal:
@@ -166,7 +168,7 @@ async def _accompanied(
             keep = (services.directory, services.journal, services.control, display.warn)
             nursery.start_soon(guard_state, *keep)
         ended = await engine.run()
-        await _take_leave(services)
+        await _end_services(services)
         nursery.cancel_scope.cancel()
     return ended
 
@@ -179,7 +181,7 @@ def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: Run
         nursery.start_soon(services.page.run, engine, display.warn)
 
 
-async def _take_leave(services: RunServices) -> None:
+async def _end_services(services: RunServices) -> None:
     """The run is over: let those have its end who follow it."""
     if services.reporter:
         services.reporter.ending()
@@ -189,7 +191,7 @@ async def _take_leave(services: RunServices) -> None:
         await services.page.farewell()
 
 
-async def _stop_without_reader(engine: Engine, display: Display) -> None:
+async def _stop_when_reader_is_gone(engine: Engine, display: Display) -> None:
     """End quietly, as a filter does, when the program behind our pipe has had enough."""
     await display.reader_gone.wait()
     engine.stop()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
 
-from reactor.cli.messages import report
+from reactor.cli.messages import show_diagnostics
 from reactor.cli.running.loaded_files import LoadedFiles
 from reactor.engine.engine import Engine
 from reactor.engine.events import ReloadRejected
@@ -99,7 +99,7 @@ class Reloader:
         ``display`` shows what there is to know of a version, where that is not what the last one said.
         """
         self._engine, self._display = engine, display
-        engine.renew = self._renew_in_turn
+        engine.renew = self._reload_exclusively
         engine.origin = self
         self._follow(self._generation.files)
 
@@ -124,12 +124,12 @@ class Reloader:
     async def run(self) -> None:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._follow_facts)
+            nursery.start_soon(self._poll_facts)
             if any(map(is_elsewhere, (*self._names, self._generation.inputs.site or ""))):
-                nursery.start_soon(self._refetch)
+                nursery.start_soon(self._poll_urls)
             await self._reload_on_request()
 
-    async def _follow_facts(self) -> None:
+    async def _poll_facts(self) -> None:
         """Not every fact has an event: ask now and then whether one that the manifest uses has changed."""
         while True:
             await trio.sleep(FACTS_INTERVAL)
@@ -140,7 +140,7 @@ class Reloader:
                 if await _read(inputs.facts_changed):
                     self.request()
 
-    async def _refetch(self) -> None:
+    async def _poll_urls(self) -> None:
         """Nobody tells of a new version behind a URL: ask now and then."""
         while True:
             await trio.sleep(REFETCH_INTERVAL)
@@ -160,9 +160,9 @@ class Reloader:
             await self._wanted.wait()
             await trio.sleep(SETTLE)
             self._wanted = trio.Event()
-            await self._renew_in_turn()
+            await self._reload_exclusively()
 
-    async def _renew_in_turn(self) -> bool:
+    async def _reload_exclusively(self) -> bool:
         """An edit and an `apply` may ask at the same time: what was read first must not come into force last."""
         async with self._loading:
             return await self._renew()
@@ -178,7 +178,7 @@ class Reloader:
             problems = tuple(
                 f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics
             )
-            report(error.diagnostics, as_json=False, texts=error.texts)
+            show_diagnostics(error.diagnostics, as_json=False, texts=error.texts)
             self._engine.emit(ReloadRejected(time.time(), problems))
             return False
         before, self._generation, self._read_at = self._generation, generation, read_at
@@ -230,10 +230,10 @@ class Reloader:
         for path in sorted(wanted - self._listening.keys()):
             look, hear, below = partial(self._look, path), self.request, None
             if path in self._directories:
-                hear, below = partial(self._hear_in, path), ChangedPaths()
+                hear, below = partial(self._on_directory_event, path), ChangedPaths()
             self._listening[path] = engine.listen(PathWatch(path, below, is_input=True), hear, look)
 
-    def _hear_in(self, directory: str) -> None:
+    def _on_directory_event(self, directory: str) -> None:
         """Something happened in a directory of manifests. Of what one holds, and of other files, is heard elsewhere."""
         if self._loaded_files.is_changed(directory):
             self.request()

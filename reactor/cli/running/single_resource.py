@@ -17,7 +17,7 @@ from reactor.engine.events import Cause, Checked, Event, Result, Skipped
 if TYPE_CHECKING:
     from reactor.backup.store import Store
     from reactor.ensure.entry import Entry
-    from reactor.ensure.sessions import Ensured, Outlook, Session
+    from reactor.ensure.sessions import Ensured, Prerequisites, Session
     from reactor.journal.state_directory import Location
 
 ENVIRONMENT_VARIABLE = "REACTOR_SESSION"
@@ -46,7 +46,7 @@ def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Sess
 
 
 @contextmanager
-def trusting(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
+def reporting_session_errors(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
     """Tell when the session can't be used, and end the command."""
     from reactor.journal.history import HistoryError
 
@@ -56,15 +56,15 @@ def trusting(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
         fail("R0607", f"the session is of no use: {error}", BEGIN, bad_usage)
 
 
-def outlook_of(entry: Entry, session: Session | None, *, noop: bool) -> Outlook:
+def session_prerequisites(entry: Entry, session: Session | None, *, noop: bool) -> Prerequisites:
     """What the session means for the entry. Raises UnknownNameError for a name that it, or no session, knows."""
-    from reactor.ensure.sessions import UnknownNameError, outlook
+    from reactor.ensure.sessions import UnknownNameError, prerequisites
 
     names = (*entry.require, *entry.subscribe)
     if names and session is None:
         raise UnknownNameError(names[0], f"only a session knows what was done before; {BEGIN}")
     past = session.past() if names and session else []
-    return outlook(past, entry.resource.ref, entry.require, entry.subscribe, noop=noop)
+    return prerequisites(past, entry.resource.ref, entry.require, entry.subscribe, noop=noop)
 
 
 def backups_of(location: Location | None) -> Store | None:

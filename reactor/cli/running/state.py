@@ -53,7 +53,7 @@ class State(NamedTuple):
 
 
 @contextmanager
-def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> Iterator[State]:
+def open_state(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> Iterator[State]:
     """Make, lock and open the state. Ends the command when another run has it, or a chosen place is of no use.
 
     A default place of no use, or a disk that refuses, costs the memory of the run and not the run.
@@ -77,13 +77,13 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
 
 
 @contextmanager
-def stateless() -> Iterator[State]:
+def no_state() -> Iterator[State]:
     """No state, for a run that changes nothing."""
     yield State()
 
 
 @contextmanager
-def remembered(location: Location | None, warn: Warn) -> Iterator[State]:
+def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
     """No state, but what earlier runs have left to do, for a run that tells what another would do. Touches nothing."""
     if location is None:
         yield State()
@@ -121,7 +121,7 @@ def _recollected(directory: str, warn: Warn) -> State:
         return State()
 
 
-def refuse_managed(resources: Iterable[Resource], location: Location | None) -> None:
+def refuse_own_state(resources: Iterable[Resource], location: Location | None) -> None:
     """A manifest that manages our own files is an error. Raises ManifestError with every such resource."""
     if location is None:
         return
