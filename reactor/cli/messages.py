@@ -22,9 +22,9 @@ _Error = TypeVar("_Error", bound=click.ClickException)
 
 def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
     """End the command. It says what is wrong, with the code of that, and how to mend it."""
-    _say(f"error[{code}]", message)
+    _print_line(f"error[{code}]", message)
     if hint:
-        _say("hint", hint)
+        _print_line("hint", hint)
     raise click.exceptions.Exit(exit_code)
 
 
@@ -85,15 +85,15 @@ def notice(message: str, hint: str | None) -> None:
     """Something that is no error, but may be none of what the person wanted to hear."""
     click.echo(escaped(message), err=True)
     if hint:
-        _say("hint", hint)
+        _print_line("hint", hint)
 
 
 def warn(message: str) -> None:
     """Something the person should know."""
-    _say("warning", message)
+    _print_line("warning", message)
 
 
-def _say(what: str, text: str) -> None:
+def _print_line(what: str, text: str) -> None:
     click.echo(f"{what}: " + "\n".join(map(escaped, text.split("\n"))), err=True)
 
 

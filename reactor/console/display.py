@@ -32,7 +32,7 @@ class Display:
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         self._errors = Writer(STDERR)
-        self._writer = Writer(sys.stdout.fileno(), self.tell)
+        self._writer = Writer(sys.stdout.fileno(), self.notify)
         self._style = Style(wants_colour(sys.stdout))
         self._text: TextSink | None = None
         self._journald: Journald | None = None
@@ -65,7 +65,7 @@ class Display:
         else:
             self._writer.write(line(record))
 
-    def tell(self, message: str) -> None:
+    def notify(self, message: str) -> None:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
@@ -78,7 +78,7 @@ class Display:
 
     def announce(self, message: str, record: dict[str, Any]) -> None:
         """Tell something about the program itself: people ``message``, and programs ``record``."""
-        self.tell(message)
+        self.notify(message)
         if not self._text:
             self._writer.write(line(record))
 

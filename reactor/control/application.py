@@ -22,8 +22,8 @@ from reactor.control.run_handle import RunHandle
 PREFIX = "/v1"
 
 
-def application(run_handle: RunHandle, tell: Callable[[str], None]) -> Starlette:
-    """The ASGI application for one run. ``tell`` hears of our own bugs, as the client does."""
+def application(run_handle: RunHandle, warn: Callable[[str], None]) -> Starlette:
+    """The ASGI application for one run. ``warn`` hears of our own bugs, as the client does."""
     endpoints = Endpoints(run_handle)
     routes = [
         Route(f"{PREFIX}/health", endpoints.health),
@@ -35,7 +35,7 @@ def application(run_handle: RunHandle, tell: Callable[[str], None]) -> Starlette
         Route(f"{PREFIX}/events", EventStream(run_handle), methods=["GET"]),
         Route(METRICS, endpoints.metrics),
     ]
-    handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", tell)
+    handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", warn)
     handlers[NoPageError] = _no_page
     return Starlette(routes=routes, exception_handlers=handlers)
 

@@ -60,17 +60,17 @@ def patterns(pauses: Iterable[Pause]) -> set[str]:
 class PauseFile:
     """The file in a state directory. Every change reads, writes and replaces it under a lock, so that no two processes undo each other's."""
 
-    def __init__(self, directory: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, directory: str, warn: Callable[[str], None]) -> None:
         self._directory = directory
         self._path = os.path.join(directory, PAUSES_FILE)
-        self._tell = tell
+        self._warn = warn
 
     def read(self) -> tuple[Pause, ...]:
-        """All pauses, the last asked for last; none where they can't be read, and then `tell` hears of it."""
+        """All pauses, the last asked for last; none where they can't be read, and then `warn` hears of it."""
         try:
             return self._read()
         except OSError as error:
-            self._tell(f"{self._path} can't be read ({error.strerror}): nothing is paused; mend or remove it")
+            self._warn(f"{self._path} can't be read ({error.strerror}): nothing is paused; mend or remove it")
             return ()
 
     def living(self, now: float) -> list[Pause]:
@@ -117,7 +117,7 @@ class PauseFile:
             reason = os.strerror(error.errno or 0)
         aside = f"{self._path}.broken-{time.time_ns()}"
         os.replace(self._path, aside)
-        self._tell(f"the file of pauses makes no sense ({reason}): nothing is paused; it is kept as {aside}")
+        self._warn(f"the file of pauses makes no sense ({reason}): nothing is paused; it is kept as {aside}")
         return ()
 
     @contextmanager

@@ -62,10 +62,10 @@ Answer = Callable[[int, str, str | None, str | None], Response]
 """Makes the response of a status, what is wrong, how to mend it, and the code of that; None for a bug of ours."""
 
 
-def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str], None]) -> dict[Any, Any]:
+def failure_handlers(answer: Answer, what: str, routes: str, warn: Callable[[str], None]) -> dict[Any, Any]:
     """Starlette's handlers of what may go wrong in requests to ``what``, whose ``routes`` are described there.
 
-    ``tell`` hears of our own bugs, as the client does.
+    ``warn`` hears of our own bugs, as the client does.
     """
 
     async def refused(_request: Request, error: HTTPException) -> Response:
@@ -91,7 +91,7 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
         return answer(503, error.message, "end one of them, or ask reactor status", error.code)
 
     async def failed(_request: Request, error: Exception) -> Response:
-        tell(f"a request to {what} failed: {type(error).__name__}: {error}")
+        warn(f"a request to {what} failed: {type(error).__name__}: {error}")
         hint = "this is a bug in reactor; please report it"
         return answer(500, "the request failed unexpectedly", hint, None)
 

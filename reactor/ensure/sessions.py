@@ -73,10 +73,10 @@ class Session:
         with closing(History(self.directory)) as history:
             return [_ensured(entry.record) for entry in history.entries() if entry.event == "ensured"]
 
-    def note(self, events: Iterable[Event], tell: Callable[[str], None]) -> None:
+    def note(self, events: Iterable[Event], warn: Callable[[str], None]) -> None:
         """Write down what has happened in one call; one process at a time, also the first, which makes the journal."""
         with self._locked():
-            journal = Journal.open(self.directory, "", tell)
+            journal = Journal.open(self.directory, "", warn)
             try:
                 for event in events:
                     journal.record(event)

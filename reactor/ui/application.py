@@ -35,8 +35,8 @@ _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascrip
 _USUAL_EVENTS = 200
 
 
-def application(page: LivePage, tell: Callable[[str], None]) -> RequestGuard:
-    """The ASGI application for one page. ``tell`` hears of our own bugs, as the client does."""
+def application(page: LivePage, warn: Callable[[str], None]) -> RequestGuard:
+    """The ASGI application for one page. ``warn`` hears of our own bugs, as the client does."""
     endpoints = Endpoints(page)
     routes = [
         Route("/", endpoints.index),
@@ -49,7 +49,7 @@ def application(page: LivePage, tell: Callable[[str], None]) -> RequestGuard:
         Route("/resume", endpoints.resume, methods=["POST"]),
     ]
     handlers = {
-        **failure_handlers(_error, "the live page", "docs/live-page.md", tell),
+        **failure_handlers(_error, "the live page", "docs/live-page.md", warn),
         NoPausesError: _no_pauses,
         DrawingError: _busy,
     }

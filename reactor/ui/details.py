@@ -37,7 +37,7 @@ class PageHistory:
         await self._journal.catch_up()
 
         def ask(history: History) -> tuple[list[str] | None, list[dict[str, Any]]]:
-            why = Explanation(history, time.time()).tell(ref)
+            why = Explanation(history, time.time()).explain(ref)
             return why, [_record(entry) for entry in history.latest(most, ref=ref)]
 
         return await self._ask(ask) or (None, [])

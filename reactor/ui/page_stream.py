@@ -29,7 +29,7 @@ HEARTBEAT = 15.0
 
 
 class PageStream:
-    """Tells what happens to all who `listen`, while there are any. ``tell`` hears of clients that are too slow."""
+    """Tells what happens to all who `listen`, while there are any. ``warn`` hears of clients that are too slow."""
 
     def __init__(
         self,
@@ -37,14 +37,14 @@ class PageStream:
         resource_statuses: StatusStream,
         drawing: Drawing,
         event_buffer: EventBuffer,
-        tell: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._run_handle = run_handle
         self._resource_statuses = resource_statuses
         self._drawing = drawing
         self._event_buffer = event_buffer
-        self._tell = tell
-        self._subscribers = Subscribers(tell)
+        self._warn = warn
+        self._subscribers = Subscribers(warn)
         self._newcomers: list[tuple[Subscriber, int]] = []
         self._wanted = trio.Event()
         self._edition = 0
@@ -83,7 +83,7 @@ class PageStream:
                     await self._beat()
                     await trio.sleep(BEAT)
             except Exception as error:  # noqa: BLE001 - a bug in the page must not end the run
-                self._tell(f"the live page lost those who look: {type(error).__name__}: {error}")
+                self._warn(f"the live page lost those who look: {type(error).__name__}: {error}")
                 self._dismiss()
             self._event_buffer.followed = False
             self._event_buffer.take_fresh()

@@ -99,7 +99,7 @@ def _show(versions: list[Version], form: Format) -> None:
     from reactor.hostfs import names_of
 
     if form == "json":
-        _tell({"path": versions[0].path, "versions": [_record(version) for version in versions]})
+        _print_json({"path": versions[0].path, "versions": [_record(version) for version in versions]})
         return
     rows = [("id", "time", "bytes", "owner", "mode", "changed by")]
     for version in versions:
@@ -120,7 +120,7 @@ def _record(version: Version) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tell(record: dict[str, Any]) -> None:
+def _print_json(record: dict[str, Any]) -> None:
     from reactor.console.jsonlines import line
 
     click.echo(line(record), nl=False)
@@ -146,7 +146,7 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
     if verdict.error is not None:
         fail(verdict.code or "R0608", verdict.error, verdict.hint, 1)
     if form == "json":
-        _tell({"path": version.path, "version": version.name.id, "diffs": verdict.diffs})
+        _print_json({"path": version.path, "version": version.name.id, "diffs": verdict.diffs})
         return
     style = Style(wants_colour(sys.stdout))
     for text in verdict.diffs:
@@ -173,7 +173,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
         fail(verdict.code or "R0608", str(verdict.error), verdict.hint, 1)
     changed = verdict.outcome is not Outcome.OK
     if form == "json":
-        _tell({"path": version.path, "version": version.name.id, "changed": changed})
+        _print_json({"path": version.path, "version": version.name.id, "changed": changed})
     elif changed:
         click.echo(
             f"{escaped(version.path)} is again as in version {version.name.id}, from before {_time(version)}"

@@ -40,7 +40,7 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
     try:
         with closing(History(directory, at_once=True)) as history:
             reasons = Explanation(history, time.time())
-            told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
+            told = reasons.explain(ref) or reasons.explain(history.aliases().get(ref, ref))
             if told is None:
                 fail("R0605", f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:

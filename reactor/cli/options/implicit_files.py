@@ -13,7 +13,7 @@ from pathlib import Path
 from reactor.cli.messages import notice, warn
 from reactor.trust.rule import DistrustedError, Trust
 
-_told: dict[str, str] = {}
+_reported: dict[str, str] = {}
 """What was said last about each file: a run reads them at every reload."""
 
 
@@ -28,17 +28,19 @@ def implicit_file(name: str, purpose: str, otherwise: str) -> str | None:
     try:
         Trust().require_file(path)
     except DistrustedError as error:
-        _tell(path, f"{path} is left out of {purpose}: {error} ({error.fix}; {otherwise})", is_warning=True)
+        _report_once(
+            path, f"{path} is left out of {purpose}: {error} ({error.fix}; {otherwise})", is_warning=True
+        )
         return None
     except OSError:  # reading it tells why
         return path
-    _tell(path, f"read {path} for {purpose} ({otherwise})", is_warning=False)
+    _report_once(path, f"read {path} for {purpose} ({otherwise})", is_warning=False)
     return path
 
 
-def _tell(path: str, words: str, *, is_warning: bool) -> None:
-    if _told.get(path) != words:
-        _told[path] = words
+def _report_once(path: str, words: str, *, is_warning: bool) -> None:
+    if _reported.get(path) != words:
+        _reported[path] = words
         if is_warning:
             warn(words)
         else:

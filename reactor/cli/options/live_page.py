@@ -70,7 +70,7 @@ class PageListener(NamedTuple):
                 "leave --ui out, or make room",
                 self.bad_usage,
             )
-        display.tell(access.told(openly=openly))
+        display.notify(access.told(openly=openly))
         control.page_url = access.url
         past = PageHistory(state.path, state.journal) if state.path and state.journal else None
         return LivePage(self.port, access, control, graph, past)

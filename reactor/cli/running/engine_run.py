@@ -59,7 +59,7 @@ def converge(
     engine = sinks.engine = Engine(graph, options, sinks, run_store=services.journal)
     reloader = services.reloader
     interruption = Interruption(
-        engine, display.tell, reload=reloader.request if reloader and options.watch else None
+        engine, display.notify, reload=reloader.request if reloader and options.watch else None
     )
     if reloader:
         reloader.attach(engine, display)
@@ -111,18 +111,18 @@ def run_silently(
     graph: Graph,
     options: RunOptions,
     note: Callable[[Event], None],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     backups: Store | None = None,
 ) -> tuple[Ended, Interruption]:
     """Run an engine to its end without showing it; ``note`` gets its events."""
     engine = Engine(graph, options, lambda event: note(redacted(event)))
-    interruption = Interruption(engine, tell)
+    interruption = Interruption(engine, notify)
     return trio.run(
         _run_with_services, engine, interruption, None, RunServices(backups=backups)
     ), interruption
 
 
-def check_states(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
+def check_states(graph: Graph, notify: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
     """Check every resource once and change nothing; return the state of each."""
     states: dict[str, str] = {}
 
@@ -135,7 +135,7 @@ def check_states(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, s
             case Skipped():
                 states[event.ref] = Result.SKIPPED
 
-    _, interruption = run_silently(graph, RunOptions(noop=True), note, tell)
+    _, interruption = run_silently(graph, RunOptions(noop=True), note, notify)
     return states, interruption
 
 

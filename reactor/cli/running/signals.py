@@ -33,10 +33,10 @@ class Interruption:
     """
 
     def __init__(
-        self, engine: Engine, tell: Callable[[str], None], reload: Callable[[], None] | None = None
+        self, engine: Engine, notify: Callable[[str], None], reload: Callable[[], None] | None = None
     ) -> None:
         self._engine = engine
-        self._tell = tell
+        self._notify = notify
         self._reload = reload
         self._steps = (self._stop, self._cancel, self._kill, self._leave)
         self.taken = 0
@@ -75,27 +75,27 @@ class Interruption:
     def _stop(self) -> None:
         self._engine.stop()
         if running := self._engine.running():
-            self._tell(f"stopping: waiting for {name_some(running)}; interrupt again to cancel")
+            self._notify(f"stopping: waiting for {name_some(running)}; interrupt again to cancel")
 
     def _cancel(self) -> None:
         self._engine.cancel()
         if running := self._engine.running():
-            self._tell(f"cancelling {name_some(running)}; interrupt again to kill what they run")
+            self._notify(f"cancelling {name_some(running)}; interrupt again to kill what they run")
 
     def _kill(self) -> None:
         groups = kill_children()
-        self._tell(f"killed {counted(groups, 'process group')}")
+        self._notify(f"killed {counted(groups, 'process group')}")
         if LEFT_ALONE:
             names = ", ".join(f"{program} (pid {number})" for number, program in LEFT_ALONE.items())
             what = f"{names} must come to an end: to kill it now could leave packages half installed"
-            self._tell(f"{what}; interrupt again to end without waiting for it")
+            self._notify(f"{what}; interrupt again to end without waiting for it")
 
     def _leave(self) -> None:
         """What comes to its end alone needs nobody. A run that was killed is no other: the next one goes on from there."""
         if not LEFT_ALONE:
             self._kill()
             return
-        self._tell("ending, and leaving it to its work")
+        self._notify("ending, and leaving it to its work")
         os._exit(128 + self.number)
 
 

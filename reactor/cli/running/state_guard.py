@@ -27,7 +27,7 @@ LOOK_EVERY = 5.0
 
 
 async def guard_state(
-    directory: StateDirectory, journal: Journal | None, control: Control | None, tell: Callable[[str], None]
+    directory: StateDirectory, journal: Journal | None, control: Control | None, warn: Callable[[str], None]
 ) -> None:
     """Make anew what somebody removes of the state directory, with all that the run knows, until cancelled.
 
@@ -41,14 +41,14 @@ async def guard_state(
         except (LockedError, StateDirectoryError) as error:
             if told != str(error):
                 told = str(error)
-                tell(
+                warn(
                     f"the state directory {directory.path} was removed, and can't be made anew: {error}; "
                     f"the run goes on, but forgets what it owes when it ends; {error.hint}"
                 )
             continue
         if lost:
             told = ""
-            tell(
+            warn(
                 f"somebody has removed {', '.join(lost)} from the state directory {directory.path}; "
                 "made anew, with all that this run knows"
             )
