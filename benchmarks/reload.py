@@ -44,7 +44,7 @@ EDITS = 5
 """Edits while one slow apply runs."""
 
 WITHOUT_JOURNAL = (
-    "import reactor.cli.state as state; state._journal = lambda *_: None; "
+    "import reactor.cli.running.state as state; state._journal = lambda *_: None; "
     "from reactor.cli.group import reactor; reactor()"
 )
 """The same program, but for its memory."""

@@ -30,7 +30,7 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     ├── UnknownNameError            reactor.control      no resource of the run has that name
     ├── BadRequestError             reactor.control      a request to a run is wrong
     ├── NoPausesError               reactor.control      the run keeps no state, so nothing can be paused
-    ├── CrowdedError                reactor.control      too many programs follow the events
+    ├── TooManyReadersError                reactor.control      too many programs follow the events
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed

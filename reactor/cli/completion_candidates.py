@@ -29,7 +29,7 @@ def complete_manifest(
 
 def complete_journal(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The resources of the newest manifest that the journal knows: also those of a run that goes on."""
-    from reactor.cli.state_dir import directory_of
+    from reactor.cli.options.state_dir import directory_of
 
     with suppress(click.UsageError):
         return _offers(_remembered(directory_of(context.params.get("state_dir"))), begun)
@@ -38,7 +38,7 @@ def complete_journal(context: click.Context, _parameter: click.Parameter, begun:
 
 def complete_session(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """What the session has done."""
-    from reactor.cli.ensure_common import named_session
+    from reactor.cli.running.single_resource import named_session
     from reactor.ensure.sessions import Session, names_of
 
     directory = context.params.get("session") or named_session()

@@ -17,12 +17,12 @@ FAILED_BIT = 4
 SIGNAL_BASE = 128
 
 
-def of_bad_usage(*, detailed: bool) -> int:
+def bad_usage_code(*, detailed: bool) -> int:
     """The code for wrong usage or an invalid manifest: with detailed codes, 2 means something else."""
     return BAD_USAGE_DETAILED if detailed else BAD_USAGE
 
 
-def of_run(ended: Ended, *, once: bool, detailed: bool) -> int:
+def run_code(ended: Ended, *, once: bool, detailed: bool) -> int:
     """The code for a run that came to its end.
 
     What a one-shot run left out is not as desired either, while to stop is how a continuous one ends well; nor is
@@ -44,6 +44,6 @@ def is_all_well(ended: Ended) -> bool:
     return not (ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED] or ended.outdated)
 
 
-def of_signal(number: int) -> int:
+def signal_code(number: int) -> int:
     """The code for a run cut short, as shells have it."""
     return SIGNAL_BASE + number

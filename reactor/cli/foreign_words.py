@@ -15,6 +15,9 @@ COMMANDS: Final = {
 }
 """What to write for a command of others."""
 
+KINDS: Final = {"pkg": "package", "svc": "service"}
+"""What CCM calls some kinds."""
+
 _OPTIONS: Final = {
     "--check": "--noop",
     "--dry-run": "--noop",

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.did_you_mean import SuggestingGroup
+from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.foreign_words import COMMANDS as COMMANDS_OF_OTHERS
-from reactor.cli.messages import telling_errors
+from reactor.cli.messages import reporting_errors
 
 COMMANDS = (
     "run",
@@ -54,7 +54,7 @@ class LazyGroup(SuggestingGroup):
         """The command ``cmd_name``, from the module and the function of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"reactor.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"reactor.cli.commands.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
     def make_context(
@@ -62,17 +62,17 @@ class LazyGroup(SuggestingGroup):
     ) -> click.Context:
         """Parse the command line, which may already write: a help, the version."""
         words = tuple(args)
-        with telling_errors(bad_usage=_bad_usage(words)):
+        with reporting_errors(bad_usage=_bad_usage(words)):
             return super().make_context(info_name, args, parent, obj=words, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Wherever it finds wrong usage, that respects ``--detailed-exitcodes``."""
-        with telling_errors(bad_usage=_bad_usage(ctx.obj)):
+        with reporting_errors(bad_usage=_bad_usage(ctx.obj)):
             return super().invoke(ctx)
 
 
 def _bad_usage(words: tuple[str, ...]) -> int:
-    return exitcodes.of_bad_usage(detailed=exitcodes.DETAILED in words)
+    return exitcodes.bad_usage_code(detailed=exitcodes.DETAILED in words)
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -1,10 +1,11 @@
-"""What commands say on stderr besides what they were asked for, and how they end when they can't go on."""
+"""What commands write to stderr besides their result, and how they end on an error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 
@@ -13,14 +14,17 @@ from reactor.cli.foreign_words import option_for
 from reactor.errors import ReactorError
 from reactor.resource.escaping import escaped
 
+if TYPE_CHECKING:
+    from reactor.resource.diagnostic import Diagnostic
+
 _Error = TypeVar("_Error", bound=click.ClickException)
 
 
 def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
     """End the command. It says what is wrong, with the code of that, and how to mend it."""
-    _say(f"error[{code}]", message)
+    _print_line(f"error[{code}]", message)
     if hint:
-        _say("hint", hint)
+        _print_line("hint", hint)
     raise click.exceptions.Exit(exit_code)
 
 
@@ -31,7 +35,7 @@ def fail_for(
     fail(error.code, error.message, hint or error.hint, exit_code)
 
 
-def hinted(error: _Error, hint: str | None) -> _Error:
+def with_hint(error: _Error, hint: str | None) -> _Error:
     """``error``, with how to repair it where that is known."""
     if hint:
         error.add_note(hint)
@@ -39,7 +43,7 @@ def hinted(error: _Error, hint: str | None) -> _Error:
 
 
 @contextmanager
-def telling_errors(*, bad_usage: int) -> Iterator[None]:
+def reporting_errors(*, bad_usage: int) -> Iterator[None]:
     """End the command as `fail` does for what Click finds wrong, and for what the system refuses."""
     try:
         yield
@@ -63,9 +67,9 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def reporting_refusals() -> Iterator[None]:
     """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
-    from reactor.control.refused_request import RefusedError
+    from reactor.control.protocol import RefusedError
 
     try:
         yield
@@ -74,22 +78,22 @@ def refusing() -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
-        fail_for(RefusedError.by_system(error))
+        fail_for(RefusedError.from_os_error(error))
 
 
-def remark(message: str, hint: str | None) -> None:
+def notice(message: str, hint: str | None) -> None:
     """Something that is no error, but may be none of what the person wanted to hear."""
     click.echo(escaped(message), err=True)
     if hint:
-        _say("hint", hint)
+        _print_line("hint", hint)
 
 
 def warn(message: str) -> None:
     """Something the person should know."""
-    _say("warning", message)
+    _print_line("warning", message)
 
 
-def _say(what: str, text: str) -> None:
+def _print_line(what: str, text: str) -> None:
     click.echo(f"{what}: " + "\n".join(map(escaped, text.split("\n"))), err=True)
 
 
@@ -114,3 +118,35 @@ def _hint(error: click.UsageError) -> str | None:
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"did you mean {' or '.join(error.possibilities)}?"
     return f"'{error.ctx.command_path} --help' tells how it is used" if error.ctx else None
+
+
+@contextmanager
+def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None]:
+    """Report the problems of a manifest that can't be used and end the command with ``exit_code``."""
+    from reactor.resource.diagnostic import ManifestError
+
+    try:
+        yield
+    except ManifestError as error:
+        show_diagnostics(error.diagnostics, as_json=as_json, texts=error.texts)
+        raise click.exceptions.Exit(exit_code) from error
+
+
+def show_diagnostics(
+    diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None = None
+) -> None:
+    """Show the problems on stderr; for a program that asked for JSON, on stdout too.
+
+    ``texts`` are those of sources that are no files, by their names.
+    """
+    from reactor.console.jsonlines import diagnostic_record, line
+    from reactor.console.style import wants_colour
+    from reactor.manifest.report import render
+    from reactor.resource.redaction import redact
+
+    if as_json:
+        click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
+    coloured = wants_colour(sys.stderr)
+    click.echo(
+        redact(render(diagnostics, color=coloured, texts=texts)).rstrip("\n"), err=True, color=coloured
+    )

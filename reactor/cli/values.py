@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
 from reactor.cli.messages import fail
+from reactor.cli.options.formats import ValueFormat
 from reactor.console.style import Style, wants_colour
 from reactor.resource.escaping import escaped
 
-Form = Literal["text", "json", "yaml"]
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _MEANT_LITERALLY = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[]()"})
 
 
-class Explained(dict[str, Any]):
+class LayeredValue(dict[str, Any]):
     """A value and where it comes from: a map for programs, a remark at the end of the line for people."""
 
     def __init__(self, value: Any, layer: str) -> None:
         super().__init__(value=value, layer=layer)
-
-
-def form_option(command: _Command) -> _Command:
-    """The option ``--format`` of commands that show values."""
-    option = click.option(
-        "--format", "form", type=click.Choice(["text", "json", "yaml"]),
-        help="A line for each value, or one JSON or YAML document.  [default: text on a terminal, else json]",
-    )  # fmt: skip
-    return option(command)
-
-
-yaml_option = click.option("--yaml", "form", flag_value="yaml", help="The same as --format yaml.")
-"""As CCM has it, after `form_option`."""
 
 
 def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
@@ -54,7 +40,7 @@ def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
         fail("R0705", f"there is no {what} {query!r}", hint or "without a path, all are shown", 1)
 
 
-def show(value: Any, form: Form | None) -> None:
+def show(value: Any, form: ValueFormat | None) -> None:
     """Write the value to stdout."""
     form = form or ("text" if sys.stdout.isatty() else "json")
     if form == "json":
@@ -80,7 +66,7 @@ def json_text(value: Any) -> str:
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every value that fits on a line, with the path that finds it. Lists of plain values are one line."""
     is_line = isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value)
-    if is_line or isinstance(value, Explained):
+    if is_line or isinstance(value, LayeredValue):
         yield path, value
     elif isinstance(value, (dict, list)) and value:
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -99,7 +85,7 @@ def _beginnings(path: str) -> Iterator[str]:
 
 def _shown(value: Any, style: Style) -> Iterator[str]:
     layer = None
-    if isinstance(value, Explained):
+    if isinstance(value, LayeredValue):
         value, layer = value["value"], value["layer"]
     yield escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if layer is not None:

@@ -1,14 +1,13 @@
-"""Sinks of engine events for people and programs: text, progress bar, summary, JSON lines.
+"""Sinks of engine events: text, progress bar, summary, JSON lines, the systemd journal.
 
-- ``style``, ``number_format``: how text looks, and durations, moments and counts in it;
-- ``open_problems``: who is not as desired at this moment, and why;
+- ``style``, ``number_format``: colours, and durations, times and counts as text;
+- ``open_problems``: the resources that are not as desired at this moment, and why;
 - ``text``, ``jsonlines``: events as lines, for people and for programs;
-- ``journald_entries``, ``journald``: events as entries of systemd's journal;
-- ``run_header``, ``progress``, ``summary``: what is said before, while and after a run converges;
-- ``writer``: lines to a descriptor, without waiting for a slow reader;
+- ``journald``: lines and events as entries of the systemd journal;
+- ``run_header``, ``progress``, ``summary``: what is shown before, during and after convergence;
+- ``writer``: writes lines to a descriptor without waiting for a slow reader;
 - ``display``: everything that shows one run;
-- ``status_lines``, ``history_lines``: lines for `reactor status`, and for what the journal remembers.
+- ``status_lines``, ``history_lines``: lines for `reactor status`, and for events from the journal.
 
-They only read events. Nothing here imports trio at the top but `writer` and `progress`, and nothing imports rich
-unless a terminal is there to show it.
+They only read events. Only `writer` and `progress` import trio at the top, and rich is imported only for a terminal.
 """

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import trio
 
-from reactor.console.journald import WARNING_PREFIX, Journald, leads_to_journal
-from reactor.console.journald_entries import JournaldSink
+from reactor.console.journald import WARNING_PREFIX, Journald, JournaldSink, leads_to_journal
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
 from reactor.console.run_header import warning_record
@@ -33,7 +32,7 @@ class Display:
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         self._errors = Writer(STDERR)
-        self._writer = Writer(sys.stdout.fileno(), self.tell)
+        self._writer = Writer(sys.stdout.fileno(), self.notify)
         self._style = Style(wants_colour(sys.stdout))
         self._text: TextSink | None = None
         self._journald: Journald | None = None
@@ -66,7 +65,7 @@ class Display:
         else:
             self._writer.write(line(record))
 
-    def tell(self, message: str) -> None:
+    def notify(self, message: str) -> None:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
@@ -79,7 +78,7 @@ class Display:
 
     def announce(self, message: str, record: dict[str, Any]) -> None:
         """Tell something about the program itself: people ``message``, and programs ``record``."""
-        self.tell(message)
+        self.notify(message)
         if not self._text:
             self._writer.write(line(record))
 

@@ -1,18 +1,18 @@
-"""Control of a running converger: what it knows, over a Unix socket, and pauses.
+"""Control of a running converger: its status over a Unix socket, pauses, events and metrics.
 
-- ``names``, ``status_query``: which resources people mean, and what they want to see of them;
-- ``status_table``: how every resource stands, from the events; ``last_run``: the same from the journal, when nothing runs;
-- ``pause_file``: their file; ``pause_controller``: what they do to a running engine;
-- ``run_handle``: all that can be asked about one run, and asked of it; it knows nothing of HTTP;
+- ``protocol``: what both ends of the socket share; ``client``: the end of ``reactor status`` and other commands;
+- ``names``: which resources a name or a glob matches;
+- ``status_table``: the status of every resource, from the events; ``last_run``: the same from the journal, when nothing runs;
+- ``pause_file``: the file of the pauses; ``pause_controller``: applies them to a running engine;
+- ``run_handle``: everything a client can ask of one run, without HTTP;
 - ``broadcast``: the events of a run, to any number of readers;
-- ``explanation``: the story of one resource, in sentences;
-- ``requests``, ``application``, ``http_errors``: the routes, what is wrong with a request, and how that is told;
-- ``address``, ``socketpath``, ``tcp_listener``, ``server``: where it listens;
-- ``peer``, ``connection_slots``: who has connected, and who gives up a place when there are too many; ``hostname``: by which name;
+- ``explanation``: the history of one resource, in sentences, for ``reactor why``;
+- ``application``: the routes; ``requests``: bodies of requests, and answers to bad ones;
+- ``address``, ``tcp_listener``, ``server``: where it listens;
+- ``peer``, ``connection_slots``: who is connected, and which connection is closed when there are too many;
 - ``connection``: HTTP on one connection;
-- ``metrics``: the numbers over HTTP;
-- ``control``: all of it together, for one run;
-- ``client``: the other side, for ``reactor status`` and its like; ``refused_request``: that what they ask is not done.
+- ``metrics``: the metrics over HTTP;
+- ``control``: all of it together, for one run.
 
-`docs/control.md` describes what comes of it.
+`docs/control.md` describes the routes.
 """

@@ -1,4 +1,4 @@
-"""Addresses to listen on, as people write them."""
+"""Addresses to listen on, as the user writes them, and host names that mean this host."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import socket
 from ipaddress import ip_address
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from reactor.errors import ReactorError
 
@@ -56,3 +57,15 @@ def parse_address(text: str) -> Address:
     if (port := int(written["port"])) > _LARGEST_PORT:
         raise AddressError(f"there is no port {port}: they end at {_LARGEST_PORT}")
     return Address(host, port)
+
+
+def names_loopback(host: str) -> bool:
+    """Whether the header ``Host`` holds a name that means this host everywhere.
+
+    Any port will do, for ``ssh -L`` may have another; a name that others own will not, for it may lead elsewhere.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -13,19 +13,17 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
-from reactor.control.http_errors import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
-from reactor.control.pause_file import is_sane
-from reactor.control.refused_request import RefusedError
-from reactor.control.requests import body_of, reason_of, refuse
+from reactor.control.pause_file import is_valid_duration
+from reactor.control.protocol import RefusedError, StatusQuery
+from reactor.control.requests import body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import RunHandle
-from reactor.control.status_query import StatusQuery
 
 PREFIX = "/v1"
 
 
-def application(run_handle: RunHandle, tell: Callable[[str], None]) -> Starlette:
-    """The ASGI application for one run. ``tell`` hears of our own bugs, as the client does."""
+def application(run_handle: RunHandle, warn: Callable[[str], None]) -> Starlette:
+    """The ASGI application for one run. ``warn`` hears of our own bugs, as the client does."""
     endpoints = Endpoints(run_handle)
     routes = [
         Route(f"{PREFIX}/health", endpoints.health),
@@ -37,7 +35,7 @@ def application(run_handle: RunHandle, tell: Callable[[str], None]) -> Starlette
         Route(f"{PREFIX}/events", EventStream(run_handle), methods=["GET"]),
         Route(METRICS, endpoints.metrics),
     ]
-    handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", tell)
+    handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", warn)
     handlers[NoPageError] = _no_page
     return Starlette(routes=routes, exception_handlers=handlers)
 
@@ -82,7 +80,11 @@ class Endpoints:
         """Pause what matches, for so many seconds."""
         body = await body_of(request, {"match", "for", "reason"})
         seconds = body.get("for")
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not is_sane(seconds):
+        if (
+            not isinstance(seconds, int | float)
+            or isinstance(seconds, bool)
+            or not is_valid_duration(seconds)
+        ):
             refuse("'for' must be a number of seconds", "above 0 and at most a year")
         paused = self._run_handle.pause(_match(body), float(seconds), reason_of(body))
         return JSONResponse({"paused": paused})

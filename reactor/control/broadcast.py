@@ -21,7 +21,7 @@ MOST = 48
 """Readers at a time: each holds one of the connections that are served, and some are left for other requests."""
 
 
-class CrowdedError(ReactorError):
+class TooManyReadersError(ReactorError):
     """As many readers as we serve are here already."""
 
     code = "R0606"
@@ -67,10 +67,10 @@ class Subscriber:
 
 
 class Subscribers:
-    """Those who listen to something. ``tell`` hears of who was too slow: more than `LIMIT` characters waited for it."""
+    """Those who listen to something. ``warn`` hears of who was too slow: more than `LIMIT` characters waited for it."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
         self._listeners: list[Subscriber] = []
         self._left = trio.Event()
         self.dropped = 0
@@ -116,14 +116,14 @@ class Subscribers:
         self.dropped += 1
         self.leave(listener)
         listener.drop()
-        self._tell(f"a reader of the event stream was dropped: {len(listener.waiting)} events waited for it")
+        self._warn(f"a reader of the event stream was dropped: {len(listener.waiting)} events waited for it")
 
 
 class Broadcast(Subscribers):
     """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        super().__init__(tell)
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        super().__init__(warn)
         self._encode = JsonSink(self.put)
 
     def __call__(self, event: Event) -> None:
@@ -132,9 +132,9 @@ class Broadcast(Subscribers):
             self._encode(event)
 
     def join(self, drop: Callable[[], None]) -> Subscriber:
-        """A new listener, for the events from now on. Raises CrowdedError."""
+        """A new listener, for the events from now on. Raises TooManyReadersError."""
         if self.listeners >= MOST:
-            raise CrowdedError
+            raise TooManyReadersError
         listener = Subscriber(drop)
         self.admit(listener)
         return listener

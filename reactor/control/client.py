@@ -10,9 +10,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from reactor.control.refused_request import RefusedError
-from reactor.control.socketpath import at_home
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import RefusedError, StatusQuery, short_socket_path
 from reactor.errors import ReactorError
 
 TIMEOUT = 10.0
@@ -81,7 +79,7 @@ class Client:
         connected = socket.socket(socket.AF_UNIX)
         connected.settimeout(TIMEOUT)
         try:
-            with at_home(self.directory) as path:
+            with short_socket_path(self.directory) as path:
                 connected.connect(path)
         except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError) as error:
             connected.close()

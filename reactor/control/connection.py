@@ -31,10 +31,10 @@ _UNEXPECTED = 500
 Serve = Callable[[trio.SocketStream, ConnectionSlot], Awaitable[None]]
 
 
-def connection_handler(application: ASGIApp, tell: Callable[[str], None]) -> Serve:
+def connection_handler(application: ASGIApp, warn: Callable[[str], None]) -> Serve:
     """What serves ``application`` to a stream. Whatever a client does, it costs only that client its connection.
 
-    ``tell`` hears of our own bugs. Of the requests that have come, one is begun in each turn of the event loop, so that
+    ``warn`` hears of our own bugs. Of the requests that have come, one is begun in each turn of the event loop, so that
     a crowd of them delays a repair no more than a single one.
     """
     turnstile = trio.Lock()
@@ -53,7 +53,7 @@ def connection_handler(application: ASGIApp, tell: Callable[[str], None]) -> Ser
             pass  # the client has gone
         except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
             if not connection.answered:
-                tell(f"a connection of a client failed: {type(error).__name__}: {error}")
+                warn(f"a connection of a client failed: {type(error).__name__}: {error}")
 
     return serve
 

@@ -74,7 +74,7 @@ class ConnectionSlots:
     def take(self, peer: Peer, *, admitted: bool) -> ConnectionSlot | None:
         """A place for a newcomer; None when all are needed."""
         if len(self._taken) >= self._most:
-            if (found := self._dispensable()) is None:
+            if (found := self._slot_to_close()) is None:
                 return None
             self.give_back(found)
             found.leave()
@@ -87,7 +87,7 @@ class ConnectionSlots:
         self._taken.discard(place)
         self._freed.set()
 
-    def _dispensable(self) -> ConnectionSlot | None:
+    def _slot_to_close(self) -> ConnectionSlot | None:
         found = [place for place in self._taken if not (place.admitted and place.busy)]
         held = Counter(place.peer for place in found if not place.admitted)
         return min(

@@ -23,7 +23,7 @@ FAREWELL = 1.0
 class Control:
     """The control of one run: a sink of its events, and a task beside its engine.
 
-    ``directory`` is the state directory, locked by us; ``tell`` reaches the person at the terminal. Every run that has
+    ``directory`` is the state directory, locked by us; ``warn`` reaches the person at the terminal. Every run that has
     one honours pauses; one that stays also ``listens`` on a socket. Others feed ``tally``; the socket shows it.
     """
 
@@ -32,19 +32,19 @@ class Control:
         directory: str | None,
         facts: RunFacts,
         refs: Sequence[str],
-        tell: Callable[[str], None],
+        warn: Callable[[str], None],
         tally: Tally,
         *,
         listens: bool,
     ) -> None:
         self.status_table = StatusTable(facts, refs)
-        self.broadcast = Broadcast(tell)
+        self.broadcast = Broadcast(warn)
         self.pause_controller: PauseController | None = None
         self.page_url: str | None = None
         """Where the live page is, with its token; only those who may use the socket are told."""
         self._tally = tally
         self._directory = directory
-        self._tell = tell
+        self._warn = warn
         self._listens = listens
         self._server: Server | None = None
         self._renewed = trio.Event()
@@ -67,7 +67,7 @@ class Control:
         if self._directory is None:
             task_status.started()
             return
-        self.pause_controller = PauseController(engine, PauseFile(self._directory, self._tell))
+        self.pause_controller = PauseController(engine, PauseFile(self._directory, self._warn))
         run_handle = self.run_handle(engine)
         self._server = self._open(self._directory, run_handle)
         try:
@@ -120,7 +120,7 @@ class Control:
         if not self._listens:
             return None
         try:
-            return Server(directory, run_handle, self._tell)
+            return Server(directory, run_handle, self._warn)
         except OSError as error:
-            self._tell(f"no control socket, so `reactor status` will not find this run: {error}")
+            self._warn(f"no control socket, so `reactor status` will not find this run: {error}")
             return None

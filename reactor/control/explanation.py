@@ -34,7 +34,7 @@ class Explanation:
         self._now = now
         self._told: set[int] = set()
 
-    def tell(self, ref: str) -> list[str] | None:
+    def explain(self, ref: str) -> list[str] | None:
         """The sentences, indented by how far back they go; None when nothing is known of ``ref``."""
         last = self._history.last(ref)
         if last is None and not self._history.knows(ref):

@@ -6,9 +6,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reactor.control.names import UnknownNameError, unknown_among
+from reactor.control.names import UnknownNameError, unknown_name
 from reactor.control.pause_file import Pause, PauseFile, effective
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import StatusQuery
 from reactor.engine.events import Result
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _unknown(asked: str, every_name: list[str], history: History) -> UnknownName
         return UnknownNameError(
             asked, f"it has left the manifest; 'reactor why {asked}' tells what became of it"
         )
-    return unknown_among(every_name, asked)
+    return unknown_name(every_name, asked)
 
 
 def _is_fine(record: dict[str, Any]) -> bool:

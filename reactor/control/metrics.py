@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from reactor.control.address import names_loopback
 from reactor.control.connection import place_of
-from reactor.control.hostname import names_loopback
 from reactor.control.tcp_listener import Shown
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally
@@ -30,10 +30,10 @@ async def metrics_response(request: Request, tally: Tally, engine: Engine) -> Re
     return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})
 
 
-def application(shown: Shown, tell: Callable[[str], None]) -> Starlette:
+def application(shown: Shown, warn: Callable[[str], None]) -> Starlette:
     """The ASGI application behind a port that shows the metrics of a run, to those who know its token if it has one.
 
-    ``tell`` hears of our own bugs.
+    ``warn`` hears of our own bugs.
     """
     expected = None if shown.token is None else f"Bearer {shown.token}".encode()
 
@@ -50,7 +50,7 @@ def application(shown: Shown, tell: Callable[[str], None]) -> Starlette:
         return await metrics_response(request, shown.tally, shown.engine)
 
     async def failed(_request: Request, error: Exception) -> Response:
-        tell(f"the metrics could not be shown: {type(error).__name__}: {error}")
+        warn(f"the metrics could not be shown: {type(error).__name__}: {error}")
         return PlainTextResponse("this is a bug in reactor; please report it\n", 500)
 
     return Starlette(routes=[Route(METRICS, metrics)], exception_handlers={Exception: failed})

@@ -28,7 +28,7 @@ def names_of(resource: Resource) -> tuple[str, ...]:
     return (resource.ref,) if resource.alias is None else (resource.ref, f"{resource.kind}#{resource.alias}")
 
 
-def meant_names(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...]]]:
+def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The vertices, in order, with all names that mean each: its own, and those of what applies it, at any height."""
     above: dict[str, list[Resource]] = {}
     for vertex in vertex_table.present:
@@ -50,7 +50,7 @@ def meant_names(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...
 
 def matching(vertex_table: VertexTable, pattern: str) -> list[int]:
     """The vertices that ``pattern`` means, in order, with what those apply. Raises UnknownNameError when there are none."""
-    found = [vertex for vertex, names in meant_names(vertex_table) if covers(pattern, names)]
+    found = [vertex for vertex, names in names_by_vertex(vertex_table) if covers(pattern, names)]
     if not found:
         raise unknown(vertex_table, pattern)
     return found
@@ -71,10 +71,10 @@ def unknown(vertex_table: VertexTable, pattern: str) -> UnknownNameError:
     """The error that no resource of a run is called like ``pattern``, with the nearest name as a hint."""
     present = sorted(vertex_table.present)
     refs, resources = [vertex_table.refs[v] for v in present], [vertex_table.resources[v] for v in present]
-    return unknown_among(refs, pattern, resources)
+    return unknown_name(refs, pattern, resources)
 
 
-def unknown_among(names: Sequence[str], pattern: str, resources: Sequence[Resource] = ()) -> UnknownNameError:
+def unknown_name(names: Sequence[str], pattern: str, resources: Sequence[Resource] = ()) -> UnknownNameError:
     """The same where ``names`` are all there are, beside those that the ``resources`` of these refs have."""
     from reactor.graph.names import Names  # noqa: PLC0415 - only a misspelt name needs it
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.control.names import matching, meant_names
+from reactor.control.names import matching, names_by_vertex
 from reactor.control.pause_file import Pause, PauseFile, effective
 from reactor.engine.events import Paused, Resumed
 
@@ -48,7 +48,7 @@ class PauseController:
     def renew(self) -> None:
         """Write the pauses to a new file, or take over those in one that somebody else has begun. Raises OSError."""
         if self._pauses:
-            self._pauses = self._file.put_back(self._pauses, self._clock())
+            self._pauses = self._file.write_back(self._pauses, self._clock())
             self.apply()
         else:
             self.load()
@@ -74,7 +74,7 @@ class PauseController:
         """Take every pause of what matches ``pattern`` back. Returns the refs that were paused; raises as `pause`."""
         matching(self._vertex_table, pattern)
         before = list(self._held)
-        self._pauses = self._file.take_back(pattern, self._clock())
+        self._pauses = self._file.remove(pattern, self._clock())
         self.apply()
         return [self._vertex_table.refs[vertex] for vertex in before if vertex not in self._held]
 
@@ -99,7 +99,7 @@ class PauseController:
         if not self._pauses:
             return {}
         now = self._clock()
-        found = ((v, effective(self._pauses, names, now)) for v, names in meant_names(self._vertex_table))
+        found = ((v, effective(self._pauses, names, now)) for v, names in names_by_vertex(self._vertex_table))
         return {vertex: pause for vertex, pause in found if pause is not None}
 
     def _nap(self) -> float:

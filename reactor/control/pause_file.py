@@ -39,7 +39,7 @@ class Pause:
     reason: str
 
 
-def is_sane(seconds: float) -> bool:
+def is_valid_duration(seconds: float) -> bool:
     """Whether something may be paused for so many seconds."""
     return math.isfinite(seconds) and 0 < seconds <= LONGEST
 
@@ -60,17 +60,17 @@ def patterns(pauses: Iterable[Pause]) -> set[str]:
 class PauseFile:
     """The file in a state directory. Every change reads, writes and replaces it under a lock, so that no two processes undo each other's."""
 
-    def __init__(self, directory: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, directory: str, warn: Callable[[str], None]) -> None:
         self._directory = directory
         self._path = os.path.join(directory, PAUSES_FILE)
-        self._tell = tell
+        self._warn = warn
 
     def read(self) -> tuple[Pause, ...]:
-        """All pauses, the last asked for last; none where they can't be read, and then `tell` hears of it."""
+        """All pauses, the last asked for last; none where they can't be read, and then `warn` hears of it."""
         try:
             return self._read()
         except OSError as error:
-            self._tell(f"{self._path} can't be read ({error.strerror}): nothing is paused; mend or remove it")
+            self._warn(f"{self._path} can't be read ({error.strerror}): nothing is paused; mend or remove it")
             return ()
 
     def living(self, now: float) -> list[Pause]:
@@ -84,7 +84,7 @@ class PauseFile:
             pauses.append(Pause(pattern, now, until, reason))
         return tuple(pauses)
 
-    def take_back(self, pattern: str, now: float) -> tuple[Pause, ...]:
+    def remove(self, pattern: str, now: float) -> tuple[Pause, ...]:
         """End every pause of what matches ``pattern``. Returns all pauses that are left."""
         with self._changing() as pauses:
             pauses[:] = [p for p in _living(pauses, now) if not covers(pattern, (p.pattern,))]
@@ -96,7 +96,7 @@ class PauseFile:
         """Whether there is no file."""
         return not os.path.lexists(self._path)
 
-    def put_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
+    def write_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
         """Write down what is ``known`` from a file that was removed. Returns all pauses: what came meanwhile goes on top."""
         with self._changing() as pauses:
             pauses[:] = _living([*known, *(pause for pause in pauses if pause not in known)], now)
@@ -117,7 +117,7 @@ class PauseFile:
             reason = os.strerror(error.errno or 0)
         aside = f"{self._path}.broken-{time.time_ns()}"
         os.replace(self._path, aside)
-        self._tell(f"the file of pauses makes no sense ({reason}): nothing is paused; it is kept as {aside}")
+        self._warn(f"the file of pauses makes no sense ({reason}): nothing is paused; it is kept as {aside}")
         return ()
 
     @contextmanager

@@ -1,14 +1,19 @@
-"""What requests to a run say, and what is wrong with them."""
+"""Requests over HTTP, on the control socket and on the live page: their bodies, and the answers to bad ones."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any, NoReturn
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
+from reactor.control.broadcast import TooManyReadersError
+from reactor.control.names import UnknownNameError
+from reactor.control.protocol import RefusedError
 from reactor.errors import ReactorError
 
 _LARGEST_BODY = 65536
@@ -51,3 +56,46 @@ def reason_of(body: dict[str, Any]) -> str:
     if not isinstance(reason, str) or not reason.strip():
         refuse("'reason' must be a text", "say why, for those who wonder later")
     return str(reason)
+
+
+Answer = Callable[[int, str, str | None, str | None], Response]
+"""Makes the response of a status, what is wrong, how to mend it, and the code of that; None for a bug of ours."""
+
+
+def failure_handlers(answer: Answer, what: str, routes: str, warn: Callable[[str], None]) -> dict[Any, Any]:
+    """Starlette's handlers of what may go wrong in requests to ``what``, whose ``routes`` are described there.
+
+    ``warn`` hears of our own bugs, as the client does.
+    """
+
+    async def refused(_request: Request, error: HTTPException) -> Response:
+        hint = f"the routes are described in {routes}"
+        response = answer(error.status_code, error.detail, hint, BadRequestError.code)
+        response.headers.update(error.headers or {})
+        return response
+
+    async def unknown(_request: Request, error: UnknownNameError) -> Response:
+        return answer(404, error.message, error.hint, error.code)
+
+    async def bad(_request: Request, error: BadRequestError) -> Response:
+        return answer(400, error.message, error.hint, error.code)
+
+    async def system(_request: Request, error: OSError) -> Response:
+        refusal = RefusedError.from_os_error(error)
+        return answer(500, refusal.message, refusal.hint, refusal.code)
+
+    async def gone(_request: Request, _error: ClientDisconnect) -> Response:
+        return answer(400, "the request was not sent to its end", None, None)  # nobody is there to hear it
+
+    async def crowded(_request: Request, error: TooManyReadersError) -> Response:
+        return answer(503, error.message, "end one of them, or ask reactor status", error.code)
+
+    async def failed(_request: Request, error: Exception) -> Response:
+        warn(f"a request to {what} failed: {type(error).__name__}: {error}")
+        hint = "this is a bug in reactor; please report it"
+        return answer(500, "the request failed unexpectedly", hint, None)
+
+    return {
+        HTTPException: refused, UnknownNameError: unknown, BadRequestError: bad, OSError: system,
+        ClientDisconnect: gone, TooManyReadersError: crowded, Exception: failed,
+    }  # fmt: skip

@@ -11,10 +11,10 @@ import trio
 from reactor.control.broadcast import Broadcast
 from reactor.control.names import find, names_of, unknown
 from reactor.control.pause_controller import PauseController
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import StatusQuery
 from reactor.control.status_table import (
     UNKNOWN,
-    Moment,
+    EngineStatus,
     ResourceStatus,
     StatusTable,
     record_of,
@@ -115,7 +115,7 @@ class RunHandle:
             raise NoPausesError("this run keeps no state, so nothing can be paused")
         return self.pause_controller
 
-    def _moment(self, vertex: int) -> Moment:
+    def _moment(self, vertex: int) -> EngineStatus:
         """What only the engine knows of a resource, and no event tells."""
         engine = self.engine
         meta = engine.vertex_table.resources[vertex].meta
@@ -124,7 +124,7 @@ class RunHandle:
         refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
         is_moving = engine.scheduler.in_motion(vertex)
         owed = engine.scheduler.causes(vertex).words if is_moving else ()
-        return Moment(mode, is_moving, refresh_at, owed)
+        return EngineStatus(mode, is_moving, refresh_at, owed)
 
 
 class _StatusReply:
@@ -138,7 +138,7 @@ class _StatusReply:
         self.matched = False
         self.records: list[str] = []
 
-    def take(self, resource_status: ResourceStatus, names: tuple[str, ...], moment: Moment) -> None:
+    def take(self, resource_status: ResourceStatus, names: tuple[str, ...], moment: EngineStatus) -> None:
         """Count one resource, and keep it as JSON text if it was asked for."""
         self.counts[resource_status.state] += 1
         self.counts["paused"] += resource_status.paused is not None

@@ -15,7 +15,7 @@ import trio
 
 from reactor.control.connection_slots import ConnectionSlot, ConnectionSlots
 from reactor.control.peer import Peer, peer_of, user_of
-from reactor.control.socketpath import SOCKET_FILE, at_home
+from reactor.control.protocol import SOCKET_FILE, short_socket_path
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ MOST = 64
 """Connections of one socket at the same time: each takes an open file, and repairs need some too."""
 
 
-async def serve(listener: socket.socket, module: str, run_handle: Any, tell: Callable[[str], None]) -> None:
-    """Serve what ``application(subject, tell)`` of ``module`` makes, until cancelled.
+async def serve(listener: socket.socket, module: str, run_handle: Any, warn: Callable[[str], None]) -> None:
+    """Serve what ``application(subject, warn)`` of ``module`` makes, until cancelled.
 
     What serves is imported, beside the engine, when the first client comes: it takes 8 MB and a tenth of a
     second, and many runs are never asked.
     """
     await trio.lowlevel.wait_readable(listener)
     applications, connections = await _imported(module, "reactor.control.connection")
-    handler = connections.connection_handler(applications.application(run_handle, tell), tell)
+    handler = connections.connection_handler(applications.application(run_handle, warn), warn)
     await _serve_each(trio.SocketListener(trio.socket.from_stdlib_socket(listener)), handler)
 
 
@@ -99,16 +99,16 @@ async def _imported(*modules: str) -> list[Any]:
 class Server:
     """The socket of one run. Only who holds the lock of ``directory`` may make one: it replaces a stale socket."""
 
-    def __init__(self, directory: str, run_handle: RunHandle, tell: Callable[[str], None]) -> None:
+    def __init__(self, directory: str, run_handle: RunHandle, warn: Callable[[str], None]) -> None:
         self._run_handle = run_handle
-        self._tell = tell
+        self._warn = warn
         self._path = os.path.join(directory, SOCKET_FILE)
         self._listener = _bound(directory)
         self._identity = _identity(self._path)
 
     async def run(self) -> None:
         """Serve until cancelled."""
-        await serve(self._listener, "reactor.control.application", self._run_handle, self._tell)
+        await serve(self._listener, "reactor.control.application", self._run_handle, self._warn)
 
     def is_lost(self) -> bool:
         """Whether somebody has removed or replaced the socket, so that clients do not find us."""
@@ -135,7 +135,7 @@ def _bound(directory: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     try:
         os.fchmod(listener.fileno(), 0o600)
-        with at_home(directory) as short:
+        with short_socket_path(directory) as short:
             listener.bind(short)
         listener.listen(BACKLOG)
     except BaseException:

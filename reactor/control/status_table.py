@@ -56,7 +56,7 @@ class ResourceStatus:
     skipped: Skipped | None = None
     paused: Paused | None = None
     flapping: Flapping | None = None
-    deafness: tuple[WatcherChanged, ...] = ()
+    degraded_watchers: tuple[WatcherChanged, ...] = ()
     """What the watchers say that hear worse than they should of this one."""
 
     def enter(self, state: str, now: float) -> None:
@@ -71,7 +71,12 @@ class ResourceStatus:
 
     def is_ok(self, now: float) -> bool:
         """Whether there is nothing about it that a person should look at."""
-        return self.state in _FINE and self.paused is None and not self.deafness and not self.is_flapping(now)
+        return (
+            self.state in _FINE
+            and self.paused is None
+            and not self.degraded_watchers
+            and not self.is_flapping(now)
+        )
 
 
 _FINE = (Result.OK, Result.CHANGED)
@@ -171,11 +176,15 @@ def _note(resource_status: ResourceStatus, event: Event) -> None:
         case Resumed():
             resource_status.paused = None
         case WatcherChanged():
-            others = tuple(other for other in resource_status.deafness if other.watcher != event.watcher)
-            resource_status.deafness = others if event.state is WatchState.ARMED else (*others, event)
+            others = tuple(
+                other for other in resource_status.degraded_watchers if other.watcher != event.watcher
+            )
+            resource_status.degraded_watchers = (
+                others if event.state is WatchState.ARMED else (*others, event)
+            )
 
 
-class Moment(NamedTuple):
+class EngineStatus(NamedTuple):
     """What only the engine knows of a resource. ``mode`` is ``enforce``, ``warn`` or ``noop``.
 
     ``refresh_at`` is when refreshes that are being gathered are made, in seconds since 1970. ``owed`` is why a check is
@@ -188,7 +197,7 @@ class Moment(NamedTuple):
     owed: Sequence[str] = ()
 
 
-def record_of(resource_status: ResourceStatus, moment: Moment) -> dict[str, Any]:
+def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str, Any]:
     """The standing as a JSON object. `docs/control.md` describes it."""
     checked, changed, blocked, paused = (
         resource_status.checked,
@@ -216,7 +225,7 @@ def record_of(resource_status: ResourceStatus, moment: Moment) -> dict[str, Any]
         "code": checked.code if checked and failed else None,
         "retry_at": checked.time + checked.retry_in if checked and checked.retry_in is not None else None,
         "blocked_by": blocked.culprits if blocked else [],
-        "watching": [watching_record(event) for event in resource_status.deafness],
+        "watching": [watching_record(event) for event in resource_status.degraded_watchers],
         "flapping": None
         if resource_status.flapping is None
         else {

@@ -52,6 +52,6 @@ class MetricsPort(TcpListener):
         """What Prometheus is to scrape."""
         return f"http://{self.address.as_reached}/metrics"
 
-    async def run(self, tally: Tally, engine: Engine, tell: Callable[[str], None]) -> None:
+    async def run(self, tally: Tally, engine: Engine, warn: Callable[[str], None]) -> None:
         """Serve until cancelled."""
-        await serve(self.listener, "reactor.control.metrics", Shown(tally, engine, self._token), tell)
+        await serve(self.listener, "reactor.control.metrics", Shown(tally, engine, self._token), warn)

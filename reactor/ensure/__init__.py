@@ -1,10 +1,9 @@
-"""One resource at a time, without a manifest.
+"""One resource without a manifest, for ``reactor ensure`` and ``reactor show``.
 
-- ``properties``: what a kind's properties are, for people: names, types, defaults, meaning;
-- ``description``: what a kind tells of itself, in words;
-- ``command_line``: from words of a command line to the tree of a manifest with one entry;
-- ``entry``: such a tree bound as any manifest is, apart from what refers to other resources;
-- ``sessions``: what several such calls of one script have done, in the format of the journal;
-- ``protocol``: the same over a pipe, in the JSON of CCM;
-- ``ccm_status``: what that tells of a thing of each type.
+- ``properties``: the properties of a kind for people: names, types, defaults, meaning;
+- ``description``: the description of a kind, in words;
+- ``command_line``: turns the options of a command line into a manifest with one entry;
+- ``entry``: loads such a manifest; references to other resources go to the session instead;
+- ``sessions``: what several calls in one script have done, in the format of the journal;
+- ``protocol``: requests and answers in the JSON of CCM, over a pipe.
 """

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import abc
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from reactor.engine.events import Checked, Result
-from reactor.ensure.ccm_status import type_fields
 from reactor.ensure.sessions import Ensured
 from reactor.errors import ReactorError
 from reactor.manifest.nodes import Mapping, Sequence
@@ -19,6 +19,47 @@ from reactor.manifest.source import Problems, Source
 from reactor.manifest.yaml_tree import MAX_DEPTH, parse
 from reactor.resource.base import Resource
 from reactor.resource.redaction import MASK, redact, redacted_record
+
+_GUARDS = {
+    "creates_satisfied": "creates_exists",
+    "onlyif_satisfied": "onlyif_ok",
+    "unless_satisfied": "unless_ok",
+}
+
+
+def type_fields(resource: Resource, provider: str, found: abc.Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a state that only its type has; none for a kind that CCM does not know.
+
+    Of a command they stand among the others, of all else they are its ``metadata``. What nobody here knows is left out.
+    """
+    if resource.kind == "exec":
+        return {theirs: found.get(ours) is True for theirs, ours in _GUARDS.items()}
+    about = _metadata(resource, found)
+    return {} if about is None else {"metadata": {"name": resource.name, "provider": provider, **about}}
+
+
+def _metadata(resource: Resource, found: abc.Mapping[str, Any]) -> dict[str, Any] | None:
+    match resource.kind:
+        case "archive":
+            exists = {"archive_exists": found["ensure"] == "present"}
+            return {**exists, **_those(found, "checksum", "owner", "group", "size")}
+        case "file":
+            return _those(found, "checksum", "owner", "group", "mode")
+        case "package":
+            return {"version": found["version"] or "absent"}
+        case "scaffold":
+            changed = [each["path"] for each in found["changed"]]
+            stable = sorted({*found["managed"]}.difference(changed))
+            engine = {"engine": getattr(resource, "engine", None)}
+            return {"changed": changed, "stable": stable, **_those(found, "purged"), **engine}
+        case "service":
+            return {"enabled": found.get("enable") is True, "running": found["ensure"] == "running"}
+    return None
+
+
+def _those(found: abc.Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: found[name] for name in names if name in found}
+
 
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
@@ -68,7 +109,7 @@ def response(*, error: str | None = None, state: dict[str, Any] | None = None) -
     return {"protocol": RESPONSE, **({"error": redact(error)} if error is not None else {"state": state})}
 
 
-class Ending(NamedTuple):
+class RequestResult(NamedTuple):
     """How an attempt ended: in ``short``, by its ``check`` if there was one, and in what ``status`` the resource is now."""
 
     short: Ensured
@@ -76,7 +117,7 @@ class Ending(NamedTuple):
     status: Any
 
 
-def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
+def state_of(resource: Resource, ending: RequestResult) -> dict[str, Any]:
     """CCM's transaction event for an attempt at ``resource``."""
     short, check = ending.short, ending.check
     would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
@@ -110,7 +151,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
     )
 
 
-def _state(resource: Resource, ending: Ending, common: dict[str, bool]) -> dict[str, Any]:
+def _state(resource: Resource, ending: RequestResult, common: dict[str, bool]) -> dict[str, Any]:
     """The state now, in our fields and in CCM's. A field that both have is told as CCM tells it of every resource."""
     about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
     named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
@@ -128,7 +169,7 @@ def _provider(resource: Resource) -> str:
     return resource.provider or next(usable, "")
 
 
-def _final_ensure(resource: Resource, ending: Ending) -> str:
+def _final_ensure(resource: Resource, ending: RequestResult) -> str:
     if ending.short.result is Result.FAILED:
         return ""
     found = ending.status.get("ensure") if isinstance(ending.status, dict) else None

@@ -40,7 +40,7 @@ class Ensured(Event):
     """Whether it failed after it had changed something."""
 
 
-class Outlook(NamedTuple):
+class Prerequisites(NamedTuple):
     """What the past of a session means for a resource: who keeps it from being checked, and whether it is refreshed."""
 
     culprits: tuple[str, ...] = ()
@@ -73,10 +73,10 @@ class Session:
         with closing(History(self.directory)) as history:
             return [_ensured(entry.record) for entry in history.entries() if entry.event == "ensured"]
 
-    def note(self, events: Iterable[Event], tell: Callable[[str], None]) -> None:
+    def note(self, events: Iterable[Event], warn: Callable[[str], None]) -> None:
         """Write down what has happened in one call; one process at a time, also the first, which makes the journal."""
         with self._locked():
-            journal = Journal.open(self.directory, "", tell)
+            journal = Journal.open(self.directory, "", warn)
             try:
                 for event in events:
                     journal.record(event)
@@ -102,9 +102,9 @@ class Session:
             os.close(descriptor)
 
 
-def outlook(
+def prerequisites(
     past: Sequence[Ensured], ref: str, require: Iterable[str], subscribe: Sequence[str], *, noop: bool
-) -> Outlook:
+) -> Prerequisites:
     """What ``past`` means for ``ref``. Raises UnknownNameError for a name that is not in it."""
     last = {name: index for index, each in enumerate(past) for name in names_of(each)}
     culprits: dict[str, None] = {}
@@ -115,11 +115,11 @@ def outlook(
         if (found := past[last[name]]).result in _FAULTY:
             culprits.update(dict.fromkeys(found.culprits or (found.ref,)))
     if culprits:
-        return Outlook(tuple(culprits))
+        return Prerequisites(tuple(culprits))
     refreshing = (Result.CHANGED, Result.WOULD_CHANGE) if noop else (Result.CHANGED,)
     sources = {past[last[name]].ref for name in subscribe}
     since = max((index for index, each in enumerate(past) if _has_paid(each, ref, noop=noop)), default=-1)
-    return Outlook(
+    return Prerequisites(
         refresh=any(
             each.ref in sources and (each.touched or each.result in refreshing) for each in past[since + 1 :]
         )

@@ -42,20 +42,20 @@ _SLICE = 32
 class Journal:
     """Implements `reactor.engine.run_store.RunStore`; `record` is its sink. Touched by the event loop only.
 
-    ``tell`` is given a sentence when the file is moved aside, or the disk begins or ceases to refuse.
+    ``warn`` is given a sentence when the file is moved aside, or the disk begins or ceases to refuse.
     """
 
     def __init__(
-        self, directory: str, manifest: str, store: Store, found: Found, tell: Callable[[str], None]
+        self, directory: str, manifest: str, store: Store, found: Found, warn: Callable[[str], None]
     ) -> None:
         self._directory = directory
         self._manifest = os.fsencode(manifest).decode(errors="backslashreplace")
         self._store = store
-        self._tell = tell
+        self._warn = warn
         self._refresh_log = RefreshLog(found.owed)
         self.is_complete = found.complete
         """Whether all is known that earlier runs have left to do."""
-        self._undo_records = UndoRecords(found.originals, _anywhere(self._manifest), tell)
+        self._undo_records = UndoRecords(found.originals, _anywhere(self._manifest), warn)
         self._desired = Digests()
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
@@ -72,15 +72,15 @@ class Journal:
         self._refusal = ""
 
     @classmethod
-    def open(cls, directory: str, manifest: str, tell: Callable[[str], None]) -> Journal:
+    def open(cls, directory: str, manifest: str, warn: Callable[[str], None]) -> Journal:
         """Open the journal of a state directory that is locked, for a run of ``manifest``. One of no use is moved aside.
 
         Raises OSError and sqlite3.Error when the disk refuses.
         """
         store, found, note = open_store(directory)
         if note:
-            tell(note)
-        return cls(directory, manifest, store, found, tell)
+            warn(note)
+        return cls(directory, manifest, store, found, warn)
 
     # ---- the engine's memory ----
 
@@ -312,7 +312,7 @@ class Journal:
         if error is None:
             if self._refusal:
                 self._refusal = ""
-                self._tell("the journal is written again")
+                self._warn("the journal is written again")
             return False
         self._write_buffer.give_back(batch)
         if beyond_repair(error):
@@ -324,7 +324,7 @@ class Journal:
 
     def _refuse(self, error: Exception) -> None:
         if not self._refusal:
-            self._tell(
+            self._warn(
                 f"the journal can't be written: {error}; the run goes on, but until that is mended a refresh that is "
                 "owed is forgotten when the process ends"
             )
@@ -334,7 +334,7 @@ class Journal:
     def _put_aside(self, error: Exception) -> None:
         self._store.close()
         with suppress(OSError):  # what keeps it there is told when a new one can't be begun
-            self._tell(f"the journal is of no use ({error}), and moved to {set_aside(self._directory)}")
+            self._warn(f"the journal is of no use ({error}), and moved to {set_aside(self._directory)}")
 
     def _begin_anew(self) -> bool:
         """Open a new file for all that is known. Returns whether that went well; if not, the next batch tries again."""

@@ -29,9 +29,9 @@ class UndoRecords:
     No files here: the journal writes down what changes.
     """
 
-    def __init__(self, found: Iterable[UndoRecord], manifest: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, found: Iterable[UndoRecord], manifest: str, warn: Callable[[str], None]) -> None:
         self._manifest = manifest
-        self._tell = tell
+        self._warn = warn
         self._rows = {row.ref: row for row in found}
 
     def __contains__(self, ref: str) -> bool:
@@ -79,5 +79,5 @@ class UndoRecords:
         try:
             return find_kind(row.kind).model_validate_json(row.properties)
         except (KeyError, ValidationError) as error:
-            self._tell(f"{row.ref} can't be undone: {str(error).splitlines()[0]}; it stays as it is")
+            self._warn(f"{row.ref} can't be undone: {str(error).splitlines()[0]}; it stays as it is")
             return None

@@ -43,7 +43,7 @@ class Reporter:
         async with trio.open_nursery() as nursery:
             if self._notifier.watchdog is not None:
                 nursery.start_soon(self._stay_alive, self._notifier.watchdog / 2)
-            nursery.start_soon(self._tell)
+            nursery.start_soon(self._report)
 
     def ending(self) -> None:
         """The engine has ended."""
@@ -55,7 +55,7 @@ class Reporter:
             self._notifier.alive()
             await trio.sleep(interval)
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         said = ""
         while True:
             await self._news.wait()

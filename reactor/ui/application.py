@@ -8,16 +8,19 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+import trio
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from reactor.control.http_errors import failure_handlers
+from reactor.control.connection import place_of
 from reactor.control.names import matching
-from reactor.control.pause_file import is_sane
-from reactor.control.requests import BadRequestError, body_of, reason_of, refuse
+from reactor.control.pause_file import is_valid_duration
+from reactor.control.requests import BadRequestError, body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import NoPausesError
 from reactor.resource.properties import parse_duration
 from reactor.resource.redaction import redacted
@@ -26,15 +29,14 @@ from reactor.ui.drawing import DrawingError
 from reactor.ui.event_buffer import KEPT, text_of
 from reactor.ui.live_page import LivePage
 from reactor.ui.request_guard import RequestGuard
-from reactor.ui.sse import SseStream
 from reactor.ui.time_slice import TimeSlice
 
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _USUAL_EVENTS = 200
 
 
-def application(page: LivePage, tell: Callable[[str], None]) -> RequestGuard:
-    """The ASGI application for one page. ``tell`` hears of our own bugs, as the client does."""
+def application(page: LivePage, warn: Callable[[str], None]) -> RequestGuard:
+    """The ASGI application for one page. ``warn`` hears of our own bugs, as the client does."""
     endpoints = Endpoints(page)
     routes = [
         Route("/", endpoints.index),
@@ -47,7 +49,7 @@ def application(page: LivePage, tell: Callable[[str], None]) -> RequestGuard:
         Route("/resume", endpoints.resume, methods=["POST"]),
     ]
     handlers = {
-        **failure_handlers(_error, "the live page", "docs/live-page.md", tell),
+        **failure_handlers(_error, "the live page", "docs/live-page.md", warn),
         NoPausesError: _no_pauses,
         DrawingError: _busy,
     }
@@ -153,7 +155,7 @@ def _seconds(body: dict[str, Any]) -> float:
         seconds = parse_duration(body.get("for", ""))
     except ValueError as error:
         raise BadRequestError(f"'for': {error}", "write 30s, 10m or 2h") from error
-    if not is_sane(seconds):
+    if not is_valid_duration(seconds):
         refuse("'for' must be a duration", "above 0 and at most a year")
     return seconds
 
@@ -176,3 +178,41 @@ async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
 
 async def _busy(_request: Request, error: DrawingError) -> Response:
     return _error(503, str(error), "reactor status tells the same in a terminal", error.code)
+
+
+_DIGITS = 20
+"""The longest number we read. No event has one that long."""
+
+
+class SseStream:
+    """An ASGI application of its own: streams until the run ends, the client leaves, or is too slow and dropped."""
+
+    def __init__(self, page: LivePage) -> None:
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one client."""
+        place = place_of(scope)
+        with self._page.page_stream.listening(place.leave, _heard(scope)) as listener:
+            place.stay()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_leave, receive, nursery.cancel_scope)
+                headers = [(b"content-type", b"text/event-stream")]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                while texts := await listener.take():
+                    body = "".join(texts).encode()
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+                nursery.cancel_scope.cancel()
+
+
+def _heard(scope: Scope) -> int:
+    """The number of the last event that the client has had before its connection was lost; 0 for none."""
+    said = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
+    return int(said) if said.isascii() and said.isdecimal() and len(said) <= _DIGITS else 0
+
+
+async def _leave(receive: Receive, scope: trio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()

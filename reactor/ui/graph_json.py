@@ -61,7 +61,9 @@ def _shown(vertices: list[Member], box: Box) -> tuple[str, str]:
     if box.fold is None:
         return printable(vertices[box.members[0]].kind), printable(vertices[box.members[0]].name)
     kind = printable(box.fold.kind)
-    return f"{kind} x {len(box.members)}  00 would change", printable(box.fold.label) or f"{kind} resources"
+    return f"{kind} x {len(box.members)}  00 failed, 00 blocked", printable(
+        box.fold.label
+    ) or f"{kind} resources"
 
 
 def _keys(vertices: list[Member], boxed: list[Box]) -> list[str]:

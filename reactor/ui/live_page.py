@@ -14,10 +14,9 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Checked, Event, Reloaded, Reversed, Reversing
 from reactor.graph.graph import Graph
 from reactor.ui.access import Access
-from reactor.ui.diffs import Diffs
+from reactor.ui.details import PageHistory
 from reactor.ui.drawing import Drawing
-from reactor.ui.event_buffer import EventBuffer
-from reactor.ui.page_history import PageHistory
+from reactor.ui.event_buffer import Diffs, EventBuffer
 from reactor.ui.page_stream import PageStream
 from reactor.ui.status_stream import StatusStream
 
@@ -55,17 +54,17 @@ class LivePage:
         elif isinstance(event, _RESHAPING):
             self.drawing.changed()
 
-    async def run(self, engine: Engine, tell: Callable[[str], None]) -> None:
-        """Serve until cancelled. ``tell`` reaches the person at the terminal."""
+    async def run(self, engine: Engine, warn: Callable[[str], None]) -> None:
+        """Serve until cancelled. ``warn`` reaches the person at the terminal."""
         self.engine = engine
         self.run_handle = self._control.run_handle(engine)
         self.resource_statuses = StatusStream(engine, self._control.status_table)
         self.page_stream = PageStream(
-            self.run_handle, self.resource_statuses, self.drawing, self.event_buffer, tell
+            self.run_handle, self.resource_statuses, self.drawing, self.event_buffer, warn
         )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.page_stream.run)
-            nursery.start_soon(serve, self._port.listener, "reactor.ui.application", self, tell)
+            nursery.start_soon(serve, self._port.listener, "reactor.ui.application", self, warn)
 
     async def farewell(self) -> None:
         """The run is over: let those who look have its end."""

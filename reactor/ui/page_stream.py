@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import trio
 
-from reactor.control.broadcast import MOST, CrowdedError, Subscriber, Subscribers
+from reactor.control.broadcast import MOST, Subscriber, Subscribers, TooManyReadersError
 from reactor.control.run_handle import RunHandle
 from reactor.ui.drawing import Drawing
 from reactor.ui.event_buffer import EventBuffer, text_of
@@ -29,7 +29,7 @@ HEARTBEAT = 15.0
 
 
 class PageStream:
-    """Tells what happens to all who `listen`, while there are any. ``tell`` hears of clients that are too slow."""
+    """Tells what happens to all who `listen`, while there are any. ``warn`` hears of clients that are too slow."""
 
     def __init__(
         self,
@@ -37,14 +37,14 @@ class PageStream:
         resource_statuses: StatusStream,
         drawing: Drawing,
         event_buffer: EventBuffer,
-        tell: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._run_handle = run_handle
         self._resource_statuses = resource_statuses
         self._drawing = drawing
         self._event_buffer = event_buffer
-        self._tell = tell
-        self._subscribers = Subscribers(tell)
+        self._warn = warn
+        self._subscribers = Subscribers(warn)
         self._newcomers: list[tuple[Subscriber, int]] = []
         self._wanted = trio.Event()
         self._edition = 0
@@ -56,10 +56,10 @@ class PageStream:
     def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
         """A new listener, who has had the events up to the number ``after``, or wants none of the past (0).
 
-        Raises CrowdedError. ``drop`` ends its connection.
+        Raises TooManyReadersError. ``drop`` ends its connection.
         """
         if self._subscribers.listeners + len(self._newcomers) >= MOST:
-            raise CrowdedError
+            raise TooManyReadersError
         newcomer = Subscriber(drop), after
         self._newcomers.append(newcomer)
         self._wanted.set()
@@ -83,7 +83,7 @@ class PageStream:
                     await self._beat()
                     await trio.sleep(BEAT)
             except Exception as error:  # noqa: BLE001 - a bug in the page must not end the run
-                self._tell(f"the live page lost those who look: {type(error).__name__}: {error}")
+                self._warn(f"the live page lost those who look: {type(error).__name__}: {error}")
                 self._dismiss()
             self._event_buffer.followed = False
             self._event_buffer.take_fresh()
@@ -112,7 +112,7 @@ class PageStream:
             self._round_due = now + HEARTBEAT
             self._subscribers.put(": we are still here\n\n")
         self._tell_run(now)
-        await self._greet()
+        await self._welcome_newcomers()
 
     async def _tell_states(self, *, whole: bool) -> None:
         touched = self._event_buffer.take_touched()
@@ -141,7 +141,7 @@ class PageStream:
             {**record, "pausable": self._run_handle.pause_controller is not None}, separators=(",", ":")
         )
 
-    async def _greet(self) -> None:
+    async def _welcome_newcomers(self) -> None:
         """Newcomers hear how things stand, and what they have missed, and are with the others from here on."""
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer

@@ -16,8 +16,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from reactor.control.address import names_loopback
 from reactor.control.connection import place_of
-from reactor.control.hostname import names_loopback
 from reactor.ui.access import Access
 
 HEADERS = {
@@ -68,12 +68,12 @@ class RequestGuard:
 
         answer = self.application
         try:
-            scope = self._examined(scope)
+            scope = self._checked_service(scope)
         except AnsweredError as answered:
             answer = answered.response
         await answer(scope, receive, send_with_headers)
 
-    def _examined(self, scope: Scope) -> Scope:
+    def _checked_service(self, scope: Scope) -> Scope:
         """The request as the application is to see it. Raises AnsweredError."""
         request = HTTPConnection(scope)
         if self._access.address.is_loopback and not names_loopback(request.headers.get("host", "")):

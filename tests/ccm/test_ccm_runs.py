@@ -8,7 +8,7 @@ import yaml
 from ccm_wording import matters
 
 from reactor.cli import exitcodes
-from reactor.cli.inputs import inputs_options
+from reactor.cli.options.inputs import inputs_options
 from reactor.loading import load
 from reactor.resource.diagnostic import ManifestError
 

@@ -6,7 +6,7 @@ import ccm_cases
 import pytest
 from ccm_wording import matters
 
-from reactor.cli.inputs import Given, host_facts
+from reactor.cli.options.inputs import Given, host_facts
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import ManifestError

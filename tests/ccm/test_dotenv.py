@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from reactor.cli.dotenv import environment, parse
+from reactor.cli.options.implicit_files import environment, parse_dotenv
 from reactor.resource.diagnostic import ManifestError
 
 LINES = [
@@ -26,7 +26,7 @@ LINES = [
 
 @pytest.mark.parametrize(("text", "expected"), LINES)
 def test_lines_are_read_as_a_shell_would(text, expected):
-    assert parse(text) == expected
+    assert parse_dotenv(text) == expected
 
 
 def test_it_goes_over_the_environment_of_the_process(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 from files_of_cli import written
 from processes_of_cli import finish, pids_running, spawned, wait_until
 
-from reactor.cli.ensure_kind import OPTIONS
+from reactor.cli.commands.ensure_kind import OPTIONS
 from reactor.ensure.command_line import FILE
 from reactor.ensure.sessions import Ensured
 from reactor.resource.registry import find_kind, kind_names

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reactor.cli.graph import FORMATS
+from reactor.cli.commands.graph import FORMATS
 from reactor.graph.export import FORMATS as EXPORTED
 
 CHAIN = """

@@ -2,7 +2,7 @@
 
 import os
 
-from reactor.cli.engine_run import RunServices, converge
+from reactor.cli.running.engine_run import RunServices, converge
 from reactor.console.display import Display
 from reactor.engine.options import RunOptions
 from reactor.resources.file import File

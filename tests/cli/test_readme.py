@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from reactor.cli.example import example
+from reactor.cli.commands.example import example
 from reactor.resource.base import Meta
 from reactor.resource.registry import kind_names
 

@@ -13,7 +13,7 @@ import trio.testing
 from files_of_cli import put
 from processes_of_cli import finish, spawned, wait_until
 
-from reactor.cli.reloading import Generation, Reloader
+from reactor.cli.running.reloading import Generation, Reloader
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
 from reactor.engine.events import WatcherChanged

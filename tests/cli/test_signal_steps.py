@@ -5,7 +5,7 @@ import signal
 
 import trio
 
-from reactor.cli.signals import PATIENCE, Interruption
+from reactor.cli.running.signals import PATIENCE, Interruption
 
 
 class Asked:

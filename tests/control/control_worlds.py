@@ -11,7 +11,7 @@ import trio
 
 from reactor.control.client import Client
 from reactor.control.control import Control
-from reactor.control.status_query import StatusQuery
+from reactor.control.protocol import StatusQuery
 from reactor.control.status_table import RunFacts
 from reactor.engine.options import RunOptions
 from reactor.metrics.tally import Tally

@@ -12,9 +12,8 @@ from control_worlds import controlled
 from reactor.control.broadcast import MOST as CROWD
 from reactor.control.client import NoRunError
 from reactor.control.connection_slots import FIRST, PATIENCE
-from reactor.control.refused_request import RefusedError
+from reactor.control.protocol import SOCKET_FILE, RefusedError
 from reactor.control.server import MOST
-from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
 from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of

@@ -52,7 +52,7 @@ def test_a_new_pause_of_the_same_pattern_replaces_the_old(pauses):
 
 def test_one_resource_can_be_taken_out_of_a_wide_pause(pauses):
     pauses.add("file#*", 0.0, 100.0, "wide")
-    pauses.take_back("file#/a", 1.0)
+    pauses.remove("file#/a", 1.0)
     assert in_force(pauses, "file#/a", 2.0) is None
     assert in_force(pauses, "file#/b", 2.0) == "wide"
     pauses.add("file#/a", 3.0, 50.0, "again")
@@ -62,13 +62,13 @@ def test_one_resource_can_be_taken_out_of_a_wide_pause(pauses):
 def test_taking_everything_back_leaves_nothing(pauses):
     pauses.add("file#/[a]", 0.0, 100.0, "one")
     pauses.add("exec#*", 0.0, 100.0, "two")
-    assert pauses.take_back("*", 1.0) == ()
+    assert pauses.remove("*", 1.0) == ()
     assert pauses.read() == ()
 
 
 def test_what_is_over_is_forgotten_with_its_exceptions(pauses):
     pauses.add("*", 0.0, 10.0, "wide")
-    pauses.take_back("file#/a", 1.0)
+    pauses.remove("file#/a", 1.0)
     pauses.add("file#/b", 20.0, 30.0, "later")
     assert [pause.pattern for pause in pauses.read()] == ["file#/b"]
 

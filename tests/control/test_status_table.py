@@ -1,6 +1,6 @@
 import json
 
-from reactor.control.status_table import Moment, RunFacts, StatusTable, record_of
+from reactor.control.status_table import EngineStatus, RunFacts, StatusTable, record_of
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -33,7 +33,9 @@ def board_after(*events, refs=("a", "b")):
 
 
 def record(status_table, ref="a"):
-    return record_of(status_table.resource_statuses[ref], Moment("enforce", in_motion=False, refresh_at=None))
+    return record_of(
+        status_table.resource_statuses[ref], EngineStatus("enforce", in_motion=False, refresh_at=None)
+    )
 
 
 def ok(now, ref="a"):

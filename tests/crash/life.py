@@ -19,8 +19,8 @@ from pathlib import Path
 
 from worlds import World
 
-import reactor.cli.engine_run
-import reactor.cli.run
+import reactor.cli.commands.run
+import reactor.cli.running.engine_run
 from reactor.cli.group import reactor as command
 from reactor.engine.events import Checked, Result
 
@@ -147,7 +147,7 @@ def _on_each_call(act: Callable[[int], None]) -> None:
 
 
 def _after_changes(changes: int) -> None:
-    heard = reactor.cli.engine_run._Sinks.__call__
+    heard = reactor.cli.running.engine_run._Sinks.__call__
     left = iter(range(changes - 1, -1, -1))
 
     def hear(sinks, event):
@@ -155,7 +155,7 @@ def _after_changes(changes: int) -> None:
         if isinstance(event, Checked) and event.result is Result.CHANGED and next(left, None) == 0:
             _die()
 
-    reactor.cli.engine_run._Sinks.__call__ = hear
+    reactor.cli.running.engine_run._Sinks.__call__ = hear
 
 
 def _command_line(pid: int) -> str:

@@ -11,8 +11,8 @@ import click
 import pytest
 from page_blocks import Page
 
+from reactor.cli.command_groups import KindGroup
 from reactor.cli.group import reactor
-from reactor.cli.kind_group import KindGroup
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

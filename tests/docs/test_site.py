@@ -10,8 +10,8 @@ import click
 import pytest
 from site_pages import read_page
 
+from reactor.cli.command_groups import KindGroup
 from reactor.cli.group import reactor
-from reactor.cli.kind_group import KindGroup
 from reactor.ensure.properties import properties_of
 from reactor.error_codes import catalogue
 from reactor.resource.base import Resource

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reactor.engine.events import Result
-from reactor.ensure.sessions import Ensured, Outlook, UnknownNameError, outlook, summary
+from reactor.ensure.sessions import Ensured, Prerequisites, UnknownNameError, prerequisites, summary
 
 OK, CHANGED, WOULD, FAILED, BLOCKED, SKIPPED = (
     Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED, Result.BLOCKED, Result.SKIPPED,
@@ -42,7 +42,7 @@ def past_of(*pairs):
 )
 def test_the_last_time_decides_whether_a_requirement_is_met(past, culprits):
     for require, subscribe in ((["exec#a"], []), ([], ["exec#a"])):
-        assert outlook(past_of(*past), "exec#me", require, subscribe, noop=False).culprits == culprits
+        assert prerequisites(past_of(*past), "exec#me", require, subscribe, noop=False).culprits == culprits
 
 
 @pytest.mark.parametrize(
@@ -66,25 +66,27 @@ def test_the_last_time_decides_whether_a_requirement_is_met(past, culprits):
     ],
 )
 def test_a_change_is_a_refresh_until_that_has_succeeded(past, noop, refresh):
-    assert outlook(past_of(*past), "exec#me", [], ["exec#a"], noop=noop) == Outlook(refresh=refresh)
+    assert prerequisites(past_of(*past), "exec#me", [], ["exec#a"], noop=noop) == Prerequisites(
+        refresh=refresh
+    )
 
 
 def test_what_failed_after_a_change_is_a_refresh_once_it_is_well():
     past = [Ensured(0.0, "exec#a", None, FAILED, touched=True)]
-    assert outlook(past, "exec#me", [], ["exec#a"], noop=False) == Outlook(("exec#a",))
+    assert prerequisites(past, "exec#me", [], ["exec#a"], noop=False) == Prerequisites(("exec#a",))
     past.append(Ensured(1.0, "exec#a", None, OK))
-    assert outlook(past, "exec#me", [], ["exec#a"], noop=False) == Outlook(refresh=True)
+    assert prerequisites(past, "exec#me", [], ["exec#a"], noop=False) == Prerequisites(refresh=True)
 
 
 def test_to_require_a_change_is_no_refresh():
-    assert outlook(past_of(("a", CHANGED)), "exec#me", ["exec#a"], [], noop=False) == Outlook()
+    assert prerequisites(past_of(("a", CHANGED)), "exec#me", ["exec#a"], [], noop=False) == Prerequisites()
 
 
 def test_an_alias_is_as_good_as_the_name():
     past = [Ensured(0.0, "exec#a", "b", CHANGED)]
-    assert outlook(past, "exec#me", [], ["exec#b"], noop=False).refresh
+    assert prerequisites(past, "exec#me", [], ["exec#b"], noop=False).refresh
     with pytest.raises(UnknownNameError):
-        outlook(past, "exec#me", [], ["file#b"], noop=False)
+        prerequisites(past, "exec#me", [], ["file#b"], noop=False)
 
 
 pasts = st.lists(st.tuples(st.sampled_from(["a", "b", "me"]), st.sampled_from(list(Result))), max_size=12)
@@ -94,9 +96,9 @@ pasts = st.lists(st.tuples(st.sampled_from(["a", "b", "me"]), st.sampled_from(li
 def test_no_refresh_is_lost_and_none_comes_twice(pairs):
     """After any past: one more change is a refresh, and one more success ends that."""
     after_change = past_of(*pairs, ("a", CHANGED))
-    assert outlook(after_change, "exec#me", [], ["exec#a"], noop=False).refresh
+    assert prerequisites(after_change, "exec#me", [], ["exec#a"], noop=False).refresh
     after_success = [*after_change, Ensured(99.0, "exec#me", None, CHANGED)]
-    assert not outlook(after_success, "exec#me", [], ["exec#a"], noop=False).refresh
+    assert not prerequisites(after_success, "exec#me", [], ["exec#a"], noop=False).refresh
 
 
 @given(pasts)

@@ -8,7 +8,7 @@ from functools import partial
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
-from reactor.control.socketpath import at_home
+from reactor.control.protocol import at_home
 
 
 class Scrape:

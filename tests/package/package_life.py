@@ -13,7 +13,7 @@ import trio
 from apt_root import AptRoot
 from dnf_root import DnfRoot
 
-from reactor.cli.signals import Interruption
+from reactor.cli.running.signals import Interruption
 from reactor.engine.options import RunOptions
 from reactor.resources.package import Package, providers
 from reactor.testing.story import Story, graph_of

@@ -11,8 +11,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.console.journald import Journald, encoded, leads_to_journal
-from reactor.console.journald_entries import JournaldSink, fields, priority
+from reactor.console.journald import Journald, JournaldSink, encoded, fields, leads_to_journal, priority
 from reactor.engine.events import (
     Blocked,
     Cause,

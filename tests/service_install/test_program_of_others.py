@@ -43,7 +43,7 @@ def install(checkout, *words):
 
 @pytest.mark.parametrize(
     "given",
-    [".", "reactor/cli/run.py", "..", "resources/exec"],
+    [".", "reactor/cli/commands/run.py", "..", "resources/exec"],
     ids=["the checkout", "a module", "the directory above", "a kind"],
 )
 def test_no_service_runs_files_that_another_user_could_change(checkout, manifest, given):

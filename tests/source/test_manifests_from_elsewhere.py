@@ -374,9 +374,7 @@ def test_the_data_command_takes_both_kinds_of_url(server, tmp_path):
 
 def converger(tmp_path, *args):
     """A run that looks for new versions all the time."""
-    code = (
-        "import reactor.cli.reloading as r; r.REFETCH_INTERVAL = 0.05; from reactor.cli import main; main()"
-    )
+    code = "import reactor.cli.running.reloading as r; r.REFETCH_INTERVAL = 0.05; from reactor.cli import main; main()"
     options = ["--format", "json", "--cache", tmp_path / "cache", "--state-dir", tmp_path / "state"]
     return subprocess.Popen(
         [sys.executable, "-c", code, "run", *options, *args], stdout=subprocess.PIPE, text=True

@@ -14,7 +14,7 @@ from reactor.graph.export.reduction import LARGEST
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.testing.scripted import scripted
 from reactor.ui import diffs, drawing
-from reactor.ui.diffs import Diffs
+from reactor.ui.event_buffer import Diffs
 
 ROOT = Path(__file__).parents[2]
 

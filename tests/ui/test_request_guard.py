@@ -8,9 +8,8 @@ from page_worlds import KNOWN, TOKEN, paged
 from reactor.control.address import Address
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.testing.scripted import scripted
-from reactor.ui.access import Access
+from reactor.ui.access import FILE, Access, stored_token
 from reactor.ui.request_guard import HEADERS
-from reactor.ui.token import FILE, kept_token
 
 PAUSE = {"refs": [], "for": "1h", "reason": "x"}
 
@@ -187,21 +186,21 @@ async def test_other_methods_change_nothing(tmp_path, method, status):
 
 
 def test_the_token_is_made_once_and_only_for_its_owner(tmp_path):
-    token = kept_token(str(tmp_path))
+    token = stored_token(str(tmp_path))
     path = tmp_path / FILE
     assert path.read_text() == f"{token}\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert kept_token(str(tmp_path)) == token
+    assert stored_token(str(tmp_path)) == token
     path.unlink()
-    assert kept_token(str(tmp_path)) != token
+    assert stored_token(str(tmp_path)) != token
     assert len(token) >= 43
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o602])
 def test_a_token_that_others_could_read_or_write_is_replaced(tmp_path, mode):
-    token = kept_token(str(tmp_path))
+    token = stored_token(str(tmp_path))
     (tmp_path / FILE).chmod(mode)
-    fresh = kept_token(str(tmp_path))
+    fresh = stored_token(str(tmp_path))
     assert fresh != token
     assert (tmp_path / FILE).read_text() == f"{fresh}\n"
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
@@ -211,18 +210,18 @@ def test_a_link_in_the_place_of_the_token_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_text("known to others")
     (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic link"):
-        kept_token(str(tmp_path))
+        stored_token(str(tmp_path))
 
 
 def test_a_pipe_or_a_hard_link_is_no_token(tmp_path):
     os.mkfifo(tmp_path / FILE, 0o600)
     with pytest.raises(OSError, match=r"not a file of ours alone|not seekable"):
-        kept_token(str(tmp_path))
+        stored_token(str(tmp_path))
     (tmp_path / FILE).unlink()
-    kept_token(str(tmp_path))
+    stored_token(str(tmp_path))
     os.link(tmp_path / FILE, tmp_path / "other")
     with pytest.raises(OSError, match="not a file of ours alone"):
-        kept_token(str(tmp_path))
+        stored_token(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def test_what_can_be_no_token_is_an_error(tmp_path, content):
     (tmp_path / FILE).write_bytes(content)
     (tmp_path / FILE).chmod(0o600)
     with pytest.raises(OSError, match="holds no token: remove it"):
-        kept_token(str(tmp_path))
+        stored_token(str(tmp_path))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "0.0.0.0", "::", "192.0.2.1"])

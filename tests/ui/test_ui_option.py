@@ -17,7 +17,7 @@ from processes_of_cli import environment, finish, pids_running, refused, spawned
 
 from reactor.control.address import Address
 from reactor.resource.redaction import MASK
-from reactor.ui.token import FILE
+from reactor.ui.access import FILE
 
 ONE = 'resources:\n  - file:\n      - {dir}/a: { ensure: present, content: "x\\n", {own} }\n'
 TWO = ONE + "      - {dir}/b: { ensure: present, content: y, require: ['file#{dir}/a'], {own} }\n"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 import click
 
 from generated.markdown import Generated, code
-from reactor.cli.ensure_kind import found_kind, kind_command
+from reactor.cli.command_groups import KindGroup
+from reactor.cli.commands.ensure_kind import found_kind, kind_command
 from reactor.cli.group import reactor
-from reactor.cli.kind_group import KindGroup
-from reactor.cli.kind_options import KindOptions
+from reactor.cli.options.kind_options import KindOptions
 from reactor.resource.registry import kind_names
 
 _KEPT_AS_IT_IS = "\b\n"

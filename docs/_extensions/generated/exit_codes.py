@@ -29,12 +29,12 @@ class ExitCodes(Generated):
 def _rows() -> Iterator[tuple[str, int, int]]:
     for words, results in _ENDS.items():
         ended = _ended(results)
-        plain, detailed = (exitcodes.of_run(ended, once=True, detailed=each) for each in (False, True))
+        plain, detailed = (exitcodes.run_code(ended, once=True, detailed=each) for each in (False, True))
         yield words, plain, detailed
-    plain, detailed = (exitcodes.of_bad_usage(detailed=each) for each in (False, True))
+    plain, detailed = (exitcodes.bad_usage_code(detailed=each) for each in (False, True))
     yield "bad usage, or an invalid manifest", plain, detailed
     for number in (signal.SIGINT, signal.SIGTERM):
-        yield f"cut short by {number.name}", exitcodes.of_signal(number), exitcodes.of_signal(number)
+        yield f"cut short by {number.name}", exitcodes.signal_code(number), exitcodes.signal_code(number)
 
 
 def _ended(results: tuple[Result, ...]) -> Ended:

@@ -2,8 +2,7 @@
 // A frame is drawn when something has changed, and holds only what is seen.
 
 import { Boxes, STATES } from "./boxes.js";
-import { Edges, KINDS } from "./edges.js";
-import { route } from "./routes.js";
+import { Edges, KINDS, route } from "./edges.js";
 
 const PULSE = 1500; // ms
 const SHARPEST = 2; // pixels for each one of CSS: more can't be told apart, and cost

@@ -1,15 +1,14 @@
 // Boxes that stand for several resources of one directory, kind or manifest: opened by a click or a key, and shut again.
 
 import { element } from "./dom.js";
-import { UNKNOWN, WORST_FIRST } from "./standings.js";
-import { count, oneLine, words } from "./format.js";
+import { count, oneLine, UNKNOWN, words, WORST_FIRST } from "./format.js";
 
 const ALL = "*";
 
 /** A box of several resources. It stands as the worst of them does. */
 export class Fold {
   constructor(drawn, members) {
-    Object.assign(this, drawn, { members, heading: "", text: "", standing: UNKNOWN });
+    Object.assign(this, drawn, { members, heading: "", text: "", states: "", standing: UNKNOWN });
     this.ref = this.name; // what a pointer on it is told
   }
 
@@ -20,11 +19,14 @@ export class Fold {
     const state = WORST_FIRST.find((each) => counts.get(each) > 0) ?? UNKNOWN.state;
     const some = (aspect) => this.members.some(({ standing }) => standing[aspect]);
     this.standing = { ...UNKNOWN, state, in_motion: some("in_motion"), paused: some("paused") };
-    this.text = counts.get(state) === this.members.length ? words(state) : `${counts.get(state)} ${words(state)}`;
+    const texts = WORST_FIRST.filter((each) => counts.get(each) > 0).map((each) =>
+      (counts.get(each) === this.members.length ? words(each) : `${counts.get(each)} ${words(each)}`));
+    this.text = (counts.get("blocked") > 0 ? texts.slice(0, 2) : texts.slice(0, 1)).join(", "); // what the box has room for
+    this.states = texts.join(", ");
   }
 
   get told() {
-    return `${oneLine(this.name)}: ${count(this.members.length, "resource")}, ${this.text}`;
+    return `${oneLine(this.name)}: ${count(this.members.length, "resource")}, ${this.states}`;
   }
 }
 

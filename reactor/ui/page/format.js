@@ -1,4 +1,4 @@
-// Values as people read them.
+// Values as text, and the states of a resource.
 
 // Controls that a browser hides, and those that turn the direction of text: a name must not look like another one.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -58,3 +58,8 @@ export function readable(value) {
   const plain = Array.isArray(value) && value.every((item) => typeof item !== "object");
   return plain ? value.join("\n") : JSON.stringify(value, null, 1);
 }
+
+export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, fine: true };
+
+/** The states, in the order in which a person wants to see them. */
+export const WORST_FIRST = ["failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown"];

@@ -4,7 +4,7 @@ import { resource, told } from "./connection.js";
 import { element, nodes } from "./dom.js";
 import { chain, diff, heading, neighbours, passing, recent, standing, table } from "./details.js";
 import { pauseForm, resumeForm } from "./pauses.js";
-import { UNKNOWN } from "./standings.js";
+import { UNKNOWN } from "./format.js";
 
 const SHORTEST_WAIT = 300; // ms between two questions about the same resource
 

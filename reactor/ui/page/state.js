@@ -1,7 +1,7 @@
 // What is known: the graph as it was fetched, and how each resource stands, as the stream tells.
 
 import { Fold } from "./folds.js";
-import { UNKNOWN } from "./standings.js";
+import { UNKNOWN } from "./format.js";
 
 /** What a person can ask to see, the worst first, and last what comes and goes. All but two are states. */
 export const ASPECTS = [

@@ -49,3 +49,12 @@ def test_a_key_opens_a_fold_and_the_search_opens_all(page):
     page.write("exec#two")
     page.key("Enter")
     page.wait(f"{SHOWN} === 'visible' && document.querySelector('#details h2')?.innerText === 'exec#two'")
+
+
+def test_edges_have_their_heads_while_folded_and_while_open(page):
+    """Both pictures and the legend point at the first marker of a name, and a marker inherits what hides its picture."""
+    heads = "getComputedStyle(document.querySelector('#head-require path')).visibility"
+    assert page.evaluate(heads) == "visible"
+    page.click("#unfold")
+    page.wait(f"{SHOWN} === 'visible'")
+    assert page.evaluate(heads) == "visible"

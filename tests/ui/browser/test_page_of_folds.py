@@ -36,7 +36,7 @@ def test_a_fold_names_its_directory_or_kind_and_counts_what_is_in_it(page, large
     labels = page.evaluate(
         "[...document.querySelectorAll('#folds button')].map((each) => each.ariaLabel).sort()"
     )
-    assert labels[0] == "Open exec: 5 resources, 1 failed"
+    assert labels[0] == "Open exec: 5 resources, 1 failed, 4 changed"
     assert page.evaluate("page.world.vertices.length") == 125
 
 

@@ -1,0 +1,111 @@
+"""Groups of commands: they answer a misspelt name with the nearest one, know other names, or have a command per kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactor.cli.foreign_words import KINDS
+from reactor.cli.messages import with_hint
+from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class SuggestingGroup(click.Group):
+    """A group of commands, each of which is a ``noun``. It must say all their names, in `list_commands`."""
+
+    noun = "command"
+
+    def other_names(self) -> Iterable[str]:
+        """What finds a command too, and is neither listed nor completed."""
+        return ()
+
+    def hint_home(self, name: str) -> str | None:  # noqa: ARG002 - few groups are known by other names elsewhere
+        """The hint for a command that another program has."""
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find what to run. An unknown name is answered with the nearest; in a completion, nobody could read that."""
+        name, names = args[0], self.list_commands(ctx)
+        if (
+            name not in (*names, *self.other_names())
+            and not name.startswith("-")
+            and not ctx.resilient_parsing
+        ):
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
+            hint = self.hint_home(name) or hint
+            raise with_hint(click.NoSuchCommand(name, f"there is no {self.noun} {name!r}", ctx=ctx), hint)
+        return super().resolve_command(ctx, args)
+
+
+class AliasGroup(SuggestingGroup):
+    """A group some of whose commands have further names: ``others`` maps these to the usual ones."""
+
+    def __init__(self, *args: Any, others: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._others = others
+
+    def other_names(self) -> Iterable[str]:
+        """The further names."""
+        return self._others
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with that name, the usual one or another."""
+        return super().get_command(ctx, self._others.get(cmd_name, cmd_name))
+
+
+class KindGroup(SuggestingGroup):
+    """A group with a command for each kind that is installed; a kind is imported when its command is used."""
+
+    noun = "kind"
+
+    def __init__(self, *args: Any, make: str, others: dict[str, str] | None = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._make = make
+        self._others = others or {}
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The names of the kinds, and what else there is."""
+        return [*installed_entry_points(KINDS_GROUP), *self._others]
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command for a kind, made by the function ``make``, which is written ``module:function``."""
+        cmd_name = KINDS.get(cmd_name, cmd_name)
+        if cmd_name in self._others:
+            command = _imported(self._others[cmd_name])
+        elif cmd_name in installed_entry_points(KINDS_GROUP):
+            command = _imported(self._make)(cmd_name)
+        else:
+            return None
+        return command if isinstance(command, click.Command) else None
+
+    def other_names(self) -> Iterable[str]:
+        """What CCM calls some of the kinds."""
+        return KINDS
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the names only: what each is for would need all of them imported. ``reactor kinds`` has that."""
+        with formatter.section("Kinds"):
+            formatter.write_text(", ".join(installed_entry_points(KINDS_GROUP)))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete kinds without importing them."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name) for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return names or click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _imported(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

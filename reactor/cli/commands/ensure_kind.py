@@ -1,0 +1,213 @@
+"""``reactor ensure KIND``: the command for one kind, its options made of the kind's properties."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.completion_candidates import complete_session
+from reactor.cli.messages import fail, show_diagnostics
+from reactor.cli.options.formats import Format
+from reactor.cli.options.inputs import single_resource_options
+from reactor.cli.options.kind_options import KindOptions
+from reactor.cli.options.state_dir import state_dir_option
+from reactor.cli.running.engine_run import RunServices, converge
+from reactor.cli.running.single_resource import (
+    backups_of,
+    blocked,
+    ensured,
+    reporting_session_errors,
+    session_of,
+    session_prerequisites,
+)
+from reactor.cli.running.state import refuse_own_state
+from reactor.console.display import Display
+from reactor.engine.events import Blocked, Event, Result, Skipped
+from reactor.engine.options import RunOptions
+from reactor.ensure.command_line import CommandLine, Given
+from reactor.ensure.entry import Entry, load_entry, unknown
+from reactor.ensure.sessions import Ensured, Prerequisites, UnknownNameError
+from reactor.journal.state_directory import locate
+from reactor.manifest.kind_lookup import INSTALLED, UnusableKind, look_up
+from reactor.manifest.source import Problems
+from reactor.resource.backup_store import state_directory_for
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import ManifestError
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
+
+OPTIONS = (
+    click.Option(["--noop"], is_flag=True, help="Only say what would be done. Changes nothing."),
+    click.Option(["--diff"], is_flag=True, help="Show what changes as unified diffs."),
+    click.Option(
+        ["--require"], multiple=True, metavar="REF", shell_complete=complete_session,
+        help="Do it only if this one of the session went well. Repeatable.",
+    ),
+    click.Option(
+        ["--subscribe", "-S"], multiple=True, metavar="REF", shell_complete=complete_session,
+        help="Require it, and be refreshed if it has changed. Repeatable.",
+    ),
+    click.Option(["condition", "--if"], metavar="EXPR", help="Do it only if this expression is true."),
+    click.Option(["exception", "--unless"], metavar="EXPR", help="Do not do it if this expression is true."),
+    click.Option(
+        ["--check"], multiple=True, metavar="COMMAND",
+        help="Then run this health check, which ends as Nagios plugins do. Repeatable.",
+    ),
+    click.Option(["--check-tries"], metavar="N", help="Try it up to so many times, until it is ok.  [default: 1]"),
+    click.Option(["--check-sleep"], metavar="DURATION", help="Wait between two tries.  [default: 1s]"),
+    click.Option(
+        ["form", "--format"], type=click.Choice(["text", "json"]), default="text", show_default=True,
+        help="Lines for people, or one JSON object per event.",
+    ),
+    click.Option(
+        ["--session"], metavar="DIR", help="The session it belongs to.  [default: $REACTOR_SESSION]"
+    ),
+    click.Option(
+        [exitcodes.DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
+    ),
+)  # fmt: skip
+"""What the command has for every kind, beside options for properties."""
+
+
+def kind_command(kind: str) -> click.Command:
+    """The command ``reactor ensure KIND``. Raises ClickException when the kind can't be loaded."""
+    model = found_kind(kind)
+
+    @click.command(kind, params=[*OPTIONS], help=_help(model))
+    @single_resource_options
+    @state_dir_option
+    def command(inputs: Callable[[], Inputs], **given: Any) -> None:
+        Call(options, given).make(inputs)
+
+    options = KindOptions(model, beside=command.params)
+    command.params = [*options.parameters(), *command.params]
+    return command
+
+
+def found_kind(kind: str) -> type[Resource]:
+    """The class of the kind. Raises ClickException when it can't be loaded."""
+    model = look_up(INSTALLED, kind)
+    if isinstance(model, UnusableKind):
+        fail("R0107", model.message, model.hint, 1)
+    return model
+
+
+class Call:
+    """One call of ``reactor ensure``: ``given`` are the values of all its options and arguments."""
+
+    def __init__(self, options: KindOptions, given: dict[str, Any]) -> None:
+        self._kind = options.model.kind
+        self._line = options.command_line(("reactor", "ensure", self._kind), given)
+        self._form: Format = given["form"]
+        self._noop: bool = given["noop"]
+        self._diff: bool = given["diff"]
+        self._detailed: bool = given["detailed_exitcodes"]
+        self._bad_usage = exitcodes.bad_usage_code(detailed=self._detailed)
+        self._location = locate(given["state_dir"])
+        self._session = session_of(given["session"], self._bad_usage)
+        _add_common(self._line, given)
+
+    def make(self, inputs: Callable[[], Inputs]) -> None:
+        """Do it, and end the command."""
+        problems = Problems(self._line.source)
+        try:
+            entry = load_entry(problems, self._kind, self._line.body, inputs())
+            refuse_own_state(entry.program.graph.resources.values(), self._location)
+            prerequisites = self._outlook(entry, problems)
+        except ManifestError as error:
+            texts = {self._line.source.file: self._line.source.text, **error.texts}
+            show_diagnostics(error.diagnostics, as_json=self._form == "json", texts=texts)
+            raise click.exceptions.Exit(self._bad_usage) from error
+        display = RecordingDisplay(self._form, resources=len(entry.program.graph.resources))
+        try:
+            go_on = self._blocked if prerequisites.culprits else self._run
+            code = go_on(entry, prerequisites, display)
+        finally:
+            display.flush()
+        raise click.exceptions.Exit(code)
+
+    def _outlook(self, entry: Entry, problems: Problems) -> Prerequisites:
+        with reporting_session_errors(self._bad_usage):
+            try:
+                return session_prerequisites(entry, self._session, noop=self._noop)
+            except UnknownNameError as error:
+                raise unknown(problems, self._line.body, error.name, error.hint) from error
+
+    def _blocked(self, entry: Entry, prerequisites: Prerequisites, display: RecordingDisplay) -> int:
+        result = blocked(entry, prerequisites.culprits, noop=self._noop)
+        display(Blocked(result.time, result.ref, result.culprits))
+        self._remember(display, result)
+        return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
+
+    def _run(self, entry: Entry, prerequisites: Prerequisites, display: RecordingDisplay) -> int:
+        graph = entry.program.graph
+        owing = frozenset((entry.resource.ref,)) if prerequisites.refresh else frozenset()
+        options = RunOptions(noop=self._noop, diff=self._diff, owing=owing)
+        services = RunServices(backups=None if self._noop else backups_of(self._location))
+        with state_directory_for(self._location.path if self._location else None):
+            ended, interruption = converge(graph, options, display, services)
+        result = ensured(entry, display.events, noop=self._noop)
+        if len(graph.resources) > 1:
+            display.summarize(ended)
+        elif result is not None:
+            display.conclude(result)
+        self._remember(display, result)
+        if interruption.cut_short or interruption.left_work:
+            return exitcodes.signal_code(interruption.number)
+        return exitcodes.run_code(ended, once=True, detailed=self._detailed)
+
+    def _remember(self, display: RecordingDisplay, result: Ensured | None) -> None:
+        if self._session is not None:
+            with reporting_session_errors(self._bad_usage):
+                self._session.note([*display.events, *([result] if result else [])], display.warn)
+
+
+class RecordingDisplay(Display):
+    """A display that keeps the events it has shown."""
+
+    def __init__(self, form: Format, *, resources: int) -> None:
+        super().__init__(form, resources=resources, continuous=False)
+        self.form = form
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        super().__call__(event)
+        self.events.append(event)
+
+    def conclude(self, result: Ensured) -> None:
+        """Say to people how it ended, where no event has: a run is quiet about what is well."""
+        if self.form == "text" and result.result in (Result.OK, Result.SKIPPED):
+            reason = next((f"  {event.reason}" for event in self.events if isinstance(event, Skipped)), "")
+            self.say(f"{result.ref}  {result.result}{reason}", {})
+
+
+def _add_common(line: CommandLine, given: dict[str, Any]) -> None:
+    """Add what every kind has, from the options that are made for it."""
+    line.put_list("require", "--require", given["require"])
+    line.put_list("subscribe", "--subscribe", given["subscribe"])
+    conditions = (Given("if", "--if", given["condition"]), Given("unless", "--unless", given["exception"]))
+    if wanted := [each for each in conditions if each.text is not None]:
+        line.put_group("control", wanted)
+    tries = Given("tries", "--check-tries", given["check_tries"])
+    pace = [each for each in (tries, Given("try_sleep", "--check-sleep", given["check_sleep"])) if each.text]
+    if given["check"]:
+        line.put_groups(
+            "health_checks", [[Given("command", "--check", text), *pace] for text in given["check"]]
+        )
+    elif pace:
+        raise click.UsageError("--check-tries and --check-sleep are about --check, which is not given")
+
+
+def _help(model: type[Resource]) -> str:
+    words = inspect.getdoc(model) or ""
+    example = f"reactor ensure {model.kind} {model.example or 'NAME'}"
+    return (
+        f"{words.replace('``', '')}\n\nNAME and ENSURE are those of a manifest; what else is a property is an option."
+        f"\n\n\b\nExample:\n  {example}"
+    )

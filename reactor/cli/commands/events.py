@@ -1,0 +1,152 @@
+"""``reactor events``: what has happened, from the journal."""
+
+from __future__ import annotations
+
+import gc
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from reactor.cli.messages import fail_for
+from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.resource_names import TEXT, warn_if_unknown
+from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
+from reactor.console.history_lines import entry_line, headline
+from reactor.console.jsonlines import line
+from reactor.console.style import Style, wants_colour
+
+if TYPE_CHECKING:
+    from reactor.journal.history import Entry, Filter, History
+
+
+_UNITS = {
+    "second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w",
+    "month": "M", "year": "y",
+}  # fmt: skip
+
+
+def moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """Seconds since 1970 of the time that the value of an option names; a duration is that long ago."""
+    if value is None:
+        return None
+    try:
+        return moment_of(value.strip(), datetime.now())  # noqa: DTZ005 - people mean the time of their place
+    except (ValueError, OverflowError, OSError):
+        from reactor.cli.messages import with_hint
+
+        hint = "write 1h30m, '2 hours ago', today, yesterday, 14:00, 2026-01-31 or '2026-01-31 14:00'"
+        raise with_hint(click.BadParameter(f"{value!r} is no time"), hint) from None
+
+
+def moment_of(text: str, now: datetime) -> float:
+    """Seconds since 1970 of the time that ``text`` names. Raises ValueError, and for times out of reach OverflowError and OSError."""
+    from reactor.resource.properties import parse_duration
+
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if text in named:
+        return named[text].timestamp()
+    with suppress(ValueError):
+        return now.timestamp() - parse_duration(_shortened(text))
+    if ":" in text:
+        with suppress(ValueError):
+            return datetime.combine(now, time.fromisoformat(text)).timestamp()
+    return datetime.fromisoformat(text).timestamp()
+
+
+def _shortened(text: str) -> str:
+    """``2 hours ago`` and ``-2h`` as ``2h``."""
+    length = text.removeprefix("-").removesuffix("ago")
+    return re.sub(r"\s*([^\W\d]+)\s*", lambda found: _UNITS.get(found[1].removesuffix("s"), found[1]), length)
+
+
+@click.command(short_help="Show what has happened.")
+@click.option("--follow", "-f", is_flag=True, help="Wait for more, until ^C.")
+@click.option(
+    "--since",
+    callback=moment,
+    metavar="TIME",
+    help="Only what came since then: 1h30m, '2 hours ago', yesterday, 14:00, '2026-01-31 14:00'.  [default: all, or with --follow what comes]",
+)
+@click.option("--until", callback=moment, metavar="TIME", help="Only what came until then.")
+@click.option(
+    "--ref",
+    type=TEXT,
+    metavar="REF",
+    help="Only of this resource. REF may be an alias, or a glob: 'file#/etc/*'.",
+)
+@click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
+@click.option("--diff", is_flag=True, help="Also what was changed, as unified diffs.")
+@format_option("one JSON object per event")
+@state_dir_option
+def events(
+    follow: bool,
+    since: float | None,
+    until: float | None,
+    ref: str | None,
+    failed: bool,
+    diff: bool,
+    form: Format,
+    state_dir: str | None,
+) -> None:
+    """Show what runs have found, changed and failed at, oldest first, from the journal.
+
+    Checks that found all as desired are not kept, and of diffs the newest 32 MiB. It works while a run goes on and when none does, and needs the
+    right to read the state directory only.
+
+    Exit codes: 0 done; 1 there is no journal that can be read; 2 bad usage.
+
+    \b
+    Examples:
+      reactor events --since 1h
+      reactor events --since yesterday --until today
+      reactor events --follow --failed
+      reactor events --ref 'file#/etc/*' --format json
+      reactor events --since today --diff
+    """
+    from reactor.journal.history import Filter, History, HistoryError
+
+    if follow and until is not None:
+        raise click.UsageError("--follow waits for what comes, and --until leaves that out")
+    wanted = Filter(since or 0.0, math.inf if until is None else until, ref, failed)
+    if wanted.since > wanted.until:
+        raise click.UsageError("--until is before --since, so nothing came in between")
+    directory = directory_of(state_dir)
+    try:
+        with closing(History(directory)) as history:
+            if ref is not None:
+                warn_if_unknown(history, ref)
+            diffs = history.diffs if diff else lambda _: ()
+            _show(_found(history, wanted, follow=follow), form, diffs)
+    except HistoryError as error:
+        fail_for(error, 1, hint=hint_about(directory))
+
+
+def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:
+    if not follow:
+        return history.entries(wanted)
+    gc.enable()  # this one stays
+    return history.follow(wanted, after=0 if wanted.since else history.newest_id())
+
+
+def _show(found: Iterable[Entry], form: Format, diffs: Callable[[Entry], Sequence[str]]) -> None:
+    terminal = sys.stdout.isatty()
+    style = Style(wants_colour(sys.stdout))
+    if form == "text" and terminal:
+        click.echo(headline(style), color=True)
+    for entry in found:
+        if form == "json":
+            record = {"id": entry.id, "generation": entry.generation, **entry.record}
+            if texts := diffs(entry):
+                record["diffs"] = texts
+            click.echo(line(record), nl=False)
+            continue
+        click.echo(entry_line(entry.record, style, aligned=terminal), color=True)
+        for text in diffs(entry):
+            click.echo(style.diff(text), nl=terminal, color=True)

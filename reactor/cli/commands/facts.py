@@ -1,0 +1,44 @@
+"""``reactor facts``: what manifests can know about this host."""
+
+from __future__ import annotations
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.messages import reporting_manifest_errors, warn
+from reactor.cli.options.formats import ValueFormat, value_format_option, yaml_option
+from reactor.cli.options.inputs import Given, facts_options, host_facts
+from reactor.cli.values import found, show
+from reactor.trust.inputs import trust_everybody
+
+
+@click.command(short_help="Show what is known about this host.")
+@click.argument("query", required=False)
+@value_format_option
+@yaml_option
+@facts_options
+def facts(query: str | None, form: ValueFormat | None, facts_given: Given) -> None:
+    """Show the facts that manifests can use, or what the path QUERY finds in them.
+
+    A path is what lookup('facts.PATH') takes in a manifest: keys and indices with dots between them, and all
+    of gjson.
+
+    Facts come from the host itself; from facts.json, facts.yaml and facts.d/*.{json,yaml} in /etc/choria/ccm,
+    /etc/reactor, and the same two below ~/.config; from --facts; and from --fact. Later ones win, and what
+    can't be read is a warning.
+
+    Exit codes: 0 done; 1 there is no such fact; 2 bad usage.
+
+    \b
+    Examples:
+      reactor facts
+      reactor facts host.info.platformFamily
+      reactor facts 'network.addresses.#(default==true)#.address' --format json
+    """
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust_everybody():
+        known = host_facts(facts_given)
+    try:
+        show(found(known, query, "fact"), form)
+    finally:
+        for note in known.notes:
+            warn(note)

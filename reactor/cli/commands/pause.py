@@ -1,0 +1,97 @@
+"""``reactor pause``: leave resources alone for a while, in a way that nobody can overlook."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from reactor.cli.completion_candidates import complete_journal
+from reactor.cli.messages import fail_for, notice, reporting_refusals, warn, with_hint
+from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.resource_names import TEXT
+from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
+
+if TYPE_CHECKING:
+    from reactor.control.client import Client
+
+
+def _duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+    from reactor.control.pause_file import is_valid_duration
+    from reactor.resource.properties import parse_duration
+
+    try:
+        seconds = parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    if not is_valid_duration(seconds):
+        refusal = click.BadParameter("a pause lasts some time, and at most a year")
+        raise with_hint(refusal, "write 30s, 10m or 2h")
+    return seconds
+
+
+@click.command(short_help="Leave resources alone for a while.")
+@click.argument("ref", type=TEXT, default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
+@click.option(
+    "--for", "seconds", required=True, callback=_duration, metavar="DURATION",
+    help="How long, as in 30m or 2h; then the pause ends by itself.",
+)  # fmt: skip
+@click.option("--reason", type=TEXT, required=True, metavar="TEXT", help="Why, for those who wonder later.")
+@format_option("one JSON object")
+@state_dir_option
+def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | None) -> None:
+    """Start no check of what REF-GLOB names (without it: of anything) until the time is over or 'reactor resume'.
+
+    Naming an apply names all resources of the manifest that it applies.
+
+    Watching goes on: what drifts meanwhile owes a check, and what depends on it waits. A check that runs is let
+    end. The pause is kept in the state directory and survives a restart. Without a running converger it holds for
+    the next one.
+
+    Exit codes: 0 done; 2 nothing is called like that, or bad usage.
+
+    \b
+    Examples:
+      reactor pause 'file#/etc/nginx/*' --for 2h --reason 'an experiment, ask Ada'
+      reactor pause --for 10m --reason 'disk is being replaced'
+    """
+    from reactor.console.jsonlines import line
+    from reactor.console.number_format import date_and_time
+    from reactor.control.client import Client, NoRunError
+    from reactor.resource.escaping import escaped
+
+    if not reason.strip():
+        raise click.BadParameter("say why, for those who wonder later", param_hint="'--reason'")
+    client = Client(directory_of(state_dir))
+    with reporting_refusals():
+        try:
+            refs = client.pause(ref, seconds, reason)
+        except NoRunError:
+            refs = _pause_without_run(client, ref, seconds, reason)
+    until = time.time() + seconds
+    if form == "json":
+        click.echo(line({"paused": refs, "until": until}), nl=False)
+        return
+    for each in refs:
+        click.echo(f"{escaped(each)}  paused  until {date_and_time(until)}")
+
+
+def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) -> list[str]:
+    """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
+    from reactor.control.client import NoRunError
+    from reactor.control.pause_file import PauseFile
+    from reactor.journal.state_directory import StateDirectory, StateDirectoryError
+
+    try:
+        StateDirectory.make(client.directory)
+    except StateDirectoryError as error:
+        fail_for(error)
+    now = time.time()
+    PauseFile(client.directory, warn).add(ref, now, now + seconds, reason)
+    try:
+        return client.pause(ref, seconds, reason)
+    except NoRunError:
+        text = f"no run is active on {client.directory}; the next one will leave {ref} alone"
+        notice(text, hint_about(client.directory))
+        return []

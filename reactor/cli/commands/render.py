@@ -1,0 +1,75 @@
+"""``reactor render``: the manifest as it is after loading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.messages import reporting_manifest_errors, warn
+from reactor.cli.options.inputs import external_option, manifests_argument, readonly_inputs_options
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
+
+
+@click.command(short_help="Show a manifest as it is after loading.")
+@manifests_argument
+@click.option(
+    "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True,
+    help="How to write it.",
+)  # fmt: skip
+@external_option
+@readonly_inputs_options
+def render(
+    manifests: tuple[str, ...],
+    form: Literal["yaml", "json"],
+    external: tuple[str, ...],
+    inputs: Callable[[], Inputs],
+) -> None:
+    """Show MANIFEST with its defaults merged, its data resolved and its expressions evaluated for this host.
+
+    Expressions that wait until their resource is checked, such as the content of a file, stay as they are written.
+    Secrets are masked. Nothing is touched. Several manifests are several YAML documents, or a JSON list.
+
+    Exit codes: 0 done; 2 bad usage or an invalid manifest.
+
+    \b
+    Examples:
+      reactor render site.yaml
+      reactor render --format json --fact role=db site.yaml
+    """
+    show_rendered(manifests, form, inputs, exitcodes.BAD_USAGE, external)
+
+
+def show_rendered(
+    manifests: tuple[str, ...],
+    form: Literal["yaml", "json"],
+    inputs: Callable[[], Inputs],
+    bad_usage: int,
+    external: tuple[str, ...] = (),
+) -> None:
+    """Write the manifests after loading to stdout, or end the command with ``bad_usage``."""
+    with reporting_manifest_errors(as_json=form == "json", exit_code=bad_usage):
+        text = _rendered_text(manifests, form, inputs(), external)
+    click.echo(text, nl=False)
+
+
+def _rendered_text(
+    names: tuple[str, ...], form: Literal["yaml", "json"], inputs: Inputs, external: tuple[str, ...]
+) -> str:
+    """The manifests after loading. Raises ManifestError."""
+    from reactor.cli.values import json_text
+    from reactor.cli.yaml_text import yaml_text
+    from reactor.loading import validated
+    from reactor.manifest.directories import is_directory
+    from reactor.manifest.rendering import rendered
+
+    manifest, _ = validated(names, inputs, warn, external)
+    parts = [rendered(manifest, part) for part in manifest.parts]
+    is_one = len(names) == 1 and not is_directory(names[0])
+    if form == "json":
+        return json_text(parts[0] if is_one else parts) + "\n"
+    return yaml_text(parts[0]) if is_one else "".join(f"---\n{yaml_text(part)}" for part in parts)

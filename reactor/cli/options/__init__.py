@@ -1,0 +1,1 @@
+"""Options and arguments that several commands have, or that have a subject of their own."""

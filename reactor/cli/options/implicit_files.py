@@ -1,0 +1,95 @@
+"""Files of the current directory that are read though no option names them: ``.env`` and ``.hiera``.
+
+In ``/tmp``, or in a directory of another user, they could be anybody's. So such a file counts only if root or the current user
+made it, and no other user can write there. Each file that is read, or left out, is reported once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from reactor.cli.messages import notice, warn
+from reactor.trust.rule import DistrustedError, Trust
+
+_reported: dict[str, str] = {}
+"""What was said last about each file: a run reads them at every reload."""
+
+
+def implicit_file(name: str, purpose: str, otherwise: str) -> str | None:
+    """The path of the file ``name`` of the current directory; None when there is none, or it must be left out.
+
+    ``purpose`` is what it is read for, and ``otherwise`` how to do without it, for people.
+    """
+    if not os.path.isfile(name):
+        return None
+    path = os.path.abspath(name)
+    try:
+        Trust().require_file(path)
+    except DistrustedError as error:
+        _report_once(
+            path, f"{path} is left out of {purpose}: {error} ({error.fix}; {otherwise})", is_warning=True
+        )
+        return None
+    except OSError:  # reading it tells why
+        return path
+    _report_once(path, f"read {path} for {purpose} ({otherwise})", is_warning=False)
+    return path
+
+
+def _report_once(path: str, words: str, *, is_warning: bool) -> None:
+    if _reported.get(path) != words:
+        _reported[path] = words
+        if is_warning:
+            warn(words)
+        else:
+            notice(words, None)
+
+
+_FILE = ".env"
+_SETTING = re.compile(r"\s*(?:export\s+)?([^\s=#][^\s=]*)\s*=\s*(.*?)\s*")
+_QUOTES = ("'", '"')
+
+
+def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The variables, and the file they also come from: ``.env`` in the current directory, whether it is there yet or not.
+
+    One that others could change is left out. Raises ManifestError when it can't be read.
+    """
+    variables = dict(os.environ)
+    if not read_file:
+        return variables, ()
+    try:
+        path = Path(_FILE).absolute()
+    except FileNotFoundError:  # somebody has removed the current directory
+        return variables, ()
+    if implicit_file(_FILE, "the environment that expressions see", "--no-read-env leaves it out") is None:
+        return variables, (str(path),)
+    return variables | parse_dotenv(_text(path)), (str(path),)
+
+
+def parse_dotenv(text: str) -> dict[str, str]:
+    """The settings in ``text``: lines ``KEY=value``, the value maybe in quotes; other lines, and empty values, say nothing."""
+    found = (_SETTING.fullmatch(line) for line in text.splitlines())
+    settings = {match[1]: _unquoted(match[2]) for match in found if match}
+    return {key: value for key, value in settings.items() if value}
+
+
+def _text(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8", opener=Trust().open) as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        from reactor.errors import Place
+        from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        hint = "mend it, or leave it out with --no-read-env"
+        raise ManifestError(
+            [Diagnostic("R0101", f"can't read the file: {reason}", Place(str(path), 1, 1), hint)]
+        ) from error
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES else value

@@ -1,0 +1,123 @@
+"""The options of ``run`` that show its metrics on a TCP port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from reactor.cli.messages import fail, with_hint
+from reactor.cli.options.files import read_option_file
+
+if TYPE_CHECKING:
+    from reactor.control.address import Address
+    from reactor.control.tcp_listener import MetricsPort
+
+_SHORTEST_TOKEN = 16
+
+
+class MetricsEndpoint(NamedTuple):
+    """Where to show metrics, and to whom: anybody, or those who know the token."""
+
+    address: Address
+    token: str | None
+
+
+def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``endpoint``.
+
+    It must already be known whose files count: the token is read when the command is called.
+    """
+    port = click.option(
+        "--metrics",
+        metavar="HOST:PORT",
+        callback=address_of,
+        help="Show metrics for Prometheus at http://HOST:PORT/metrics, as in 127.0.0.1:9469.",
+    )
+    token = click.option(
+        "--metrics-token-file",
+        metavar="FILE",
+        type=click.Path(),
+        help="Show them only to those who send what this file holds, as a bearer token.",
+    )
+
+    @port
+    @token
+    @wraps(command)
+    def with_metrics(
+        *args: Any, metrics: Address | None, metrics_token_file: str | None, **options: Any
+    ) -> Any:
+        return command(*args, endpoint=metrics_endpoint(metrics, metrics_token_file), **options)
+
+    return with_metrics
+
+
+def metrics_endpoint(address: Address | None, token_file: str | None) -> MetricsEndpoint | None:
+    """What the options say. Raises UsageError when the file holds no token, or others could change it."""
+    if address is None:
+        return None
+    return MetricsEndpoint(address, None if token_file is None else _token(token_file))
+
+
+def check_metrics_options(context: click.Context) -> None:
+    """Raises UsageError for options that do not go together."""
+    address, file = context.params.get("metrics"), context.params.get("metrics_token_file")
+    if address is None:
+        if file is not None:
+            error = click.UsageError("--metrics-token-file does nothing without --metrics", context)
+            raise with_hint(error, "say with --metrics HOST:PORT where to show them")
+        return
+    if context.params.get("converge_once"):
+        error = click.UsageError("--metrics is for a run that stays", context)
+        raise with_hint(error, "leave --converge-once out")
+    if file is None and not address.is_loopback:
+        error = click.UsageError(f"anybody who can reach {address} could read the metrics", context)
+        raise with_hint(error, "give a token with --metrics-token-file, or listen on 127.0.0.1")
+
+
+@contextmanager
+def metrics_listener(endpoint: MetricsEndpoint | None, bad_usage: int) -> Iterator[MetricsPort | None]:
+    """Listen where the user wants the metrics. A port that can't be had ends the command."""
+    if endpoint is None:
+        yield None
+        return
+    from reactor.control.tcp_listener import MetricsPort
+
+    with reporting_listen_errors(endpoint.address, "--metrics", bad_usage):
+        port = MetricsPort(*endpoint)
+    with closing(port):
+        yield port
+
+
+@contextmanager
+def reporting_listen_errors(address: Address, option: str, bad_usage: int) -> Iterator[None]:
+    """End the command when the address that ``option`` names can't be had."""
+    try:
+        yield
+    except OSError as error:
+        text = f"can't listen on {address}: {error.strerror}"
+        fail("R0704", text, f"name another address with {option}", bad_usage)
+
+
+def address_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:
+    """What the value of an option means. Raises BadParameter."""
+    if value is None:
+        return None
+    from reactor.control.address import AddressError, parse_address
+
+    try:
+        return parse_address(value)
+    except AddressError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _token(file: str) -> str:
+    """The token that the file holds. Raises UsageError when it holds none."""
+    token = read_option_file("--metrics-token-file", file).strip()
+    if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
+        text = f"{file} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line"
+        raise with_hint(click.UsageError(text), f"'openssl rand -hex 32 >{file}' makes one")
+    return token

@@ -1,0 +1,1 @@
+"""Runs of the engine for a command: loading, state directory, signals, reloading."""

@@ -1,0 +1,196 @@
+"""One ``reactor run`` as it was asked for: loads the manifest, puts together what accompanies the engine, converges."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reactor.cli import exitcodes
+from reactor.cli.messages import reporting_manifest_errors
+from reactor.cli.options.formats import Format
+from reactor.cli.options.live_page import live_page_listener
+from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
+from reactor.cli.running.engine_run import RunServices, converge
+from reactor.cli.running.reloading import Generation, Reloader
+from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
+from reactor.console.display import Display
+from reactor.console.open_problems import name_some
+from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
+from reactor.engine.options import DEFAULT_JOBS, RunOptions
+from reactor.graph.graph import REFRESHING
+from reactor.journal.state_directory import PAUSES_FILE
+from reactor.loading import load
+from reactor.service.notify import Notifier
+from reactor.service.reporter import Reporter
+
+if TYPE_CHECKING:
+    from reactor.cli.options.live_page import PageListener
+    from reactor.cli.running.signals import Interruption
+    from reactor.control.address import Address
+    from reactor.engine.events import Ended
+    from reactor.graph.graph import Graph
+    from reactor.graph.select import Selection
+    from reactor.journal.state_directory import Location
+    from reactor.loading import LoadedManifest
+    from reactor.manifest.inputs import Inputs
+
+
+class ConvergeCommand(NamedTuple):
+    """What was asked for. ``options`` are those of the command line: the manifest has a say in some of them."""
+
+    manifests: tuple[str, ...]
+    inputs: Callable[[], Inputs]
+    only: tuple[str, ...]
+    exclude: tuple[str, ...]
+    jobs: int | None
+    options: RunOptions
+    form: Format
+    location: Location | None
+    bad_usage: int
+
+    def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
+        """Do it, and show it. Ends the command when the manifest, or where it is to be seen, is of no use."""
+        read_at = time.time_ns()
+        with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
+            program, selection = self._load()
+        notifier = Notifier.from_environment()
+        reporter = None if notifier is None else Reporter(notifier)
+        generation = self._generation(program, selection)
+        reloader = Reloader(self.manifests, generation, partial(self._reload, reporter), read_at)
+        with (
+            metrics_listener(endpoint, self.bad_usage) as port,
+            live_page_listener(ui, self.bad_usage) as window,
+        ):
+            services = RunServices(reloader, metrics_port=port, reporter=reporter)
+            return self._converge(program, generation, services, window)
+
+    def _load(self) -> tuple[LoadedManifest, Selection | None]:
+        program = load(self.manifests, self.inputs())
+        refuse_own_state(program.graph.resources.values(), self.location)
+        if not (self.only or self.exclude):
+            return program, None
+        from reactor.graph.select import select
+
+        return program, select(program.graph, self.only, self.exclude)
+
+    def _reload(self, reporter: Reporter | None) -> Generation:
+        if reporter is not None:
+            reporter.loading()
+        return self._generation(*self._load())
+
+    def _generation(self, program: LoadedManifest, selection: Selection | None) -> Generation:
+        graph = selection.graph if selection else program.graph
+        left_out = _left_out(program, selection)
+        return Generation(
+            graph, self._paced(program), program.files, program.inputs, program.warnings, left_out
+        )
+
+    def _paced(self, program: LoadedManifest) -> RunOptions:
+        """The options with what the settings of the manifest say; ``jobs`` of the command line goes before."""
+        settings = program.settings
+        # Who only looks wants to see everything.
+        fail_fast = settings.fail_fast and not self.options.monitor_only
+        return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
+
+    def _converge(
+        self,
+        program: LoadedManifest,
+        generation: Generation,
+        services: RunServices,
+        window: PageListener | None,
+    ) -> tuple[Ended, Interruption]:
+        graph, options = generation.graph, generation.options
+        display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
+        try:
+            with self._open_state(program, display) as state:
+                _introduce(generation, program.pre_message, display)
+                options = options._replace(owing=state.owing, recorded=state.recorded)
+                if not state.complete:
+                    _warn_of_lost_refreshes(graph, display)
+                services = services._replace(
+                    directory=state.directory, journal=state.journal, backups=state.backups
+                )
+                if options.watch or _has_pauses(state):
+                    observe = partial(_with_observers, services, program.path, graph, options)
+                    services = observe(state, display, window)
+                if services.metrics_port:
+                    url = services.metrics_port.url
+                    display.announce(f"the metrics are at {url}", metrics_record(url))
+                ended, interruption = converge(graph, options, display, services)
+            display.summarize(ended)
+            if program.post_message and exitcodes.is_all_well(ended):
+                display.say(program.post_message, message_record(program.post_message))
+        finally:
+            display.flush()
+        return ended, interruption
+
+    def _open_state(self, program: LoadedManifest, display: Display) -> AbstractContextManager[State]:
+        if self.options.monitor_only:
+            return no_state()
+        if self.options.noop:
+            return read_only_state(self.location, display.warn)
+        return open_state(self.location, program.path, display.warn, self.bad_usage)
+
+
+def _with_observers(
+    services: RunServices,
+    manifest: str,
+    graph: Graph,
+    options: RunOptions,
+    state: State,
+    display: Display,
+    window: PageListener | None,
+) -> RunServices:
+    """The services with the control socket, the metrics and the live page, as far as the run has them.
+
+    A one-shot run has no socket: its control only honours the pauses in the state directory. The imports take a while,
+    so only a run that needs them pays for them.
+    """
+    from reactor.control.control import Control
+    from reactor.control.status_table import RunFacts
+    from reactor.metrics.tally import Tally
+    from reactor.resource.registry import watcher_names
+
+    tally = Tally(graph.refs, watcher_names(), time.time())
+    control = page = None
+    if state.path is not None or window is not None:
+        facts = RunFacts(manifest, os.getpid(), time.time(), noop=options.noop)
+        control = Control(state.path, facts, graph.refs, display.warn, tally, listens=options.watch)
+        page = None if window is None else window.open(control, graph, state, display)
+    return services._replace(control=control, tally=tally if options.watch else None, page=page)
+
+
+def _has_pauses(state: State) -> bool:
+    return state.path is not None and os.path.exists(os.path.join(state.path, PAUSES_FILE))
+
+
+def _introduce(generation: Generation, message: str | None, display: Display) -> None:
+    for warning in generation.warnings:
+        display.warn(warning)
+    if message:
+        display.say(message, message_record(message))
+    if generation.left_out:
+        display.say(*generation.left_out)
+
+
+def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
+    """What earlier runs owed is lost: say who may have had to be refreshed, for nobody else knows."""
+    told = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
+    at_stake = sorted(ref for ref in told if not graph.resources[ref].members)
+    if at_stake:
+        display.warn(
+            f"a refresh that an earlier run owed to {name_some(at_stake)} may be lost with the journal: "
+            "see whether they run with what they subscribe to"
+        )
+
+
+def _left_out(program: LoadedManifest, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:
+    """What is left aside of the manifest, if anything, for people and for programs."""
+    if selection is None:
+        return None
+    total = len(program.graph.resources)
+    return selection_text(selection, total), selection_record(selection, total)

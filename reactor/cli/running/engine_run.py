@@ -1,0 +1,197 @@
+"""Runs of the engine, each with what accompanies it: shown to people, without showing it, or only to look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import trio
+
+from reactor.backup.store import Store
+from reactor.cli.running.reloading import Reloader
+from reactor.cli.running.signals import Interruption
+from reactor.console.display import Display
+from reactor.engine.engine import Engine
+from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Result, Skipped
+from reactor.engine.options import RunOptions
+from reactor.graph.graph import Graph
+from reactor.journal.journal import Journal
+from reactor.journal.records import lean
+from reactor.journal.state_directory import StateDirectory
+from reactor.resource.backup_store import backup_store
+from reactor.resource.redaction import redacted
+from reactor.service.reporter import Reporter
+
+if TYPE_CHECKING:  # many runs have none of these
+    from reactor.control.control import Control
+    from reactor.control.tcp_listener import MetricsPort
+    from reactor.metrics.tally import Tally
+    from reactor.ui.live_page import LivePage
+
+
+class RunServices(NamedTuple):
+    """What may accompany a run besides its display.
+
+    With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
+    ``backups`` get what it replaces. Both are in ``directory``. Through a ``control`` people look at it and pause
+    parts of it. A ``tally`` counts what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live;
+    a ``reporter`` tells the service manager.
+    """
+
+    reloader: Reloader | None = None
+    directory: StateDirectory | None = None
+    journal: Journal | None = None
+    backups: Store | None = None
+    control: Control | None = None
+    tally: Tally | None = None
+    metrics_port: MetricsPort | None = None
+    page: LivePage | None = None
+    reporter: Reporter | None = None
+
+
+def converge(
+    graph: Graph, options: RunOptions, display: Display, services: RunServices
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end and show it."""
+    sinks = _Sinks(display, services, diffs=options.diff)
+    if services.page or services.journal:
+        options = options._replace(diff=True)
+    engine = sinks.engine = Engine(graph, options, sinks, run_store=services.journal)
+    reloader = services.reloader
+    interruption = Interruption(
+        engine, display.notify, reload=reloader.request if reloader and options.watch else None
+    )
+    if reloader:
+        reloader.attach(engine, display)
+        reloader.adopted = services.page.drawing.adopt if services.page else None
+    if services.journal:
+        services.journal.begin_generation(graph.resources.values())
+    return trio.run(_run_with_services, engine, interruption, display, services), interruption
+
+
+class _Sinks:
+    """All that the events of a run go to. Without ``diffs``, only the page and the journal get them.
+
+    What merely looks on, and fails, is told nothing more: a bug there must not end the run.
+    """
+
+    engine: Engine
+
+    def __init__(self, display: Display, services: RunServices, *, diffs: bool) -> None:
+        self._display = display
+        self._journal = services.journal
+        self._page = services.page
+        self._diffs = diffs
+        observers = (services.page, services.control, services.tally, services.reporter)
+        self._observers = [sink for sink in observers if sink is not None]
+
+    def __call__(self, event: Event) -> None:
+        whole = redacted(event)
+        event = whole if self._diffs else lean(whole)
+        self._display(event)
+        if self._journal:
+            if type(event) is Reloaded:
+                self._journal.begin_generation(self.engine.desired())
+            self._journal.record(whole)
+        for sink in self._observers:
+            try:
+                sink(whole if sink is self._page else event)
+            except Exception as error:  # noqa: BLE001 - whatever it is, repairs go on
+                self._leave_out(sink, error)
+
+    def _leave_out(self, sink: Callable[[Event], None], error: Exception) -> None:
+        self._observers = [each for each in self._observers if each is not sink]
+        self._display.warn(
+            f"the {type(sink).__name__} of this run failed and is told nothing more: "
+            f"{type(error).__name__}: {error}; this is a bug in reactor, please report it"
+        )
+
+
+def run_silently(
+    graph: Graph,
+    options: RunOptions,
+    note: Callable[[Event], None],
+    notify: Callable[[str], None],
+    backups: Store | None = None,
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end without showing it; ``note`` gets its events."""
+    engine = Engine(graph, options, lambda event: note(redacted(event)))
+    interruption = Interruption(engine, notify)
+    return trio.run(
+        _run_with_services, engine, interruption, None, RunServices(backups=backups)
+    ), interruption
+
+
+def check_states(graph: Graph, notify: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
+    """Check every resource once and change nothing; return the state of each."""
+    states: dict[str, str] = {}
+
+    def note(event: Event) -> None:
+        match event:
+            case Checked():
+                states[event.ref] = event.result
+            case Blocked():
+                states[event.ref] = Result.BLOCKED
+            case Skipped():
+                states[event.ref] = Result.SKIPPED
+
+    _, interruption = run_silently(graph, RunOptions(noop=True), note, notify)
+    return states, interruption
+
+
+async def _run_with_services(
+    engine: Engine, interruption: Interruption, display: Display | None, services: RunServices
+) -> Ended:
+    if services.backups:
+        services.backups.is_secret = engine.holds_secrets
+    backup_store.set(services.backups)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(interruption.listen)
+        if display:
+            nursery.start_soon(display.run)
+            nursery.start_soon(_stop_when_reader_is_gone, engine, display)
+            if services.reloader:
+                nursery.start_soon(services.reloader.run)
+        if services.journal:
+            nursery.start_soon(services.journal.run)
+        if services.backups:
+            nursery.start_soon(services.backups.maintain)
+        if services.control:
+            await nursery.start(services.control.run, engine)
+        if display:
+            _show(nursery, engine, display, services)
+        if services.reporter:
+            nursery.start_soon(services.reporter.run, engine)
+        if services.directory and display and engine.options.watch:
+            from reactor.cli.running.state_guard import guard_state
+
+            keep = (services.directory, services.journal, services.control, display.warn)
+            nursery.start_soon(guard_state, *keep)
+        ended = await engine.run()
+        await _end_services(services)
+        nursery.cancel_scope.cancel()
+    return ended
+
+
+def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:
+    """Let people see the run from elsewhere."""
+    if services.metrics_port and services.tally:
+        nursery.start_soon(services.metrics_port.run, services.tally, engine, display.warn)
+    if services.page:
+        nursery.start_soon(services.page.run, engine, display.warn)
+
+
+async def _end_services(services: RunServices) -> None:
+    """The run is over: let those have its end who follow it."""
+    if services.reporter:
+        services.reporter.ending()
+    if services.control:
+        await services.control.farewell()
+    if services.page:
+        await services.page.farewell()
+
+
+async def _stop_when_reader_is_gone(engine: Engine, display: Display) -> None:
+    """End quietly, as a filter does, when the program behind our pipe has had enough."""
+    await display.reader_gone.wait()
+    engine.stop()

@@ -1,0 +1,82 @@
+"""Sees to it that a run keeps what it has in its state directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import trio
+
+from reactor.control.protocol import SOCKET_FILE
+from reactor.journal.schema import FILE_NAME
+from reactor.journal.state_directory import (
+    LOCK_FILE,
+    PAUSES_FILE,
+    LockedError,
+    StateDirectory,
+    StateDirectoryError,
+)
+
+if TYPE_CHECKING:
+    from reactor.control.control import Control
+    from reactor.control.pause_controller import PauseController
+    from reactor.journal.journal import Journal
+
+LOOK_EVERY = 5.0
+"""Seconds. To be told by the kernel would mean to hear of every write to the journal, too."""
+
+
+async def guard_state(
+    directory: StateDirectory, journal: Journal | None, control: Control | None, warn: Callable[[str], None]
+) -> None:
+    """Make anew what somebody removes of the state directory, with all that the run knows, until cancelled.
+
+    The lock comes first: who has it not, because another run was faster, may touch nothing there.
+    """
+    told = ""
+    while True:
+        await trio.sleep(LOOK_EVERY)
+        try:
+            lost = await _replaced(directory, journal, control)
+        except (LockedError, StateDirectoryError) as error:
+            if told != str(error):
+                told = str(error)
+                warn(
+                    f"the state directory {directory.path} was removed, and can't be made anew: {error}; "
+                    f"the run goes on, but forgets what it owes when it ends; {error.hint}"
+                )
+            continue
+        if lost:
+            told = ""
+            warn(
+                f"somebody has removed {', '.join(lost)} from the state directory {directory.path}; "
+                "made anew, with all that this run knows"
+            )
+
+
+async def _replaced(directory: StateDirectory, journal: Journal | None, control: Control | None) -> list[str]:
+    """Replace what is lost; return the names. Raises LockedError and StateDirectoryError."""
+    lost = []
+    if is_new := directory.is_lost():
+        directory.renew()
+        lost.append(LOCK_FILE)
+    if journal is not None and journal.is_lost():
+        await journal.renew()
+        lost.append(FILE_NAME)
+    if control is not None and control.is_lost():
+        control.renew()
+        lost.append(SOCKET_FILE)
+    if control is not None and control.pause_controller is not None:
+        is_lost = control.pause_controller.is_lost()
+        if is_lost or is_new:
+            _write_back(control.pause_controller)
+        lost += [PAUSES_FILE] * is_lost
+    return lost
+
+
+def _write_back(pause_controller: PauseController) -> None:
+    """Raises StateDirectoryError."""
+    try:
+        pause_controller.renew()
+    except OSError as error:
+        raise StateDirectoryError.of(error, f"can't write {PAUSES_FILE}") from error
