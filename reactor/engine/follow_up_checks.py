@@ -45,6 +45,10 @@ class FollowUpChecks:
         self._rechecks = Rechecks(self.log)
         self.final_check = FinalCheck(run.vertex_table, run.results)
 
+    def reads(self, vertex: int) -> None:
+        """The check of ``vertex`` begins to read, and nothing of that is on a mount that does not answer."""
+        self._stale_reads.reads(vertex)
+
     def changing(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
         self.final_check.changes(vertex)

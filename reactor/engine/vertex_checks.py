@@ -105,6 +105,8 @@ class VertexChecks:
         if refresh and run_store is not None:
             run_store.begins(resource.ref)
         if resource.deferred is None and not resource.members and not self.fragile.by_point:
+            if self._is_one_shot:
+                self.follow_up_checks.reads(vertex)
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
@@ -132,6 +134,8 @@ class VertexChecks:
         """The same where mounts may not answer, for a resource with late properties, or one that stands for others."""
         if not monitor_only and (silence := await self._silence(looked_at(resource))):
             return Verdict.failed(silence)
+        if self._is_one_shot and not monitor_only:
+            self.follow_up_checks.reads(vertex)
         if resource.deferred is None and not resource.members:
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
         return await self._foregone_verdict(vertex, refresh, noop, monitor_only)

@@ -333,3 +333,24 @@ def test_an_error_in_a_template_is_told_with_its_place_there_and_where_it_is_use
     assert found.message == where
     line = site.filled(manifest).splitlines()[2]
     assert (found.place.line, found.place.column) == (3, line.index("template(") + 1)
+
+
+def test_a_command_runs_once_though_its_value_is_read_from_a_file_that_was_written_just_before(
+    tmp_path, reactor
+):
+    site = tmp_path / "site.yaml"
+    ran = tmp_path / "ran"
+    site.write_text(f"""
+settings: {{ordering: manifest}}
+resources:
+  - exec:
+      - writes: {{provider: shell, command: "echo /tmp > {tmp_path}/where"}}
+      - reads:
+          command: sh -c 'pwd >> {ran}'
+          cwd: "${{ trim(file('where')) }}"
+          onlyif: "true"
+      - changes: {{command: touch {tmp_path}/other}}
+""")
+    (tmp_path / "where").write_text("/usr\n")
+    done = reactor("run", "--converge-once", site)
+    assert (done.code, ran.read_text()) == (0, "/tmp\n"), done.out

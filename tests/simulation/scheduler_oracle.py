@@ -317,8 +317,13 @@ class Oracle:
         if self.shape.blockers[vertex] & self.failed:
             return False
         if self.failed & bit:
-            return each.again or each.stirred or (each.retry_at is not None and each.retry_at <= self.now)
+            is_due = each.retry_at is not None and each.retry_at <= self.now
+            return bool(each.again or each.stirred or is_due or self._is_news(each))
         return bool(each.unseen or each.refresh or each.again)
+
+    def _is_news(self, each: Vertex) -> bool:
+        """Whether something that came while a failing check ran has that made once more, whatever its retries are."""
+        return bool(each.unseen & ~DRIFT or (each.unseen and each.failures == 1))
 
     def _rests(self, vertex: int) -> bool:
         """Whether ``vertex`` is fought over, and owes nothing but another repair later: that keeps nobody waiting."""
@@ -345,9 +350,7 @@ class Oracle:
         due = min(each.check_at, refresh_at)
         if self.failed >> vertex & 1:
             retry_at = NEVER if each.retry_at is None else each.retry_at
-            is_new = (
-                each.unseen & ~DRIFT or each.stirred or each.again or (each.unseen and each.failures == 1)
-            )
+            is_new = each.stirred or each.again or self._is_news(each)
             due = min(retry_at, due) if is_new else retry_at
             if each.unseen and due == NEVER:
                 due = each.failed_at
