@@ -354,6 +354,15 @@ def test_one_of_a_party_has_no_job_of_its_own_to_lend():
     assert scheduler.next_ready(0.0) is None
 
 
+def test_a_check_that_runs_during_a_reload_that_leaves_it_alone_counts():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    scheduler.reshape(scheduler.topology, {}, [], [])
+    scheduler.finished(A, Outcome.FAILED, 0.0)
+    assert (scheduler.blocking.failed, scheduler.blocking.blocked) == ({A}, {B})
+
+
 def test_what_left_the_graph_is_let_end_also_after_a_further_reload():
     scheduler = pair()
     scheduler.mark(A, Cause.DRIFT, 0.0)

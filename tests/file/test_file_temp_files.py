@@ -3,6 +3,7 @@
 import fcntl
 import os
 import struct
+import threading
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,22 @@ async def test_a_temporary_file_is_held_as_long_as_it_is_written_and_judged(
     await write_file(str(tmp_path / "f"), content, mine, content if is_validated else None)
     assert content.found == [False] * (3 if is_validated else 2)
     assert names_in(tmp_path) == ["f"]
+
+
+async def test_a_temporary_file_is_held_without_a_gap_when_its_descriptor_is_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    content = Judging("new", tmp_path)
+    close, is_judging = os.close, threading.Lock()
+
+    def close_and_judge(fd: int) -> None:
+        close(fd)
+        if is_judging.acquire(blocking=False):  # to judge closes a descriptor, too
+            content.judge()
+            is_judging.release()
+
+    monkeypatch.setattr(os, "close", close_and_judge)
+    mine = Attributes(os.geteuid(), os.getegid(), 0o644)
+    await store(str(tmp_path / "f"), content, mine, content)
+    assert len(content.found) > 3
+    assert not any(content.found)

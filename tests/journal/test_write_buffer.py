@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reactor.journal.undo_records import UndoRecord
 from reactor.journal.write_buffer import Generation, WriteBuffer
 
 PAIR, OTHER = ("file#/a", "exec#x"), ("file#/a", "exec#y")
@@ -43,6 +44,17 @@ def test_what_is_urgent_is_given_back_in_the_same_order():
     batch = write_buffer.take_urgent()
     assert batch.refreshes == {PAIR: (None, 2.0)}
     assert batch.originals == {"file#/a": None}
+
+
+def test_an_original_that_is_recorded_again_replaces_that_which_could_not_be_written():
+    old, new = (UndoRecord("file#/a", "m", "file", content) for content in ("{}", None))
+    write_buffer = WriteBuffer()
+    write_buffer.set_original("file#/a", old)
+    write_buffer.set_original("file#/b", old)
+    urgent = write_buffer.take_urgent()
+    write_buffer.set_original("file#/a", new)
+    write_buffer.give_back(urgent)
+    assert write_buffer.take_urgent().originals == {"file#/a": new, "file#/b": old}
 
 
 def test_generations_that_could_not_be_written_come_before_later_ones():

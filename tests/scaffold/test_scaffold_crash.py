@@ -57,6 +57,13 @@ async def test_a_command_that_failed_is_run_again_by_a_new_process(tmp_path):
     assert await look(make(tmp_path, **wanted)) == ()
 
 
+async def test_while_a_command_runs_no_other_process_takes_its_note_for_that_of_a_killed_run(tmp_path):
+    grow(tmp_path / "templates", {"a": "a"})
+    command = f"sh -c 'flock --nonblock {tmp_path}/out/.post.*.reactor true; echo $? >{tmp_path}/locked' {{}}"
+    await converge(make(tmp_path, post=[{"a": command}]))
+    assert (tmp_path / "locked").read_text() == "1\n"
+
+
 async def test_commands_that_are_no_longer_asked_for_are_not_owed(tmp_path):
     grow(tmp_path / "templates", {"a": "a"})
     (action,) = await look(make(tmp_path, post=[{"a": "false"}]))

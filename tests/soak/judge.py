@@ -24,16 +24,23 @@ LOOK = 0.02
 STATUS_EVERY = 10.0
 WARM_AFTER = 20 * 60.0
 GROWTH = 1.03
+AUDIT_AFTER = 30.0
+"""Seconds from the last drift to the audit, at least."""
+AUDIT_TAKES = 20.0
+PROGRESS_EVERY = 60.0
 
 LAUNCH = """
 import sys
 from reactor.engine import audit
-class Soon(audit.Audit):
+class AtTheEnd(audit.Audit):
     def __init__(self, engine, _):
         super().__init__(engine, {interval})
-audit.Audit = Soon
+class NoSpread:
+    uniform = staticmethod(lambda low, high: 1.0)
+audit.random = NoSpread
+audit.Audit = AtTheEnd
 from reactor.engine import engine
-engine.Audit = Soon
+engine.Audit = AtTheEnd
 from reactor.cli import main
 main()
 """
@@ -71,6 +78,7 @@ class Soak:
         self._random = random.Random(seed)
         self._drifts = Drifts(world, seed)
         self._open: dict[str, Open] = {}
+        self._missed: dict[str, Open] = {}
 
     def run(self) -> int:
         """Soak, tell the figures, and return the exit code."""
@@ -91,8 +99,8 @@ class Soak:
 
     @contextmanager
     def _reactor(self, manifest: Path) -> Iterator[int]:
-        interval = (self.seconds + 30.0) / 0.9
-        self._audited_at = time.monotonic() + interval * 1.1 + 15.0
+        interval = self.seconds + AUDIT_AFTER + self.world.start_seconds
+        self._audited_at = time.monotonic() + interval + AUDIT_TAKES
         code = LAUNCH.format(interval=interval)
         command = [sys.executable, "-c", code, "run", "--state-dir", str(self.base / "state"), str(manifest)]
         with open(self.base / "output", "wb") as output:
@@ -109,7 +117,7 @@ class Soak:
     def _soak(self, pid: int) -> int:
         began = time.monotonic()
         kinds = list(self._drifts.kinds)
-        warm, next_status = 0, began + STATUS_EVERY
+        warm, next_status, next_line = 0, began + STATUS_EVERY, began
         for number in range(int(self.seconds * self.rate)):
             due = began + number / self.rate
             while (now := time.monotonic()) < due:
@@ -119,6 +127,9 @@ class Soak:
             if now >= next_status:
                 next_status = now + STATUS_EVERY
                 self._compare_with_status()
+            if now >= next_line:
+                next_line += PROGRESS_EVERY
+                self._print_progress(pid, now - began)
             if not warm and now - began >= min(WARM_AFTER, self.seconds / 2):
                 warm = self._memory(pid)
             if now - began > self.seconds:
@@ -149,6 +160,31 @@ class Soak:
             elif took > BOUND:
                 del self._open[key]
                 self.figures.missed.append(f"{each.drift.kind}: {key}")
+                self._missed[key] = each
+                self._print_miss("missed", key, each)
+        for key, each in list(self._missed.items()):
+            if (each.drift.is_cheap or self._random.random() < LOOK * 5) and each.drift.is_mended():
+                del self._missed[key]
+                self._print_miss("mended late", key, each)
+
+    def _print_progress(self, pid: int, seconds: float) -> None:
+        """A line each minute: what was made and missed so far, and what the process holds."""
+        made, missed = self.figures.made.total(), len(self.figures.missed)
+        held = f"{self._memory(pid)} KiB, {self._descriptors(pid)} descriptors"
+        load = f"load {os.getloadavg()[0]:.1f}"
+        print(f"minute {seconds / 60:.0f}: {made} made, {missed} missed, {held}, {load}", flush=True)
+
+    @staticmethod
+    def _print_miss(what: str, key: str, each: Open) -> None:
+        """When it was, and how busy the machine is: a miss of a machine that is overloaded proves little."""
+        took = time.monotonic() - each.since
+        pressure = Path("/proc/pressure/cpu")
+        some = pressure.read_text().splitlines()[0] if pressure.exists() else ""
+        when = time.strftime("%H:%M:%S")
+        print(
+            f"{when} {what}: {each.drift.kind}: {key} after {took:.1f} s; {os.getloadavg()} {some}",
+            flush=True,
+        )
 
     def _compare_with_status(self) -> None:
         """What was wrong for longer than the bound before it was asked, and still is, contradicts "converged"."""

@@ -32,6 +32,12 @@ def test_news_is_read_at_once_among_three_reads_without():
     assert reads >= 29_999
 
 
+def test_no_event_waits_longer_than_a_tenth_of_a_second_in_a_flood():
+    throttle = ReadThrottle()
+    reads_in(throttle, 10, 1 / 3000)
+    assert 0 < throttle.pause <= 0.1
+
+
 def test_a_rare_event_is_read_at_once_after_a_flood():
     throttle = ReadThrottle()
     reads_in(throttle, 10, 1 / 3000)

@@ -1,5 +1,7 @@
 """Marks at regular times, on a jumping clock."""
 
+from itertools import pairwise
+
 import pytest
 import trio
 import trio.testing
@@ -89,6 +91,18 @@ async def test_many_of_one_interval_do_not_fall_due_at_once(
     assert min(first) >= 95
     assert max(first) <= 100.001
     assert max(sum(low <= time < low + 1 for time in first) for low in range(95, 100)) < 300
+
+
+async def test_a_few_of_one_interval_are_spread_widely(
+    timers: TimerWatcher, sink: TimedRecorder, autojump_clock
+):
+    start = trio.current_time()
+    for vertex in range(4):
+        await timers.arm(TimerWatch(100), vertex)
+    await trio.sleep(101)
+    first = sorted(times[0] - start for times in sink.times.values())
+    gaps = [after - before for before, after in pairwise([95.0, *first])]
+    assert max(gaps) < 2, "no gap is twice as long as four even ones are"
 
 
 async def test_without_timers_nothing_happens(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
