@@ -212,6 +212,6 @@ async def test_a_temporary_file_is_held_without_a_gap_when_its_descriptor_is_exc
 
     monkeypatch.setattr(os, "close", close_and_judge)
     mine = Attributes(os.geteuid(), os.getegid(), 0o644)
-    await store(str(tmp_path / "f"), content, mine, content)
+    await write_file(str(tmp_path / "f"), content, mine, content)
     assert len(content.found) > 3
     assert not any(content.found)
