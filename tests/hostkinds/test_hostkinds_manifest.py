@@ -47,7 +47,7 @@ def test_a_manifest_of_all_host_kinds_is_valid(tmp_path):
     ("entry", "message", "line"),
     [
         ("hostname: [{'a;reboot': {}}]", "is not a host name", 2),
-        ("sysctl: [{'net.$(id)': {value: 1}}]", "is no kernel parameter", 2),
+        ("sysctl: [{'net.$(id)': {value: 1}}]", "is not a kernel parameter", 2),
         ("user: [{'a b': {}}]", "is not a valid account name", 2),
         ("group: [{'a/b': {}}]", "is not a valid account name", 2),
         ("mount: [{'/srv': {device: x, fstype: 'a b'}}]", "is no type of file system", 2),
