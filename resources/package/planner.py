@@ -134,7 +134,7 @@ def plan_package(desired: Desired, state: PackageState, compare: Compare) -> Cha
     if change is not None and change.step.is_removal and state.is_essential:
         raise ResourceError(
             f"refusing to remove {desired.name}, which is essential: this host does not work without it",
-            "if that is meant, do it by hand",
+            "if that is intended, do it by hand",
         )
     if desired.hold is not None:
         return _with_hold(desired, state, change)

@@ -145,7 +145,7 @@ def refusal_of_own(name: str, asked: Collection[str]) -> ResourceError:
     others = "" if name in asked else f" (it would go with {', '.join(asked)})"
     return ResourceError(
         f"refusing to remove {name}, which reactor itself runs on{others}",
-        "if that is meant, do it by hand, or have reactor run on another interpreter",
+        "if that is intended, do it by hand, or have reactor run on another interpreter",
     )
 
 

@@ -153,7 +153,10 @@ async def test_it_is_undone_by_what_was_there(ensure, path):
 
 @pytest.mark.parametrize(
     ("properties", "message"),
-    [({"device": "/dev/sdb1"}, "so device must not be another"), ({"options": "pri=99999"}, "not a priority of swap")],
+    [
+        ({"device": "/dev/sdb1"}, "so device must not be another"),
+        ({"options": "pri=99999"}, "not a priority of swap"),
+    ],
 )
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):
