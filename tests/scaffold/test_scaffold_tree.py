@@ -190,7 +190,7 @@ async def test_render_sees_its_own_data_and_all_other(tmp_path, engine, call):
     await converge(make(tmp_path, DATA, engine=engine))
     assert tree(tmp_path / "out") == {"a": "web1"}
     grow(tmp_path / "templates", {"a": call.replace("_partials/p", "_partials/q")})
-    with pytest.raises(ResourceError, match=r"templates/a:1:.* there is not a template _partials/q"):
+    with pytest.raises(ResourceError, match=r"templates/a:1:.* there is no template _partials/q"):
         await look(make(tmp_path, DATA, engine=engine))
 
 
