@@ -10,10 +10,10 @@ from reactor.watchers.inotify_descriptor import Watched
 
 
 class Listener(NamedTuple):
-    """Who is told of all that happens in the directory ``top``, at any depth, and of which paths it happens to."""
+    """A vertex that watches the directory ``top`` and all below it. The paths that changed are added to its own set."""
 
     vertex: int
-    heard: ChangedPaths
+    changed_paths: ChangedPaths
     top: Directory
 
 
@@ -41,7 +41,7 @@ class Directory:
         self.real_path = self.path  # without symlinks, as of the last time it was watched
         self.children: dict[bytes, Directory] = {}
         self.leaves: dict[bytes, tuple[int, ...]] = {}  # vertices by name; b"" is the directory itself
-        self.trees: tuple[Listener, ...] = ()  # those of the trees that it is part of
+        self.trees: tuple[Listener, ...] = ()  # the listeners of the trees that it is part of
         self.target: Directory | None = None  # where it points, if it is a symlink
         self.links_here: tuple[Directory, ...] = ()
         self.watched: Watched | None = None  # None while nothing is there
@@ -52,7 +52,7 @@ class Directory:
         return self.path.rstrip(b"/") + b"/" + name
 
     def add_leaf(self, name: bytes, vertices: Iterable[int]) -> None:
-        """Note for whom ``name`` is watched."""
+        """Note the vertices that watch ``name``."""
         self.leaves[name] = tuple({*self.leaves.get(name, ()), *vertices})
 
     def remove_leaf(self, name: bytes, vertex: int) -> None:
@@ -62,14 +62,14 @@ class Directory:
             self.leaves[name] = left
 
     def join_trees(self) -> None:
-        """Be part of those trees that begin here and, if it is a directory in its parent, of the parent's."""
+        """Become part of the trees that begin here and, if it is a directory in its parent, of the parent's trees."""
         is_there = self.watched is not None or self.trouble is not None
         above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
         if above or self.trees:
             self.trees = (*(listener for listener in self.trees if listener.top is self), *above)
 
     def point_to(self, target: Directory | None) -> Directory | None:
-        """Note where it points now; return where it pointed before if that is another place."""
+        """Note the symlink's target; return the previous target if it is another one."""
         before = self.target
         if target is before:
             return None
@@ -92,12 +92,12 @@ class Directory:
 
     @property
     def is_needed(self) -> bool:
-        """Whether anything depends on it."""
+        """Whether anything is watched in it or through it."""
         return bool(self.parent is None or self.children or self.leaves or self.trees or self.links_here)
 
     @property
     def way_up(self) -> Iterator[Directory]:
-        """It, and all that is above it, nearest first."""
+        """The directory itself and those above it, nearest first."""
         here: Directory | None = self
         while here is not None:
             yield here
@@ -105,7 +105,7 @@ class Directory:
 
     @property
     def subtree(self) -> Iterator[Directory]:
-        """It, and all that is below it, as of when each is reached."""
+        """The directory itself and those below it. They may change during the iteration."""
         waiting = [self]
         while waiting:
             directory = waiting.pop()
@@ -114,7 +114,7 @@ class Directory:
 
 
 class PollingReport:
-    """Reports every change of a vertex's state once. A vertex is armed again when none of its paths is polled."""
+    """Reports each change between watched and polled once. A vertex is armed again when none of its paths is polled."""
 
     def __init__(self, sink: WatchSink) -> None:
         self._sink = sink
@@ -129,7 +129,7 @@ class PollingReport:
                 del self._reasons[vertex]
 
     def note(self, vertex: int, directory: Directory, name: bytes, reason: str | None) -> None:
-        """Note why one path of ``vertex`` must be polled, or that it need not be."""
+        """Note why one path of ``vertex`` must be polled; None means that it need not be."""
         if reason is None and not self._reasons:
             return
         polled = self._reasons.setdefault(vertex, {})

@@ -34,17 +34,17 @@ SETTLE = 0.002
 then create it: they fail if it is repaired in between. Whole directories are replaced the same way."""
 
 ANSWER = 0.1
-"""Seconds in which a mount has to answer before it is left alone until the next look at what is polled."""
+"""Seconds for a mount to answer. If it does not, its paths are left alone until they are next polled."""
 
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
 
 class InotifyWatcher(Watcher):
-    """Hears what happens at paths: to their content, attributes and existence, and to any directory above them.
+    """Watches paths: their content, attributes and existence, and every directory above them.
 
-    Of what is in a directory, it also hears all, if it is asked for what is ``below``: one watch for each directory.
-    Symlinks are followed, wherever in the path they are. What sends no events, or can't be watched, is marked
-    every `POLL_INTERVAL` seconds, and reported. Raises OSError when there is no inotify instance or no /proc.
+    With ``below`` of PathWatch it watches the whole tree, with one kernel watch for each directory. Symlinks are
+    followed, wherever in the path they are. A path that sends no events, or that can't be watched, is marked every
+    `POLL_INTERVAL` seconds, and reported. Raises OSError when there is no inotify instance or no /proc.
     """
 
     serves = PathWatch
@@ -95,33 +95,33 @@ class InotifyWatcher(Watcher):
         self._polling.drop(vertex, self._tree.remove_tree(path, vertex, below), b"")
 
     async def run(self) -> None:
-        """Mark what the kernel tells of, until cancelled."""
+        """Mark the vertices of paths that have events, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._mounts.follow, self._on_mounts)
             nursery.start_soon(self._poll)
             nursery.start_soon(self._renew)
-            await self.sink.follow(self._wait, self._hear)
+            await self.sink.follow(self._wait, self._on_events)
 
     def close(self) -> None:
         """Free the descriptors."""
         self._opened.close()
 
     async def _wait(self) -> None:
-        if self._replaced:  # what was marked has had its check first
+        if self._replaced:  # the checks that were marked before go first
             self._has_stale.set()
         if self._throttle.pause and not self._descriptor.has_more:
             await trio.sleep(self._throttle.pause)
         with trio.move_on_at(self._writes.wake_at) if self._writes.wake_at < inf else nullcontext():
             await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
-    def _hear(self) -> None:
-        """Mark every vertex once, however many events it has: the last one says how long to wait."""
+    def _on_events(self) -> None:
+        """Mark each vertex once, however many events it has: the last event decides how long to wait."""
         now = trio.current_time()
         events = self._descriptor.read()
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
-            self._hear_in_trees(events, marks, now)
+            self._mark_in_trees(events, marks, now)
         for wd, mask, _, name in events:
             if mask & _RARE:
                 self._on_watch(wd, mask)
@@ -144,23 +144,23 @@ class InotifyWatcher(Watcher):
         for vertex in vertices:
             self._writes.add(vertex, now, self._pace(vertex, path))
 
-    def _hear_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
-        """Say which paths of trees the events are about. A pass of its own: most events are about no tree."""
+    def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
+        """Note which paths in trees the events concern. A pass of its own: most events concern no tree."""
         for wd, mask, _, name in events:
             is_structural = mask & IS_DIRECTORY and mask & REPLACED
             for directory in self._tree.by_descriptor.get(wd, ()):
                 if not directory.trees:
                     continue
                 path = os.fsdecode(directory.path_of(name) if name else directory.path)
-                for vertex, heard, top in directory.trees:
+                for vertex, changed_paths, top in directory.trees:
                     if mask & MODIFIED:
-                        self._writes.add(vertex, now, self._pace(vertex, top.path), path, heard)
+                        self._writes.add(vertex, now, self._pace(vertex, top.path), path, changed_paths)
                         continue
                     self._writes.discard(vertex, path)
                     if is_structural:
-                        heard.lose()
+                        changed_paths.lose()
                     else:
-                        heard.add(path)
+                        changed_paths.add(path)
                     marks[vertex] = _delay(mask, name)
                 if mask & REPLACED:
                     self._replaced.append((directory, name))
@@ -179,7 +179,7 @@ class InotifyWatcher(Watcher):
     def _on_watch(self, wd: int, mask: int) -> None:
         if mask & QUEUE_OVERFLOW:
             for listener in self._tree.listeners:
-                listener.heard.lose()
+                listener.changed_paths.lose()
             self.sink.mark_all("the inotify queue overflowed, events were lost")
             self._call_stale((self._tree.root,))
         elif mask & WATCH_DROPPED:
@@ -188,7 +188,7 @@ class InotifyWatcher(Watcher):
             self._call_stale(self._tree.by_descriptor.get(wd, ()))
 
     def _on_mounts(self, points: Iterable[bytes]) -> None:
-        self._fragile.read()  # it hears of it too, maybe later
+        self._fragile.read()  # it watches the mounts too, and may be later
         self._call_stale(self._tree.affected_by_mounts(points))
 
     def _call_stale(self, directories: Iterable[Directory]) -> None:
@@ -197,7 +197,7 @@ class InotifyWatcher(Watcher):
             self._has_stale.set()
 
     async def _renew(self) -> None:
-        """Watch anew what may have become another directory. In a task of its own: the queue goes on being read."""
+        """Renew the watches of directories that may have been replaced. In a task of its own: reading events goes on."""
         while True:
             await self._has_stale.wait()
             self._has_stale = trio.Event()
@@ -207,12 +207,12 @@ class InotifyWatcher(Watcher):
                     await self._ask(directory.path_of(name))
                 self._on_other(directory, name)
             stale, self._stale = self._stale, set()
-            for vertex, heard, _ in await self._renew_below(stale):
-                heard.lose()
+            for vertex, changed_paths, _ in await self._renew_below(stale):
+                changed_paths.lose()
                 self.sink.mark(vertex, SETTLE)
 
     async def _renew_below(self, tops: Iterable[Directory]) -> set[Listener]:
-        """Watch the subtrees anew. Returns who listens to a tree that any of it is part of, or was."""
+        """Renew the watches of the subtrees. Returns the listeners of all trees that these are or were part of."""
         time_slice = TimeSlice()
         listeners: set[Listener] = set()
         if self._fragile.by_point:
@@ -232,7 +232,7 @@ class InotifyWatcher(Watcher):
         return listeners
 
     async def _ask(self, *paths: bytes) -> None:
-        """Ask the mounts on the way to them. The tree leaves alone what is behind one that does not answer."""
+        """Find out whether the mounts on the way to the paths answer. The tree does not touch those that don't."""
         for path in paths:
             with suppress(ResourceError):
                 await self._fragile.ask(path, within=ANSWER)
@@ -255,12 +255,12 @@ class InotifyWatcher(Watcher):
 
 
 def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool]:
-    """The path of a PathWatch, where to tell of what is below it, and whether it is an input."""
+    """The path of a PathWatch, the set for the changed paths of its tree, and whether it is an input."""
     asked = cast("PathWatch", watch)
     return os.fsencode(asked.path), asked.below, asked.is_input
 
 
 def _delay(mask: int, name: bytes) -> float:
     """Seconds to wait before the check that an event asks for."""
-    # What is watched itself has one hard link less when it is deleted, and hears of that before its directory does.
+    # A file that is watched itself loses a hard link when it is deleted, which it gets an event of before its directory.
     return SETTLE if mask & COME_OR_GONE or (mask & ATTRIBUTES and not name) else 0.0

@@ -1,8 +1,8 @@
 """One inotify descriptor: watchdog keeps its watches, the trio loop reads it.
 
 watchdog's own reading thread is never started: while Python is busy such a thread waits seconds for its turn.
-Its event objects are not built either, they cost three times the parsing. What it does not offer by a public name is
-used in this module and nowhere else.
+Its event objects are not built either, they cost three times the parsing. Its private names are used in this module and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Ma
 from watchdog.observers.inotify_c import InotifyConstants as Kernel
 
 COME_OR_GONE = Kernel.IN_CREATE | Kernel.IN_DELETE | Kernel.IN_MOVED_FROM
-"""A name came or went. Often half of a replacement: more is to follow within a moment."""
+"""A name came or went. Often this is half of a replacement, and another event follows within a moment."""
 REPLACED = COME_OR_GONE | Kernel.IN_MOVED_TO
-"""A name stands for another thing than before."""
+"""The name is another file or directory than before."""
 IS_DIRECTORY = Kernel.IN_ISDIR
-"""What it happened to is a directory."""
+"""The event is about a directory."""
 WATCH_DROPPED = Kernel.IN_IGNORED
 QUEUE_OVERFLOW = Kernel.IN_Q_OVERFLOW
 SELF_CHANGED = Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_UNMOUNT
-"""The watched thing itself is no longer where it was."""
+"""The watched directory or file itself was deleted, moved or unmounted."""
 MODIFIED = Kernel.IN_MODIFY
-"""A write or a truncation. Most are followed by a close, which says more; a truncate(2) by path is followed by nothing."""
+"""A write or a truncation. Most are followed by a close, whose event is the one to act on; a truncate(2) by path is followed by nothing."""
 ATTRIBUTES = Kernel.IN_ATTRIB
 """Owner, mode, times, extended attributes, or the number of hard links."""
 
 _ANYTHING = Mask(
     MODIFIED | ATTRIBUTES | Kernel.IN_CLOSE_WRITE | REPLACED | Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF
 )
-# What somebody writes to a file that he holds open, and that was replaced since, concerns nobody.
+# IN_EXCL_UNLINK: writes to a file that is still open but was replaced or deleted since don't matter.
 _DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR | Kernel.IN_EXCL_UNLINK)
 
-# Of about one third of a millisecond of work: other tasks get their turn between two reads.
+# About a third of a millisecond of work: other tasks get their turn between two reads.
 _READ_SIZE = 16 * 1024
 
 _LONGEST_EVENT = 16 + 256
@@ -53,13 +53,13 @@ RawEvent = tuple[int, int, int, bytes]
 
 
 class Watched(NamedTuple):
-    """One holder's share of a kernel watch. The kernel has one watch per inode, whoever holds it."""
+    """One holder's share of a kernel watch. The kernel has one watch for each inode, shared by all holders."""
 
     wd: WatchDescriptor
     holder: CallbackId
 
 
-class _Unheard:
+class _NoCallback:
     """watchdog wants a callback for every watch. Events go from `read` to their reader, not through here."""
 
     def on_event(self, event: InotifyEvent) -> None:
@@ -72,7 +72,7 @@ class _Unheard:
         pass
 
 
-_UNHEARD = _Unheard()
+_NO_CALLBACK = _NoCallback()
 
 
 class InotifyDescriptor(InotifyFD):
@@ -84,7 +84,7 @@ class InotifyDescriptor(InotifyFD):
         except OSError as error:
             if error.errno == errno.EMFILE:
                 error.strerror = (
-                    "no inotify instances left; mend with: sysctl -w fs.inotify.max_user_instances=1024"
+                    "no inotify instances left; allow more with: sysctl -w fs.inotify.max_user_instances=1024"
                 )
             raise
         self._is_reading = False  # no thread reads, so that close() frees the descriptors itself
@@ -99,10 +99,10 @@ class InotifyDescriptor(InotifyFD):
         return self._inotify_fd
 
     def watch(self, path: bytes, *, only_directory: bool = True) -> Watched:
-        """Hear what happens in the directory, or to the file, that is at ``path`` now. Raises OSError."""
+        """Watch the directory or file that is at ``path`` now. Raises OSError."""
         # A holder of its own for every call: watchdog then counts the shares, and frees the watch with the last.
         holder = CallbackId(next(self._holders))
-        wd = self.add_callback(path, _DIRECTORY if only_directory else _ANYTHING, _UNHEARD, holder)
+        wd = self.add_callback(path, _DIRECTORY if only_directory else _ANYTHING, _NO_CALLBACK, holder)
         if wd == -1:  # watchdog hides that the kernel refused
             self.remove_callbacks([(wd, holder)])
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
@@ -113,7 +113,7 @@ class InotifyDescriptor(InotifyFD):
         self.remove_callbacks([watched])
 
     def forget(self, wd: int) -> None:
-        """Drop a watch that the kernel has dropped already."""
+        """Forget a watch that the kernel has dropped already."""
         self._remove_watch(WatchDescriptor(wd))
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class InotifyDescriptor(InotifyFD):
         super().close()
 
     def read(self) -> list[RawEvent]:
-        """The events at hand, up to a buffer full, or none."""
+        """The waiting events, up to one buffer, or none."""
         try:
             buffer = os.read(self._inotify_fd, _READ_SIZE)
         except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The mounts on the way to what is watched: where they are, of what type, and word of every change of them.
+"""The table of mounts: where each is, of which type, and which of them have changed.
 
-inotify says nothing when a file system is mounted over a watched directory, and file systems whose content
-changes elsewhere (on a server, inside the kernel) send no events for that.
+inotify sends no event when a file system is mounted over a watched directory, nor for changes that are made elsewhere:
+on the server of a network file system, or inside the kernel.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class MountTable:
         kind = self._types.get(f"{os.major(device)}:{os.minor(device)}", "")
         return kind if kind in _KERNEL or is_shared_mount(kind) else None
 
-    async def follow(self, tell: Callable[[frozenset[bytes]], None]) -> None:
-        """Call ``tell`` with the mount points that are new, gone or other, for ever. Raises OSError as `read_mounts` does."""
+    async def follow(self, on_change: Callable[[frozenset[bytes]], None]) -> None:
+        """Call ``on_change`` with the mount points that have changed, until cancelled. Raises OSError as `read_mounts` does."""
 
         def look() -> None:
             if changed := self._reread():
-                tell(changed)
+                on_change(changed)
 
         await follow_mounts(look)
 

@@ -1,4 +1,4 @@
-"""Watches links, addresses and routes by the kernel's notifications: one socket a network namespace."""
+"""Watches links, addresses and routes by the kernel's notifications, with one socket for each network namespace."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from reactor.watchers.netlink_socket import (
 from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 
 READS_AT_ONCE = 32
-"""One change of a link is told in four or five messages: they should become one check."""
+"""The kernel sends four or five messages about one change of a link: they should become one check."""
 RECEIVE_BUFFER = 4 * 1024 * 1024
 _SO_RCVBUFFORCE = 33
 
 
 @dataclass(frozen=True, slots=True)
 class NetlinkWatch(Watch):
-    """One subject in the network namespace of that name, or with None in the one of this process."""
+    """One topic in the network namespace ``netns``; None is the namespace of this process."""
 
     netns: str | None
     watched_topic: WatchedTopic
 
 
 class NetlinkWatcher(Watcher):
-    """Hears of every change that the kernel announces, and of namespaces that come and go.
+    """Watches the changes that the kernel announces, in namespaces that may come and go.
 
-    Namespaces are those of `ip netns`: mounts below `/run/netns`.
+    The namespaces are those of `ip netns`: mounts below `/run/netns`.
     """
 
     serves = NetlinkWatch
@@ -63,7 +63,7 @@ class NetlinkWatcher(Watcher):
         listener = self._listeners.get(netns)
         if listener is None:
             listener = self._listeners[netns] = NetlinkListener(netns, self.sink)
-            self._tasks.send_nowait(listener.hear)
+            self._tasks.send_nowait(listener.listen)
         listener.add(watched_topic, vertex)
 
     def disarm(self, watch: Watch, vertex: int) -> None:
@@ -90,9 +90,9 @@ class NetlinkWatcher(Watcher):
 
 
 class NetlinkListener:
-    """Marks who listens for what the namespace tells of. It need not be there: it may come later, and again.
+    """Marks vertices by the notifications of one namespace. It need not exist yet, and may be deleted and created again.
 
-    The socket keeps the namespace alive, so it is closed as soon as the namespace has no name any more.
+    The socket keeps the namespace alive, so it is closed as soon as the namespace's name is deleted.
     """
 
     def __init__(self, netns: str | None, sink: WatchSink) -> None:
@@ -108,7 +108,7 @@ class NetlinkListener:
     # ---- who listens ----
 
     def add(self, watched_topic: WatchedTopic, vertex: int) -> None:
-        """Mark ``vertex`` when the kernel tells of ``watched_topic``."""
+        """Mark ``vertex`` whenever the kernel announces a change of ``watched_topic``."""
         self._listeners.setdefault(watched_topic, {})[vertex] = None
         if self._socket is None:
             self._open()
@@ -118,7 +118,7 @@ class NetlinkListener:
             self._report_trouble((vertex,))
 
     def discard(self, watched_topic: WatchedTopic, vertex: int) -> None:
-        """Mark it no longer. When nobody listens any more, the namespace is let go."""
+        """Stop marking it. With its last vertex, the socket is closed, so that the namespace can be freed."""
         vertices = self._listeners.get(watched_topic, {})
         vertices.pop(vertex, None)
         if not vertices:
@@ -130,7 +130,7 @@ class NetlinkListener:
     # ---- the socket ----
 
     def reopen(self) -> None:
-        """The namespace came, went, or is another one: hear what has the name now, and have all checked."""
+        """The namespace was created, deleted or replaced: listen to the one of the name now, and have all vertices checked."""
         self.close()
         vertices = dict.fromkeys(vertex for listeners in self._listeners.values() for vertex in listeners)
         if vertices:
@@ -143,7 +143,7 @@ class NetlinkListener:
             self._sink.mark(vertex)
 
     def close(self) -> None:
-        """Free the socket; `hear` waits for the next one."""
+        """Free the socket; `listen` waits for the next one."""
         if self._socket is not None:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
@@ -159,7 +159,7 @@ class NetlinkListener:
             return
         try:
             _enlarge(opened)
-            _join_groups(opened, Topic.LINK)  # in any case: the names of the links are to be those of now
+            _join_groups(opened, Topic.LINK)  # in any case, to keep the names of the links up to date
             for watched_topic in self._listeners:
                 _join_groups(opened, watched_topic.topic)
             self._names.load(self.netns)
@@ -170,20 +170,20 @@ class NetlinkListener:
         self._opened.set()
         socket_pool.allow(self.netns)
 
-    async def hear(self) -> None:
+    async def listen(self) -> None:
         """Mark what the kernel tells of, until cancelled. Raises OSError when the socket is dead."""
         await self._sink.follow(self._wait, self._read)
 
     async def _wait(self) -> None:
         while True:
             await self._opened.wait()
-            with suppress(trio.ClosedResourceError):  # another is opened soon, or later
+            with suppress(trio.ClosedResourceError):  # the next one may be opened later
                 if self._socket is not None:
                     await trio.lowlevel.wait_readable(self._socket)
                     return
 
     def _read(self) -> None:
-        """Mark every vertex once, however many messages there are about it."""
+        """Mark each vertex once, however many messages there are about it."""
         marks: dict[int, None] = {}
         if (readable := self._socket) is None:
             return
@@ -220,7 +220,7 @@ class NetlinkListener:
 
 
 def _enlarge(opened: socket.socket) -> None:
-    """Give it a buffer for a burst of thousands of messages, as far as we may."""
+    """Give the socket a buffer for thousands of messages at once, as far as this process is allowed to."""
     try:
         opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
     except PermissionError:
@@ -228,6 +228,6 @@ def _enlarge(opened: socket.socket) -> None:
 
 
 def _join_groups(opened: socket.socket, topic: Topic) -> None:
-    """Hear of that sort of thing. What nobody asks for, such as a router's routes, wakes nobody."""
+    """Subscribe to a topic. Groups without a listener, such as a router's routes, never wake this process."""
     for group in topic.groups:
         opened.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)

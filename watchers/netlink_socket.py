@@ -29,10 +29,10 @@ _ATTRIBUTE = struct.Struct("=HH")
 _ATTRIBUTE_TYPE = 0x3FFF  # the upper two bits are flags
 _libc = ctypes.CDLL(None, use_errno=True)
 _NETLINK_CAP_ACK = 10  # an error does not repeat the request
-_NETLINK_EXT_ACK = 11  # it tells in words what is wrong
+_NETLINK_EXT_ACK = 11  # an error comes with a text
 _NETLINK_GET_STRICT_CHK = 12  # a dump is only of what the question names
 MOST = 2
-"""For one namespace: who waits for a table that is read for many holds one, and who reads that the other."""
+"""Sockets to keep for one namespace: one check reads a table for many, while another waits for it with its own."""
 
 
 class Frame(NamedTuple):
@@ -151,16 +151,16 @@ class SocketPool:
         self._idle: dict[str | None, list[PooledSocket]] = {}
 
     def allow(self, netns: str | None) -> None:
-        """Keep some from now on."""
+        """Keep sockets of this namespace from now on."""
         self._idle.setdefault(netns, [])
 
     def forbid(self, netns: str | None) -> None:
-        """Keep none any more."""
+        """Close the kept sockets of this namespace, and keep no more."""
         for pooled in self._idle.pop(netns, ()):
             pooled.socket.close()
 
     def take(self, netns: str | None) -> PooledSocket:
-        """One that was kept, or a new one. Raises OSError as `open_socket`."""
+        """A socket that was kept, or a new one. Raises OSError as `open_socket` does."""
         namespace = _namespace(netns)
         idle = self._idle.get(netns)
         while idle:
@@ -173,7 +173,7 @@ class SocketPool:
         return PooledSocket(opened, netns, namespace)
 
     def give_back(self, pooled: PooledSocket) -> None:
-        """Take it back from who has had all answers: it is kept, or closed."""
+        """Return a socket after all answers were read: it is kept, or closed."""
         idle = self._idle.get(pooled.netns)
         if idle is not None and len(idle) < MOST:
             idle.append(pooled)
@@ -182,7 +182,7 @@ class SocketPool:
 
 
 def _namespace(netns: str | None) -> tuple[int, int] | None:
-    """What tells the namespace of that name from others that have had it. That of this process stays."""
+    """The identity of the namespace: another one may get the same name later. None is the one of this process."""
     if netns is None:
         return None
     found = os.stat(f"{NAMESPACES}/{netns}")
@@ -190,4 +190,4 @@ def _namespace(netns: str | None) -> tuple[int, int] | None:
 
 
 socket_pool = SocketPool()
-"""Those of this process: who listens and who asks know nothing of each other."""
+"""The sockets of this process, shared by the watcher and the checks."""

@@ -1,4 +1,4 @@
-"""What a notification of the kernel is about: the links, addresses and routes that it may have changed."""
+"""Finds the links, addresses and routes that a notification of the kernel is about."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ ANY_LINK = ""
 
 
 class Topic(Enum):
-    """What can be listened for. The values are the multicast groups of the kernel that tell of it."""
+    """What can be watched. The values are the multicast groups in which the kernel announces it."""
 
     LINK = ("link", 1)
     """Anything about the link of that name, or about any link."""
     PRESENCE = ("presence", 1)
-    """The link of that name came, went, or is another one."""
+    """The link of that name was created, deleted or replaced."""
     ADDRESS = ("address", 5, 9)
-    """The IP address came or went, on whatever link."""
+    """The IP address came or went, on any link."""
     ADDRESSES = ("addresses", 5, 9)
     """Any address of the link of that name, or of any link."""
     ROUTE = ("route", 7, 11)
     """Any route to the destination in the table."""
     NEXTHOPS = ("nexthops", 32)
-    """A nexthop object went, on whatever link: IPv4 routes that use it go with it, unannounced."""
+    """A nexthop object was deleted, on any link: IPv4 routes that use it go with it, without an announcement."""
     IPV6 = ("ipv6", 12)
     """IPv6 came or went on the link of that name, or on any link."""
 
@@ -62,7 +62,7 @@ class Topic(Enum):
 
 
 class WatchedTopic(NamedTuple):
-    """One thing that can be listened for. ``key`` is the name of a link, or made by one of the methods."""
+    """One link, address or route to watch. ``key`` is the name of a link, or made by one of the methods."""
 
     topic: Topic
     key: str
@@ -88,7 +88,7 @@ class LinkNames:
         self._by_index: dict[int, str] = {}
 
     def load(self, netns: str | None) -> None:
-        """Read all names afresh. Raises OSError when the kernel does not answer."""
+        """Read all names again. Raises OSError when the kernel does not answer."""
         fixed = _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
         body = fixed + struct.pack("=HHI", 8, _IFLA_EXT_MASK, _SKIP_STATISTICS)
         self._by_index.clear()
@@ -103,7 +103,7 @@ class LinkNames:
                     self._by_index[index] = name
 
     def subjects(self, frame: Frame) -> Iterator[WatchedTopic]:
-        """What the notification is about, in this namespace."""
+        """The topics of this namespace that the notification is about."""
         if frame.type in (RTM_NEWLINK, RTM_DELLINK):
             yield from _of_ipv6(frame) if frame.body[0] == socket.AF_INET6 else self._of_link(frame)
         elif frame.type in (RTM_NEWADDR, RTM_DELADDR):
@@ -145,7 +145,7 @@ class LinkNames:
 
 
 def index_and_name(frame: Frame) -> tuple[int, str]:
-    """Of the link that a message tells of."""
+    """The index and the name of the link that a message is about."""
     _, _, index, _, _ = _LINK.unpack_from(frame.body)
     names = (value for kind, value in attributes(frame.body, _LINK.size) if kind == _IFLA_IFNAME)
     return index, next(names, b"").rstrip(b"\0").decode(errors="surrogateescape")

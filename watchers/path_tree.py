@@ -1,9 +1,9 @@
 """The watched paths as a tree of directories, each watched by the kernel for what happens to the names in it.
 
 Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
-itself is a name in its directory: files are replaced, and a watch on the old inode goes deaf. It is a node of
-its own only if it is a symlink, a mount point or a file with several hard links, or if all that is below it is
-watched: then every directory in it is a node.
+itself is a name in its directory: files are replaced, and a watch on the old inode gets no event of the new one. It is a
+node of its own only if it is a symlink, a mount point or a file with several hard links, or if a whole tree is watched:
+then each of its directories is a node.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
 from reactor.watchers.mounts import MountTable
 
 POLL_INTERVAL = 5.0
-"""Seconds between two checks of what sends no events."""
+"""Seconds between two checks of a path that sends no events."""
 
 _POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
 _BATCH = 100
-"""Names of a directory that are looked at in one go, which takes a fifth of a millisecond."""
+"""How many names of a directory are examined without a pause, which takes a fifth of a millisecond."""
 _WATCH_LIMIT = "fs.inotify.max_user_watches"
 
 
 Silence = Callable[[bytes], str | None]
-"""Why a path must not be touched now: it is on a file system that does not answer."""
+"""Returns why a path must not be touched now, because its file system does not answer, or None."""
 
 
 class PathTree:
-    """The tree, from ``/``. It never waits: what may take long is an iterator, for its caller to pace.
+    """The tree, from ``/``. It never waits: long work is an iterator, so that the caller can pause.
 
-    What ``silence`` speaks of is left alone, and in trouble.
+    A path for which ``silence`` returns a reason is not touched, and that reason is its trouble.
     """
 
     def __init__(self, descriptor: InotifyDescriptor, mounts: MountTable, silence: Silence) -> None:
@@ -44,17 +44,17 @@ class PathTree:
         self._mounts = mounts
         self._silence = silence
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
-        """What each kernel watch stands for. Several, when symlinks or mounts lead to one place."""
+        """The directories that each kernel watch serves: several, when symlinks or mounts lead to one place."""
         self.troubled: set[Directory] = set()
         self.listeners: set[Listener] = set()
-        """Those of all trees that are watched."""
+        """The listeners of all watched trees."""
         self.root = Directory(None, b"")
         self._watch(self.root)
 
     def add(self, path: bytes, vertex: int) -> tuple[Directory, bytes]:
         """Watch an absolute path for ``vertex``; return its directory and its name there.
 
-        A path that can't be watched is in trouble; OSError is raised only when the descriptor is dead.
+        A path that can't be watched gets a trouble; OSError is raised only when the descriptor is dead.
         """
         *above, name = _components(path) or [b""]
         directory = self._reach(above)
@@ -63,7 +63,7 @@ class PathTree:
         return (directory, name) if itself is None else (itself, b"")
 
     def remove(self, path: bytes, vertex: int) -> tuple[Directory, bytes]:
-        """Watch a path that was added no longer for ``vertex``; return its directory and its name there."""
+        """Stop watching a path for ``vertex``; return its directory and its name there."""
         *above, name = _components(path) or [b""]
         directory = self._reach(above)
         directory.remove_leaf(name, vertex)
@@ -73,27 +73,27 @@ class PathTree:
         self._prune(directory if itself is None else itself)
         return (directory, name) if itself is None else (itself, b"")
 
-    def add_tree(self, path: bytes, vertex: int, heard: ChangedPaths) -> Directory:
-        """Watch all that is below an absolute path for ``vertex``, once the directory it returns is renewed."""
+    def add_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+        """Watch a tree for ``vertex``; the watch begins when the returned directory is given to `renew`."""
         top = self._reach(_components(path))
-        listener = Listener(vertex, heard, top)
+        listener = Listener(vertex, changed_paths, top)
         self.listeners.add(listener)
         top.trees += (listener,)
         return top
 
-    def remove_tree(self, path: bytes, vertex: int, heard: ChangedPaths) -> Directory:
-        """Watch what is below a path that was added no longer for ``vertex``; return the directory there."""
+    def remove_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+        """Stop watching the tree at a path for ``vertex``; return its directory."""
         top = self._reach(_components(path))
-        removed = Listener(vertex, heard, top)
+        removed = Listener(vertex, changed_paths, top)
         self.listeners.discard(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
-        for directory in reversed(members):  # what is below comes first
+        for directory in reversed(members):  # the deepest come first
             directory.trees = tuple(listener for listener in directory.trees if listener != removed)
             self._prune(directory)
         return top
 
     def admit(self, directory: Directory, name: bytes) -> None:
-        """Make a node of a name in a tree if it has to be watched itself; to renew it begins that."""
+        """Make a node of a name in a tree if it needs a watch of its own, which begins with `renew`."""
         if name and name not in directory.children and self._silence(directory.path) is None:
             with suppress(OSError):  # it has gone already
                 found = os.lstat(directory.path_of(name))
@@ -101,10 +101,10 @@ class PathTree:
                     directory.children[name] = Directory(directory, name)
 
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
-        """Watch the thing at a leaf itself if its directory doesn't hear all of it; return what was added.
+        """Give a leaf a watch of its own if that of its directory does not get all its events; return the new directory.
 
-        So it is with a symlink, which is followed, with a mount point, and with a file that has other hard links:
-        what is written through those is told where they are.
+        That is a symlink, which is followed, a mount point, or a file with other hard links: a write through one of
+        them sends its event to that link's directory.
         """
         path = directory.path_of(name)
         if not name or self._silence(directory.path) is not None:
@@ -122,19 +122,19 @@ class PathTree:
         return itself
 
     def renew(self, tops: Iterable[Directory]) -> Iterator[Directory | None]:
-        """Watch the subtrees anew. Yields each directory once it is watched, for its leaves to be checked.
+        """Renew the watches of the subtrees. Yields each directory once it is watched: the caller then checks its leaves.
 
-        In this order a change is either found by the check or told by an event after it. None is yielded in the midst
-        of a directory that has very many names.
+        In this order each change is either found by the check or announced by a later event. None is yielded now and
+        then within a directory that has very many names, so that the caller can pause.
         """
-        waiting = sorted(tops, key=lambda top: len(top.path), reverse=True)  # what is above comes first
+        waiting = sorted(tops, key=lambda top: len(top.path), reverse=True)  # the uppermost is taken first
         seen: set[Directory] = set()
         while waiting:
             directory = waiting.pop()
             if self._is_silent(directory):
                 continue
-            # One seen before goes on only if another directory is there by now: what is below it was looked
-            # for in the wrong place.
+            # A directory seen before is visited again only if another directory is there by now: then what was found
+            # below it was in the wrong place.
             if directory.is_attached and (self._watch(directory) or directory not in seen):
                 seen.add(directory)
                 yield from self._spread(directory)
@@ -142,7 +142,7 @@ class PathTree:
                 yield directory
 
     def lose(self, wd: int) -> tuple[Directory, ...]:
-        """Note that the kernel has dropped a watch; return what it stood for."""
+        """Note that the kernel has dropped a watch; return its directories."""
         lost = self.by_descriptor.pop(wd, ())
         for directory in lost:
             directory.watched = None
@@ -150,7 +150,7 @@ class PathTree:
         return lost
 
     def affected_by_mounts(self, points: Iterable[bytes]) -> list[Directory]:
-        """What to renew after mounts at ``points`` came, went or changed."""
+        """The directories to renew after mounts at ``points`` came, went or changed."""
         names_in: dict[bytes, list[bytes]] = {}
         for point in points:
             parent, name = os.path.split(point)
@@ -190,7 +190,7 @@ class PathTree:
         return child
 
     def _is_silent(self, directory: Directory) -> bool:
-        """Whether it must not be touched now. A watch that is there stays: it hears again when there is an answer."""
+        """Whether it must not be touched now. An existing watch stays: its events come again when the file system answers."""
         silence = self._silence(directory.path)
         if silence is not None:
             directory.trouble = f"{silence}, {_POLLED}"
@@ -198,14 +198,14 @@ class PathTree:
         return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
-        """Watch what is at the path now. Returns whether it is another thing than before."""
+        """Watch the directory or file that is at the path now. Returns whether it is another one than before."""
         watched = trouble = None
         try:
             trouble, is_shared = self._examine(directory)
             is_leaf = b"" in directory.leaves or is_shared
             watched = self._descriptor.watch(directory.path, only_directory=not is_leaf)
         except (FileNotFoundError, NotADirectoryError):
-            pass  # an event of the nearest directory that exists will tell when this changes
+            pass  # the nearest directory that exists gets an event when this changes
         except OSError as error:
             if error.errno == errno.EBADF:
                 raise
@@ -215,13 +215,13 @@ class PathTree:
         return self._hold(directory, watched)
 
     def _spread(self, directory: Directory) -> Iterator[None]:
-        """Let the trees that it is part of reach what is in it. It is watched already, so none can come unseen."""
+        """Extend the trees that it is part of to its entries. It is watched already, so no new entry is missed."""
         directory.join_trees()
         if directory.trees and directory.watched is not None:
             for name in _names(directory.path):
                 if not name:
                     yield None
-                elif directory.trees:  # nobody may listen any more
+                elif directory.trees:  # the last listener may have gone meanwhile
                     self.admit(directory, name)
         if directory.is_attached:
             self._prune(directory)
@@ -238,7 +238,7 @@ class PathTree:
         return (before and before.wd) != (watched and watched.wd)
 
     def _examine(self, directory: Directory) -> tuple[str | None, bool]:
-        """Learn where the path leads; return why its events can't be relied upon, and if it is a file with other links.
+        """Find out where the path leads; return why its events can't be relied upon, and whether it is a file with other links.
 
         Raises OSError.
         """
@@ -256,7 +256,7 @@ class PathTree:
         return trouble, not is_link and _has_other_links(info)
 
     def _point(self, link: Directory, path: bytes | None) -> None:
-        """Watch the way to where a symlink points: whatever changes on it moves what is behind the link."""
+        """Watch each directory on the way to a symlink's target: a change of any changes where the link leads."""
         target = None if path is None else self._reach(_components(path))
         self._prune(link.point_to(target))
 
@@ -282,8 +282,10 @@ def _real_path_of(directory: Directory, name: bytes) -> bytes:
 
 
 def _target(link: bytes) -> bytes:
-    """Where a symlink points. Raises OSError (ELOOP) when it leads nowhere, being part of a circle."""
-    with suppress(FileNotFoundError, NotADirectoryError):  # it may dangle: what it points to may yet come
+    """The target of a symlink. Raises OSError (ELOOP) when the link is part of a circle."""
+    with suppress(
+        FileNotFoundError, NotADirectoryError
+    ):  # a dangling symlink is allowed: its target may be created later
         os.stat(link)
     return os.path.join(os.path.dirname(link), os.readlink(link))
 
@@ -311,7 +313,7 @@ def _leads_elsewhere(path: bytes) -> bool:
 
 
 def _names(path: bytes) -> Iterator[bytes]:
-    """The names in a directory, an empty one now and then; none when it has gone or can't be read."""
+    """The names in a directory, with an empty name now and then for a pause; none if it can't be read."""
     with suppress(OSError), os.scandir(path) as entries:
         for number, entry in enumerate(entries):
             if number % _BATCH == 0:
@@ -324,6 +326,4 @@ def _explain(error: OSError, path: bytes) -> str:
     if error.errno != errno.ENOSPC:
         return f"can't watch {where} ({os.strerror(error.errno or 0)}), {_POLLED}"
     limit = int(Path("/proc/sys/", _WATCH_LIMIT.replace(".", "/")).read_text())
-    return (
-        f"no inotify watches are left for {where}, {_POLLED}; mend with: sysctl -w {_WATCH_LIMIT}={2 * limit}"
-    )
+    return f"no inotify watches are left for {where}, {_POLLED}; allow more with: sysctl -w {_WATCH_LIMIT}={2 * limit}"

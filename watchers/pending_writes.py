@@ -1,7 +1,8 @@
-"""Writes whose file is still open, or was never opened: each is looked at once they pause.
+"""Writes to files that are not closed yet: their files are checked once no further write came for a moment.
 
-Whoever closes a file says so by an event of its own. A truncate(2) by path, and a program that keeps its file open, send
-only IN_MODIFY, one for each write. So a write starts a wait, which each further one prolongs, up to a limit.
+The kernel sends an event when a file that was written is closed. For a program that keeps its file open, and for a
+truncate(2) by path, there is only IN_MODIFY, for each write. So a write starts a wait, which further ones prolong, up to
+a limit.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import NamedTuple
 from reactor import ChangedPaths
 
 BURST = 100
-"""Reads without news that are made as soon as there is something to read."""
+"""Reads that are made without a pause, at most."""
 REFILL = 100.0
-"""How many of these are regained in a second."""
+"""How many further reads without a pause each second allows."""
 NEWS_REFILL = 4
-"""How many are regained by one read with news: a repair of ours is followed by events, too."""
+"""How many further ones a read allows that marks a vertex not marked within `WINDOW`: our own repairs send events, too."""
 PAUSE = 0.01
-"""Seconds to wait before a read when they are used up: all that comes meanwhile is read at once."""
+"""Seconds to wait before a read when they are used up. The events of that time are then read together."""
 WINDOW = 0.1
-"""Seconds in which a vertex is news once."""
+"""Seconds after which a marked vertex counts as new again."""
 
 
 class Pace(NamedTuple):
@@ -32,21 +33,21 @@ class Pace(NamedTuple):
 
 
 MANAGED = Pace(quiet=0.005, latest=0.1)
-"""For what is kept as it should be: nobody may rely on a write to it."""
+"""For managed files: other programs should not write to them at all."""
 
 
 INPUT = Pace(quiet=0.1, latest=1.0)
-"""For what is only read, such as the source of a copy: half of it is of no use, and who writes it has a right to finish."""
+"""For files that are only read, such as the source of a copy: a file that is half written is of no use."""
 
 
 class _Pending(NamedTuple):
     due: float
     latest: float
-    heard: ChangedPaths | None
+    changed_paths: ChangedPaths | None
 
 
 class PendingWrites:
-    """What was written and not closed: a vertex, with the path in a tree that it was told of, or an empty path."""
+    """The files that were written and not closed, by vertex and path; the path is empty unless a tree is watched."""
 
     def __init__(self) -> None:
         self._pending: dict[tuple[int, str], _Pending] = {}
@@ -54,17 +55,17 @@ class PendingWrites:
         """When to ask `take_due` again, on trio's clock; infinite while nothing is pending."""
 
     def add(
-        self, vertex: int, now: float, pace: Pace, path: str = "", heard: ChangedPaths | None = None
+        self, vertex: int, now: float, pace: Pace, path: str = "", changed_paths: ChangedPaths | None = None
     ) -> None:
-        """Note a write at ``now``. ``path`` is added to ``heard`` when it is due."""
+        """Note a write at ``now``. ``path`` is added to ``changed_paths`` when it is due."""
         before = self._pending.get((vertex, path))
         latest = now + pace.latest if before is None else before.latest
         due = min(now + pace.quiet, latest)
-        self._pending[vertex, path] = _Pending(due, latest, heard)
+        self._pending[vertex, path] = _Pending(due, latest, changed_paths)
         self.wake_at = min(self.wake_at, due)
 
     def discard(self, vertex: int, path: str = "") -> None:
-        """Forget a write: what it was to is looked at anyway."""
+        """Forget a write: its file is checked anyway."""
         self._pending.pop((vertex, path), None)
         if not self._pending:
             self.wake_at = inf
@@ -76,14 +77,14 @@ class PendingWrites:
                 self.discard(other, path)
 
     def take_due(self, now: float) -> set[int]:
-        """The vertices whose writes have waited long enough, which are then forgotten."""
+        """Remove the writes that have waited long enough, and return their vertices."""
         if now < self.wake_at:
             return set()
         due = [(key, pending) for key, pending in self._pending.items() if pending.due <= now]
         for (vertex, path), pending in due:
             del self._pending[vertex, path]
-            if pending.heard is not None:
-                pending.heard.add(path)
+            if pending.changed_paths is not None:
+                pending.changed_paths.add(path)
         self.wake_at = min((pending.due for pending in self._pending.values()), default=inf)
         return {vertex for (vertex, _), _ in due}
 

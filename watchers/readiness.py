@@ -1,10 +1,10 @@
-"""Watches files of the kernel whose poll(2) tells of a change: mounts, the host name, attributes in /sys.
+"""Watches files of the kernel whose changes poll(2) announces: mounts, the host name, attributes in /sys.
 
-Such a change is announced as urgent data, for which trio can't wait, but epoll can: the files are in an epoll
-descriptor of our own, and that is one trio can wait for. Yet asking it is what answers it: poll(2) of
-/proc/self/mountinfo tells of a change once. What happens while nobody waits is forgotten when the wait begins, and
-who is woken can't find out by which file. So every file is open twice. The bell only wakes; the ledger is looked at
-once after each beginning of a wait, and says what has changed since it was last looked at.
+Such a change is announced as urgent data. trio can't wait for that, but epoll can, and trio can wait for an epoll
+descriptor. There is one difficulty: poll(2) of /proc/self/mountinfo announces a change only once. A change between two
+waits is lost when the second begins, and the task that is woken can't find out by which file. So each file is open
+twice, in two epoll descriptors: trio waits for ``_wakeups``, and ``_changes`` is asked each time that a wait has begun,
+which says what has changed since it was last asked.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class ReadinessWatch(Watch):
 
 
 class ReadinessWatcher(Watcher):
-    """Hears changes of any number of such files in one task, with two descriptors for each file."""
+    """Watches any number of such files in one task, with two descriptors for each file."""
 
     serves = ReadinessWatch
 
     def __init__(self, sink: WatchSink) -> None:
         super().__init__(sink)
-        self._bell = select.epoll()
-        self._ledger = select.epoll()
+        self._wakeups = select.epoll()
+        self._changes = select.epoll()
         self._files: dict[str, _File] = {}
         self._by_descriptor: dict[int, _File] = {}
 
@@ -48,7 +48,7 @@ class ReadinessWatcher(Watcher):
         file = self._files.get(path)
         if file is None:
             try:
-                file = _File(path, self._bell, self._ledger)
+                file = _File(path, self._wakeups, self._changes)
             except OSError as error:
                 reason = f"can't listen to {path} ({error.strerror}); only the audit will notice drift"
                 self.sink.report(WatchState.DOWN, reason, vertex)
@@ -67,41 +67,41 @@ class ReadinessWatcher(Watcher):
                 file.close()
 
     async def run(self) -> None:
-        """Mark what the kernel tells of, until cancelled."""
+        """Mark the vertices of changed files, until cancelled."""
         token = trio.lowlevel.current_trio_token()
         while True:
             token.run_sync_soon(self._look)  # soon is when the wait below has begun
-            await trio.lowlevel.wait_readable(self._bell.fileno())
+            await trio.lowlevel.wait_readable(self._wakeups.fileno())
 
     def close(self) -> None:
         """Free the descriptors."""
         for file in self._files.values():
             file.close()
-        trio.lowlevel.notify_closing(self._bell.fileno())
-        self._bell.close()
-        self._ledger.close()
+        trio.lowlevel.notify_closing(self._wakeups.fileno())
+        self._wakeups.close()
+        self._changes.close()
 
     def _look(self) -> None:
-        if self._ledger.closed:
+        if self._changes.closed:
             return
-        for number, _ in self._ledger.poll(0):
+        for number, _ in self._changes.poll(0):
             for vertex in self._by_descriptor[number].vertices:
                 self.sink.mark(vertex)
 
 
 class _File:
-    """One file, open for the bell and for the ledger. Raises OSError when it is not there or has no poll(2)."""
+    """One file, open once for each epoll descriptor. Raises OSError when it does not exist or has no poll(2)."""
 
-    def __init__(self, path: str, bell: select.epoll, ledger: select.epoll) -> None:
+    def __init__(self, path: str, wakeups: select.epoll, changes: select.epoll) -> None:
         self.vertices: set[int] = set()
         with ExitStack() as opened:
-            for listener in (bell, ledger):
+            for listener in (wakeups, changes):
                 self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 opened.callback(os.close, self.number)
-                # Edge-triggered: what is quiet again only when it is read, as in /sys, would ring for ever.
+                # Edge-triggered: a file of /sys stays ready until it is read, and would wake the task for ever.
                 listener.register(self.number, select.EPOLLPRI | select.EPOLLET)
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Free the descriptors, which takes them out of bell and ledger."""
+        """Free the descriptors, which also removes them from both epoll descriptors."""
         self._opened.close()

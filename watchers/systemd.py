@@ -27,23 +27,23 @@ from reactor.watchers.units import (
 
 FIRST_WAIT = 0.02
 ANSWER_PATIENCE = 10.0
-"""Seconds for a systemd to answer. Where it does not, no resource waits for its watch any longer."""
+"""Seconds for systemd to answer. After that, no resource waits for its watch any longer."""
 POLL_INTERVAL = 5.0
-"""Seconds between two checks of everything while nothing is heard; also the longest wait between two attempts to."""
+"""Seconds between two checks of all units while there is no connection; also the longest wait before a new attempt."""
 FILES_SETTLE = 0.01
-"""Seconds from a change of files to the check: most come in groups, and systemd has to read them all anew."""
+"""Seconds from a change of files to the check: most come in groups, and systemd has to read all of them again."""
 _OWNER_CHANGED = Match(
     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", SYSTEMD
 )
 _MANAGER_SIGNALS = [manager_signal(member) for member in ("JobRemoved", "UnitFilesChanged", "Reloading")]
 
 
-# Not UnitNew: to look at a unit that does not run is to load and unload it, which sends the next UnitNew.
+# Not UnitNew: a query of a unit that does not run loads and unloads it, which sends the next UnitNew.
 
 
 @dataclass
 class _Watched:
-    """One unit: for whom, how systemd has loaded it, and by which subscription on which connection it is heard."""
+    """One unit: the vertices that watch it, its load state, and the subscription to its signals."""
 
     vertices: set[int] = field(default_factory=set)
     load: str = ""
@@ -52,22 +52,22 @@ class _Watched:
 
     @property
     def path(self) -> str:
-        """Where on the bus it is: an alias is where the unit is that it stands for."""
+        """Its object path on the bus: an alias has the path of its unit."""
         return self.subscription.match.path if self.subscription is not None else ""
 
-    def is_heard(self, bus: Bus, path: str) -> bool:
-        """Whether its signals come from there already."""
+    def is_subscribed(self, bus: Bus, path: str) -> bool:
+        """Whether there is a subscription to its signals at ``path`` already."""
         return self.bus is bus and self.path == path
 
     def close(self) -> None:
-        """Hear no more of it."""
+        """End the subscription."""
         if self.subscription is not None:
             self.subscription.close()
             self.subscription = None
 
 
 class UnitListener:
-    """Marks what watches a unit whenever its state, its files or its systemd may have changed.
+    """Marks the vertices of a unit whenever its state, its files or the whole systemd may have changed.
 
     Raises OSError when there is no inotify instance left.
     """
@@ -84,7 +84,7 @@ class UnitListener:
         self._poll_at = 0.0
 
     async def add(self, unit: str, vertex: int) -> None:
-        """Mark ``vertex`` for what happens to ``unit`` from now on, once there was an attempt to reach systemd."""
+        """Mark ``vertex`` whenever ``unit`` changes. Returns after the first attempt to reach systemd."""
         self._units.setdefault(unit, _Watched()).vertices.add(vertex)
         await self._tried.wait()
         if self._bus is not None:
@@ -94,7 +94,7 @@ class UnitListener:
                 self._connected.cancel()
 
     def remove(self, unit: str, vertex: int) -> None:
-        """Take an `add` back."""
+        """Undo an `add`."""
         watched = self._units[unit]
         watched.vertices.discard(vertex)
         if not watched.vertices:
@@ -108,7 +108,7 @@ class UnitListener:
             await self._stay_connected()
 
     def close(self) -> None:
-        """Free the descriptor, and hear no more."""
+        """Free the descriptor, and end all subscriptions."""
         self._files.close()
         for watched in self._units.values():
             watched.close()
@@ -131,20 +131,20 @@ class UnitListener:
             await trio.sleep(wait)
 
     def _do_without(self, reason: str) -> None:
-        """Say once that nothing is heard; from then on, check everything now and then."""
+        """Report once that there is no connection; from then on, have all units checked at regular times."""
         now = trio.current_time()
         if self._bus is not None or not self._tried.is_set():
             self._bus = None
             self._tried.set()
             self._poll_at = now + POLL_INTERVAL
-            words = f"{reason}; until systemd is heard again, units are checked every {POLL_INTERVAL:g} s"
+            words = f"{reason}; until it is back, units are checked every {POLL_INTERVAL:g} s"
             self._sink.report(WatchState.POLLING, words)
         elif now >= self._poll_at:
             self._poll_at = now + POLL_INTERVAL
             self._mark(self._units)
 
     async def _follow(self, bus: Bus, lost: str) -> None:
-        """Listen as long as the connection lasts. ``lost`` tells why nobody listened before, if that is so."""
+        """Listen as long as the connection lasts. ``lost`` is why there was no connection before, or empty."""
         async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as news:
             with trio.move_on_after(ANSWER_PATIENCE) as patience:
                 await subscribe(bus)
@@ -156,15 +156,15 @@ class UnitListener:
             self._bus = bus
             self._tried.set()
             if lost:
-                self._sink.report(WatchState.ARMED, "systemd is heard again")
+                self._sink.report(WatchState.ARMED, "the connection to systemd is back")
                 self._sink.mark_all(lost)
             async for message in news:
-                await self._hear(bus, message)
+                await self._on_signal(bus, message)
 
     async def _listen(self, bus: Bus, units: Sequence[str]) -> None:
-        """Hear the signals of ``units``, wherever on the bus they are now; mark those that systemd loaded otherwise."""
+        """Subscribe to the signals of ``units`` at their present paths; mark those whose load state has changed."""
         async with self._listening:
-            units = [unit for unit in units if is_unit_name(unit)]  # of others, the answer says nothing
+            units = [unit for unit in units if is_unit_name(unit)]  # the answer leaves out others
             (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
             for unit, (_, _, load, _, _, _, path, *_) in zip(units, found, strict=True):
                 if (watched := self._units.get(unit)) is None:
@@ -172,18 +172,18 @@ class UnitListener:
                 if watched.load not in {"", load}:
                     self._mark((unit,))
                 watched.load = load
-                if not watched.is_heard(bus, path):
+                if not watched.is_subscribed(bus, path):
                     await self._listen_at(bus, unit, path, watched)
 
     async def _listen_at(self, bus: Bus, unit: str, path: str, watched: _Watched) -> None:
         watched.close()
-        hear = partial(self._on_unit, unit)
-        watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), hear)
-        if self._units.get(unit) is not watched:  # nobody wants it any more
+        handler = partial(self._on_unit, unit)
+        watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), handler)
+        if self._units.get(unit) is not watched:  # it was removed meanwhile
             watched.close()
         await pin(bus, unit)
 
-    # ---- what is heard ----
+    # ---- signals and events ----
 
     def _mark(self, units: Iterable[str], delay: float = 0.0) -> None:
         for unit in units:
@@ -194,7 +194,7 @@ class UnitListener:
         if unit in self._units:
             self._mark((unit,))
 
-    async def _hear(self, bus: Bus, message: Message) -> None:
+    async def _on_signal(self, bus: Bus, message: Message) -> None:
         match message.member, message.body:
             case "JobRemoved", [_, _, str(name), _] if name in self._units:
                 self._mark((name,))
@@ -206,7 +206,7 @@ class UnitListener:
             case "NameOwnerChanged", [_, _, str(owner)] if owner:
                 await subscribe(bus)
                 await self._listen(bus, list(self._units))
-                self._sink.mark_all("systemd has come to the bus anew")
+                self._sink.mark_all("systemd was started again")
 
     def _on_file(self, name: str) -> None:
         stem = name.removesuffix(".d")
@@ -235,7 +235,7 @@ class UnitWatch(Watch):
 
 
 class UnitWatcher(Watcher):
-    """Hears what happens to units. Where there is no bus they are marked at regular times, and that is reported."""
+    """Watches units of systemd. Without a bus they are marked at regular times, and that is reported."""
 
     serves: ClassVar[type[Watch]] = UnitWatch
 
@@ -270,6 +270,6 @@ class UnitWatcher(Watcher):
                 self._has_new = trio.Event()
 
     def close(self) -> None:
-        """Free the descriptors, and hear no more."""
+        """Free the descriptors, and end all subscriptions."""
         for listener in self._listeners.values():
             listener.close()

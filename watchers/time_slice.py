@@ -7,11 +7,11 @@ from time import perf_counter
 import trio
 
 SLICE = 0.0005
-"""Seconds of work between two checkpoints. The wait of an event under load is half of it."""
+"""Seconds of work between two checkpoints. An event under load waits half of it on average."""
 
 
 class TimeSlice:
-    """Tells when a slice is used up: ``if pacer.due(): await pacer.rest()``."""
+    """Measures a slice of work: ``if time_slice.used_up(): await time_slice.yield_to_loop()``."""
 
     def __init__(self) -> None:
         self._ends = perf_counter() + SLICE

@@ -1,4 +1,4 @@
-"""Marks at regular times, for what sends no events."""
+"""Marks vertices at regular times: for resources that get no event of their changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 class TimerWatcher(Watcher):
     """Marks a vertex every ``interval`` seconds, by the clock of the trio loop.
 
-    The times don't drift. Those that passed while the machine slept or was busy become one mark. The first
+    The times don't drift. All that passed while the machine slept or was busy are one mark. The first
     interval is up to 5 % shorter, differently for each vertex, so that thousands don't fall due at once.
     """
 
@@ -46,7 +46,7 @@ class TimerWatcher(Watcher):
         self._armed.discard((vertex, cast("TimerWatch", watch).interval))
 
     async def run(self) -> None:
-        """Mark what falls due, until cancelled."""
+        """Mark each vertex when its time has come, until cancelled."""
         while True:
             with trio.move_on_at(self._due[0][0] if self._due else math.inf):
                 await self._has_new.wait()

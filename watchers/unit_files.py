@@ -1,4 +1,4 @@
-"""Hears of changes in the directories of unit files: systemd sends no signal for what others do there by hand."""
+"""Watches the directories of unit files: systemd sends no signal when a file in them is edited by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnitFiles:
         self.scan()
 
     def scan(self) -> list[str]:
-        """Watch what is not watched yet; return the names found in there."""
+        """Watch the directories that are not watched yet; return the names found in them."""
         names = []
         for base in self._bases:
             if self._watch(base):
@@ -36,25 +36,25 @@ class UnitFiles:
                     names += _listing(path)
         return names
 
-    async def run(self, hear: Callable[[str], None], lost: Callable[[], None]) -> None:
-        """Call ``hear`` with the name of whatever file or directory changed, and ``lost`` when events were lost."""
+    async def run(self, on_change: Callable[[str], None], on_loss: Callable[[], None]) -> None:
+        """Call ``on_change`` with the name of each changed file or directory, and ``on_loss`` when events were lost."""
         while True:
             await trio.lowlevel.wait_readable(self._descriptor.fileno())
             for wd, mask, _, name in self._descriptor.read():
                 if mask & QUEUE_OVERFLOW:
-                    lost()
+                    on_loss()
                 elif mask & WATCH_DROPPED:
                     self._forget(wd)
                 else:
                     for each in self._names(wd, os.fsdecode(name)):
-                        hear(each)
+                        on_change(each)
 
     def close(self) -> None:
         """Free the descriptor."""
         self._descriptor.close()
 
     def _names(self, wd: int, name: str) -> Iterator[str]:
-        """What an event is about: the entry; in a directory of drop-ins the directory; in a new one all its entries."""
+        """The names that an event concerns: the entry, the directory of the drop-in, or all entries of a new directory."""
         path = self._paths.get(wd, "")
         if path not in self._bases:
             yield os.path.basename(path) if path.endswith(_DROP_INS) else name
@@ -64,7 +64,7 @@ class UnitFiles:
                 yield from _listing(os.path.join(path, name))
 
     def _watch(self, path: str) -> bool:
-        """Whether ``path`` is a directory that was not watched before. One that can't be watched is for the audit."""
+        """Whether ``path`` is a directory that was not watched before. One that can't be watched is left to the audit."""
         if path in self._watched:
             return False
         try:
@@ -83,7 +83,7 @@ class UnitFiles:
 
 
 def concerns(file: str, unit: str) -> bool:
-    """Whether a file, a link or a directory of drop-ins called ``file`` has a say in ``unit``."""
+    """Whether a file, a link or a directory of drop-ins called ``file`` affects ``unit``."""
     if file.endswith(_DROP_INS):
         return file.removesuffix(_DROP_INS) in drop_in_names(unit)
     return file in (unit, template_of(unit))

@@ -84,7 +84,7 @@ def real_name(unit: str, scope: Scope) -> str:
 
 
 def _found(path: str) -> str | None:
-    """What is said at the path: the target of a symlink, nothing by a file; None where there is neither."""
+    """The target of the symlink at the path, an empty string for a file, None where there is nothing."""
     try:
         return os.readlink(path)
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def _found(path: str) -> str | None:
 
 
 def directories(scope: Scope) -> tuple[str, ...]:
-    """Where unit files are, those that win first; not all need exist."""
+    """The directories of unit files, highest precedence first. Not all need exist."""
     if scope is Scope.SYSTEM:
         return _SYSTEM_DIRECTORIES
     home = os.path.expanduser("~")
@@ -113,16 +113,16 @@ def manager_signal(member: str) -> Match:
 
 
 def properties_changed(path: str) -> Match:
-    """The signal that tells of a unit's new state. It may come before the state, and more than once for each."""
+    """The signal that a unit's state has changed. It may come before the change, and more than once for one change."""
     return Match(SYSTEMD, path, "org.freedesktop.DBus.Properties", "PropertiesChanged")
 
 
 async def subscribe(bus: Bus) -> None:
-    """Have systemd send its signals to us. Without, there are only those of our own jobs. Raises as `Bus.call` does."""
+    """Ask systemd for its signals; otherwise it sends only those of our own jobs. Raises as `Bus.call` does."""
     try:
         await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "Subscribe")
     except CallError as error:
-        if error.name != f"{SYSTEMD}.AlreadySubscribed":  # whoever shares the connection has done it
+        if error.name != f"{SYSTEMD}.AlreadySubscribed":  # another user of the shared connection did it
             raise
 
 
@@ -132,8 +132,8 @@ _pinned: WeakKeyDictionary[Bus, set[str]] = WeakKeyDictionary()
 async def pin(bus: Bus, unit: str) -> None:
     """Have systemd keep ``unit`` in memory as long as the connection lasts. Raises NoBusError.
 
-    Otherwise each look at a unit that does not run reads its files anew, takes milliseconds, and forgets how it ended.
-    Who may not, or whose unit does not exist, does without.
+    Otherwise each query of a unit that does not run reads its files again, takes milliseconds, and loses how the unit ended.
+    Nothing happens if the user may not do this, or if the unit does not exist.
     """
     pinned = _pinned.setdefault(bus, set())
     if unit not in pinned:

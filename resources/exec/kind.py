@@ -134,7 +134,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             if text is not None and (found := shell_syntax(text)) is not None:
                 found = found[0] if key in self.secrets else found
                 words = f"{found} is not understood without a shell, and passed on as it stands"
-                yield PropertyProblem((key,), words, "write provider: shell, or quote it if that is meant")
+                yield PropertyProblem((key,), words, "write provider: shell, or quote it if that is intended")
 
     def watches(self) -> Iterable[Watch]:
         """The path that the command creates: when it disappears, the command runs again."""

@@ -1,4 +1,4 @@
-"""Runs a command that ends as Nagios plugins do."""
+"""Health checks by a command with the exit codes of Nagios plugins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _check_command(text: str) -> str:
 
 
 class Nagios:
-    """Splits the command into words as a shell would, and starts it without one."""
+    """Runs the command without a shell; its exit code is the status."""
 
     takes = Annotated[str, Field(strict=True), AfterValidator(_check_command)]
 
@@ -34,7 +34,7 @@ class Nagios:
         return f"{posixpath.basename(program)}{gap}{rest}"
 
     async def examine(self, value: str) -> HealthResult:
-        """The exit code is the status; what the command wrote to stdout is for people.
+        """Run the command. The exit code is the status, and its standard output is the message.
 
         Raises ResourceError when the command can't be started or is killed.
         """

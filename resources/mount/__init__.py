@@ -1,7 +1,8 @@
-"""The kind ``mount``: what is mounted at a mount point, now and after the next boot.
+"""The kind ``mount``: mount points and swap, now and after the next boot.
 
-`kind` holds the properties, `planner` is the decision table, and `system` makes the changes. `fstab` and `mount_table` read the two tables there are, that of the
-next boot and that of the kernel; `options` and `devices` tell whether what one of them says is what is asked for.
+`kind` holds the properties, `state` the desired and the observed state, and `planner` is the decision table. `fstab` reads
+and edits the table of the next boot, `mount_table` reads that of the kernel, and `comparison` tells whether a mount is as
+desired. `preflight` checks what a dry run can check, `system` mounts and unmounts, and `swap` does everything about swap.
 """
 
 from reactor.resources.mount.kind import Mount

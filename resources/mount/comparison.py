@@ -1,7 +1,7 @@
-"""Whether a mount has the options that are asked for, as far as the kernel tells.
+"""Tells whether a mount has the desired device and options, as far as the kernel shows them.
 
-It tells of flags always, of other options only if it likes to, and then in words of its own: ``size=1m`` becomes
-``size=1024k``. What it does not tell of is taken for granted; else a mount could never be as desired.
+The kernel always shows flags. It shows only some other options, and in its own spelling: ``size=1m`` becomes ``size=1024k``.
+An option that it does not show counts as set; otherwise the mount could never be as desired.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FLAGS = {
     "sync": "async",
     "nodiratime": "diratime",
 }
-"""What a flag is called when it is set, and when it is not."""
+"""The name of each flag when it is set, and when it is not."""
 _ACCESS_TIMES = ("noatime", "relatime", "strictatime")
-"""One of them holds. The kernel shows nothing for the last."""
+"""Exactly one of them is set. The kernel shows nothing for the last."""
 _IMPLIED = {
     "user": ("nosuid", "nodev", "noexec"),
     "users": ("nosuid", "nodev", "noexec"),
@@ -35,27 +35,27 @@ _IMPLIED = {
     "group": ("nosuid", "nodev"),
     "atime": ("relatime",),
 }
-"""What mount(8) makes of options that the kernel does not know."""
+"""The flags that mount(8) derives from options that the kernel does not know."""
 _READ_ONLY = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"}
 _OCTAL = {"mode", "umask", "fmask", "dmask"}
 _ACCOUNTS: Mapping[str, Callable[[str], int | None]] = {"uid": uid_of, "gid": gid_of}
-"""The options that name an account, which the kernel shows as numbers; who is not in the files is taken for granted."""
+"""The options that name an account, which the kernel shows as an id; an account that is not in the files counts as equal."""
 _NUMBER = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
 _DEVICE = "device"
-"""What the normal form of the device is called; those of options have their names before an equals sign."""
+"""The key of the normal form of the device; the keys of options end in an equals sign."""
 _HOST_ENDS = ":"
-"""In the name of what a server has. What else a device is called is looked up, and not compared."""
+"""Separates the server in a remote device. Other devices are looked up, not compared as strings."""
 
 
 def is_bind(options: Iterable[str]) -> bool:
-    """Whether the mount shows a directory or file at a second place."""
+    """Whether it is a bind mount, which shows a directory or file at a second place."""
     return not {"bind", "rbind"}.isdisjoint(options)
 
 
 def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple[str, ...]:
-    """The options that are wanted and do not hold, in the words to ask for them with."""
+    """The wanted options that are not set, as options for a remount."""
     flags = _flags(wanted, fstype)
     atime = next((word for word in _ACCESS_TIMES if word in active), _ACCESS_TIMES[-1])
     wrong = [word for word in flags if not _holds(word, active, atime)]
@@ -65,7 +65,7 @@ def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple
 
 
 def for_remount(wanted: Iterable[str], fstype: str) -> str:
-    """What to give to ``mount -o``: with every flag in it, since the kernel keeps some that are not mentioned."""
+    """The options for ``mount -o remount``, with every flag, since the kernel keeps some that are not given."""
     options = tuple(wanted)
     if is_bind(options):
         return ",".join(("remount", "bind", *_flags(options, fstype)))
@@ -74,10 +74,10 @@ def for_remount(wanted: Iterable[str], fstype: str) -> str:
 
 
 def _flags(wanted: Iterable[str], fstype: str) -> tuple[str, ...]:
-    """The word for each flag that must hold.
+    """The required name of each flag.
 
-    Flags that are not mentioned must be as mount(8) has them by default. But a bind mount takes on those of the
-    file system it shows, and FUSE sets some of its own.
+    Flags that are not mentioned must have the default of mount(8). But a bind mount inherits those of the file system that it
+    shows, and FUSE sets some of its own.
     """
     options = tuple(wanted)
     mentioned = {word for option in options for word in _IMPLIED.get(option, ())} | set(options)
@@ -108,7 +108,7 @@ def _words() -> set[str]:
 
 
 def _agrees(option: str, active: Mapping[str, str]) -> bool:
-    """Whether what the kernel says of an option can be what was asked for."""
+    """Whether the value that the kernel shows for an option can be the desired one."""
     key, value = _split(option)
     if key not in active:
         return True
@@ -137,9 +137,9 @@ def _split(option: str) -> tuple[str, str]:
 
 
 async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mounted, point: str) -> bool:
-    """Whether ``mounted``, at ``point``, shows what ``device`` does. What can't be told is taken for granted.
+    """Whether ``mounted``, at ``point``, is a mount of ``device``. True if it can't be found out.
 
-    Raises ResourceError when a directory that is bound is where nothing answers.
+    Raises ResourceError when a bound directory is on a file system that does not answer.
     """
     if is_bind(options):
         for path in (device, point):
@@ -150,7 +150,7 @@ async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mo
     if device.startswith("/dev/") or is_tag(device):
         return _is_same_node(device, mounted.source)
     if mounted.source.startswith("/dev/"):
-        # That of a loop device for a file, whose name the kernel does not tell here.
+        # A loop device for a file, whose name the kernel does not show here.
         return True
     if "/" in device or ":" in device:
         return device.rstrip("/") == mounted.source.rstrip("/") or _family(fstype) == "fuse"
@@ -170,18 +170,18 @@ def _is_same_place(device: str, point: str) -> bool:
 
 def _is_same_node(device: str, source: str) -> bool:
     path = node_of(device)
-    if not os.path.exists(path):  # udev has not made it, or spells it in another way
+    if not os.path.exists(path):  # udev has not created it, or names it differently
         return True
     return os.path.realpath(path) == os.path.realpath(source)
 
 
 def is_known(device: str, top: Mounted, forms: NormalForms) -> bool:
-    """Whether ``top`` is ``device`` of a server, as the kernel was seen to write it down."""
+    """Whether ``top`` is the remote ``device``, in the spelling that the kernel is known to use for it."""
     return _HOST_ENDS in device and forms.agrees(_DEVICE, device, top.source)
 
 
-def in_words_of(options: Iterable[str], top: Mounted, forms: NormalForms) -> Mounted:
-    """``top``, its options as they are in ``options`` where both are the same value."""
+def respelled(options: Iterable[str], top: Mounted, forms: NormalForms) -> Mounted:
+    """``top`` with its options spelled as in ``options``, where the values are equal."""
     shown = parameters(top.options)
     alike = {
         option: f"{key}={shown[key]}"
@@ -192,7 +192,7 @@ def in_words_of(options: Iterable[str], top: Mounted, forms: NormalForms) -> Mou
 
 
 def learn(desired: Desired, before: Mounted | None) -> None:
-    """What ``desired`` asks for was mounted, or remounted, where ``before`` was: remember how it is shown."""
+    """Store how the kernel spells device and options after ``desired`` was mounted, or remounted over ``before``."""
     mounts = mounts_at(desired.entry.point)
     if desired.forms is None or not mounts:
         return

@@ -1,4 +1,4 @@
-"""The file /etc/fstab: finding the lines for a mount point, and changing them and nothing else (fstab(5))."""
+"""Reads and edits the lines of a mount point in /etc/fstab; all other lines stay as they are (fstab(5))."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 FSTAB = "/etc/fstab"
 SWAP = "swap"
-"""The type of lines that mount nothing."""
+"""The type of lines for swap, which mount nothing."""
 _GAP = re.compile(r"[ \t\r]+")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _TO_ESCAPE = re.compile(r"[ \t\n\\#]")
@@ -24,7 +24,7 @@ _TAGS = {
 
 
 class Entry(NamedTuple):
-    """One line. ``options`` are without ``defaults``, which says nothing; their order means nothing."""
+    """One line. ``options`` are without ``defaults``, and their order has no meaning."""
 
     device: str
     point: str
@@ -35,34 +35,34 @@ class Entry(NamedTuple):
 
 
 class SwapArea(NamedTuple):
-    """What a line of swap is about: the path of its device or file, without symlinks."""
+    """The subject of a line for swap: the path of its device or file, without symlinks."""
 
     path: str
 
 
-def about(entry: Entry) -> str | SwapArea:
-    """What a line is about: its mount point, or the swap area on its device."""
+def subject_of(entry: Entry) -> str | SwapArea:
+    """The subject of a line: its mount point, or the swap area on its device."""
     return SwapArea(path_of(entry.device)) if entry.fstype == SWAP else entry.point
 
 
 def unescape(text: str) -> str:
-    r"""The text with its octal escapes replaced, such as ``\040`` for a space."""
+    r"""``text`` with its octal escapes replaced, such as ``\040`` for a space."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), text)
 
 
 def entries_at(text: str, place: str | SwapArea) -> tuple[Entry, ...]:
-    """The lines for a mount point or a swap area, in order. There should be one at most."""
+    """The lines for a mount point or a swap area, in order. There should be at most one."""
     entries = map(_parse, text.split("\n"))
-    return tuple(entry for entry in entries if entry is not None and about(entry) == place)
+    return tuple(entry for entry in entries if entry is not None and subject_of(entry) == place)
 
 
 def with_entry(text: str, entry: Entry, options: tuple[str, ...]) -> str:
-    """The text with one line for what ``entry`` is about: in place of the first that is there, or else at the end.
+    """``text`` with exactly one line for the subject of ``entry``: in place of the first one, or else at the end.
 
-    ``options`` are those of ``entry`` in the order to write them.
+    ``options`` are the options of ``entry`` in the order in which they are written.
     """
     lines = text.split("\n")
-    places = _places(lines, about(entry))
+    places = _places(lines, subject_of(entry))
     if not places:
         end = "" if text.endswith("\n") or not text else "\n"
         return f"{text}{end}{_line(entry, options)}\n"
@@ -71,7 +71,7 @@ def with_entry(text: str, entry: Entry, options: tuple[str, ...]) -> str:
 
 
 def without_entry(text: str, place: str | SwapArea) -> str:
-    """The text without any line for the mount point or swap area."""
+    """``text`` without the lines for the mount point or swap area."""
     lines = text.split("\n")
     places = _places(lines, place)
     return "\n".join(line for number, line in enumerate(lines) if number not in places)
@@ -79,7 +79,7 @@ def without_entry(text: str, place: str | SwapArea) -> str:
 
 def _places(lines: list[str], place: str | SwapArea) -> list[int]:
     entries = enumerate(map(_parse, lines))
-    return [number for number, entry in entries if entry is not None and about(entry) == place]
+    return [number for number, entry in entries if entry is not None and subject_of(entry) == place]
 
 
 def _parse(line: str) -> Entry | None:
@@ -108,16 +108,16 @@ def _line(entry: Entry, options: tuple[str, ...]) -> str:
 
 
 def is_tag(device: str) -> bool:
-    """Whether it names a device by what is written on it."""
+    """Whether ``device`` is a tag, such as ``UUID=...`` or ``LABEL=...``."""
     return device.partition("=")[0] in _TAGS
 
 
 def node_of(device: str) -> str:
-    """Where udev puts a device of this tag; anything else as it is."""
+    """The path that udev creates for a tag; any other device unchanged."""
     tag, _, value = device.partition("=")
     return f"/dev/disk/{_TAGS[tag]}/{value}" if tag in _TAGS else device
 
 
 def path_of(device: str) -> str:
-    """The path of a device or file without symlinks; that of a tag which udev does not know is that udev would make."""
+    """The path of a device or file, without symlinks; for a tag without a device, the path that udev would create."""
     return os.path.realpath(node_of(device))

@@ -1,4 +1,4 @@
-"""The kind `mount`: its properties, and what of them goes together."""
+"""The kind `mount`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from reactor import (
 from reactor.hostfs import NormalForms
 from reactor.resources import textfile
 from reactor.resources.mount import preflight, swap
-from reactor.resources.mount.comparison import in_words_of, is_known, is_same
-from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, about, entries_at
+from reactor.resources.mount.comparison import is_known, is_same, respelled
+from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, entries_at, subject_of
 from reactor.resources.mount.mount_table import Mounted, mounts_at
 from reactor.resources.mount.planner import plan_mount
 from reactor.resources.mount.state import Desired, MountState
@@ -35,7 +35,7 @@ from reactor.watchers.readiness import MOUNTS, ReadinessWatch
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OPTION = re.compile(r"[^\s,]+")
 _NOWHERE = "none"
-"""The mount point in a line of swap; how others write it means the same."""
+"""The mount point in a line for swap; any other value means the same."""
 _NEEDED = ("/", "/proc", "/sys", "/dev")
 
 
@@ -47,12 +47,12 @@ def _check_device(text: str) -> str:
 
 def _check_fstype(text: str) -> str:
     if not _TYPE.fullmatch(text):
-        raise ValueError(f"{text!r} is no type of file system: write it as in ext4, nfs or tmpfs")
+        raise ValueError(f"{text!r} is not a type of file system: write it as in ext4, nfs or tmpfs")
     return text
 
 
 def _split_options(value: Any) -> Any:
-    """Each of a list may be several, as from a shell: ``--options rw,noatime``."""
+    """Split each item of a list at its commas, as from a shell: ``--options rw,noatime``."""
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         return value
@@ -63,7 +63,7 @@ def _check_option(text: str) -> str:
     if not _OPTION.fullmatch(text) or not text.isprintable():
         raise ValueError(f"{text!r} is not an option: write each without spaces")
     if text == "remount":
-        raise ValueError("remount is no option to keep: what differs is remounted without it")
+        raise ValueError("remount is not allowed: a mount with other options is remounted without it")
     return text
 
 
@@ -99,12 +99,12 @@ class Mount(Resource, kind="mount"):
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
-        """What is mounted stays what it is."""
+        """The device and the type of a present mount stay."""
         mounts = mounts_at(name) if ensure != "absent" else ()
         return {"device": mounts[-1].source, "fstype": mounts[-1].fstype} if mounts else {}
 
     async def present(self) -> Mapping[str, Any]:
-        """What is mounted, and whether it has a line."""
+        """The topmost mount, and whether it has a line in /etc/fstab."""
         entries, mounts = await self._tables()
         found: dict[str, Any] = {"ensure": "mounted" if mounts else "present" if entries else "absent"}
         if mounts:
@@ -113,7 +113,7 @@ class Mount(Resource, kind="mount"):
         return {**found, "in_fstab": bool(entries)}
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure in ("unmounted", "absent") and self.name in _NEEDED:
             message = f"{self.name} can't be {self.ensure}: the host would not work without it"
@@ -131,33 +131,33 @@ class Mount(Resource, kind="mount"):
 
     def _swap_problems(self) -> Iterable[PropertyProblem]:
         if self.device not in (None, self.name):
-            words = "the name of swap is its device or file, and there is no other"
-            yield PropertyProblem(("device",), words, "remove device, and call the resource as it")
+            words = "the name of a swap resource is its device or file, so device must not be another"
+            yield PropertyProblem(("device",), words, "remove device, and use it as the name of the resource")
         if fault := swap.fault_of_options(self.options):
             yield PropertyProblem(("options",), fault, "correct it")
 
     def watches(self) -> Iterable[Watch]:
-        """The table of mounts of the kernel, and that of the next boot."""
+        """The mount table of the kernel, and /etc/fstab."""
         yield ReadinessWatch(swap.SWAPS if self._is_swap else MOUNTS)
         yield PathWatch(FSTAB)
 
     def provides(self) -> Iterable[str]:
-        """The mount point: what is below it is in the file system that is mounted."""
+        """The mount point: paths below it are on the mounted file system."""
         return (self.name,) if self.ensure == "mounted" and not self._is_swap else ()
 
     def clears(self) -> Iterable[str]:
-        """What is below the mount point, if the file system is to go."""
+        """The paths below the mount point, if the file system is unmounted."""
         return (f"{self.name}/",) if not self._is_swap and self.ensure in ("unmounted", "absent") else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The mount point, the table, and the device if it is a path."""
+        """The mount point, /etc/fstab, and the device if it is a path."""
         yield self.name
         yield FSTAB
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
             yield self.device.rstrip("/") or "/"
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """Mounting, or turning swap on and off, and the table."""
+        """Mounting, or turning swap on and off, and /etc/fstab."""
         return (SandboxAccess.MOUNT, *((SandboxAccess.SWAP,) if self._is_swap else ()), FSTAB)
 
     def claims(self) -> Iterable[Claim]:
@@ -168,7 +168,7 @@ class Mount(Resource, kind="mount"):
         yield Claim("swap area" if self._is_swap else "mount point", self.name, wishes)
 
     async def observe(self) -> MountState:
-        """What is mounted and what is listed. Raises ResourceError when one of the tables can't be read."""
+        """The present mounts, and the lines in /etc/fstab. Raises ResourceError when one of the tables can't be read."""
         entries, mounts = await self._tables()
         if self.ensure != "mounted" or not mounts or self._is_swap:
             return MountState(entries, mounts)
@@ -177,24 +177,24 @@ class Mount(Resource, kind="mount"):
         same = is_known(wanted.device, top, self._forms) or await is_same(
             wanted.device, wanted.fstype, wanted.options, top, self.name
         )
-        return MountState(entries, (*below, in_words_of(self.options, top, self._forms)), same)
+        return MountState(entries, (*below, respelled(self.options, top, self._forms)), same)
 
     def plan(self, state: MountState, *, refresh: bool) -> Plan:  # noqa: ARG002  a mount has nothing to refresh
-        """What to do, by the decision table."""
+        """The plan by the decision table, `plan_mount`."""
         return plan_mount(Desired(self.ensure, self._entry, self.options, self._forms), state)
 
     async def preflight(self, state: MountState) -> None:
-        """Look whether there is a mount point, and what is to be mounted."""
+        """Check that the mount point and the device exist."""
         refuse = swap.refuse if self._is_swap else preflight.refuse
         await refuse(Desired(self.ensure, self._entry, self.options), state)
 
     async def reversal(self, state: MountState) -> Self:
-        """What was listed, and mounted if that was; or nothing. Raises ResourceError for a mount without a line."""
+        """The line that was in /etc/fstab, mounted if it was; or no line. Raises ResourceError for a mount without a line."""
         hint = "do it by hand, or remove reverse"
         kind = {"fstype": SWAP} if self._is_swap else {}
         if not state.entries:
             if state.mounts:
-                words = f"what is mounted at {self.name} is not in {FSTAB}, and could not be brought back"
+                words = f"the mount at {self.name} is not in {FSTAB}, and could not be brought back"
                 raise ResourceError(words, hint)
             return type(self)(name=self.name, ensure="absent", **kind)
         entry = state.entries[0]
@@ -209,10 +209,10 @@ class Mount(Resource, kind="mount"):
             raise ResourceError(words, hint) from error
 
     async def _tables(self) -> tuple[tuple[Entry, ...], tuple[Mounted, ...]]:
-        """What is listed, and what is mounted. The way there has to answer, not what is mounted."""
+        """The lines in /etc/fstab, and the mounts. The parent directory must answer; the mounted file system need not."""
         await fragile_mounts().ask(os.path.dirname(self.name))
         if self._is_swap:
-            found = entries_at(textfile.read(FSTAB) or "", about(self._entry))
+            found = entries_at(textfile.read(FSTAB) or "", subject_of(self._entry))
             return tuple(each._replace(device=self.name, point=_NOWHERE) for each in found), areas_at(
                 self.name
             )

@@ -1,4 +1,4 @@
-"""The table of mounts that the kernel keeps for this process."""
+"""Reads the mount table of the kernel, and names mount points so that other users can't redirect mount(8)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reactor.watchers.readiness import MOUNTS
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _UMOUNT_NOFOLLOW = 8
 _LITERALLY = ("-c",)
-"""The option of mount(8) to take paths as they are: it would make a path of a descriptor again."""
+"""The option of mount(8) not to resolve paths: it would turn the path of a descriptor into an ordinary one."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -29,7 +29,7 @@ class Mounted(NamedTuple):
 
 
 def mounts_at(point: str) -> tuple[Mounted, ...]:
-    """What is mounted at ``point``, the topmost last. Raises ResourceError when a stranger leads there."""
+    """The mounts at ``point``, the topmost last. Raises ResourceError for a symlink of another user on the way."""
     with ErrorContext(f"read {MOUNTS}"):
         real = real_path(point)
         return tuple(_mounted(mount) for mount in read_mounts() if mount.point == real)
@@ -48,9 +48,9 @@ class Operand(NamedTuple):
 
 @contextmanager
 def mount_point(path: str) -> Iterator[Operand]:
-    """What to call the mount point at the absolute ``path`` for a block: of what is mounted there, the topmost.
+    """Yield the operand for the mount point at the absolute ``path``, which means the topmost mount there.
 
-    Raises ResourceError when nothing can be mounted there so that it is found there, and OSError.
+    Raises ResourceError when the path is missing or a symlink, and OSError.
     """
     with Parent(path) as (directory, base):
         try:
@@ -61,7 +61,7 @@ def mount_point(path: str) -> Iterator[Operand]:
         try:
             if stat.S_ISLNK(
                 os.fstat(handle).st_mode
-            ):  # the kernel would mount it there, again at each look here
+            ):  # the mount would be at its target, and never found here
                 there = os.path.realpath(path)
                 raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
             yield _operand(path, handle, directory, base)
@@ -71,7 +71,7 @@ def mount_point(path: str) -> Iterator[Operand]:
 
 @contextmanager
 def bind_source(path: str) -> Iterator[Operand]:
-    """What to call the file or directory ``path`` that is to be bound, for a block. Raises as `mount_point`."""
+    """Yield the operand for the file or directory ``path``, the source of a bind mount. Raises as `mount_point`."""
     handle = open_resolved(path)
     try:
         with Parent(path) as (directory, base):
@@ -81,7 +81,7 @@ def bind_source(path: str) -> Iterator[Operand]:
 
 
 def unmount_in(directory: int, base: str) -> None:
-    """Unmount the topmost of what is mounted at ``base`` in the directory open at ``directory``. Raises OSError."""
+    """Unmount the topmost mount at ``base`` in the directory open at ``directory``. Raises OSError."""
     target = os.fsencode(f"/proc/self/fd/{directory}/{base}")
     if _libc.umount2(target, _UMOUNT_NOFOLLOW) != 0:
         code = ctypes.get_errno()
@@ -89,9 +89,9 @@ def unmount_in(directory: int, base: str) -> None:
 
 
 def real_path(path: str) -> str | None:
-    """The path that the kernel has for ``path``, whose last name is no symlink; None when its directory is missing.
+    """The real path of ``path``, whose last component is not resolved; None when its directory is missing.
 
-    Raises ResourceError where a stranger leads there, and OSError.
+    Raises ResourceError for a symlink of another user on the way, and OSError.
     """
     try:
         fd = open_directory(os.path.dirname(path))

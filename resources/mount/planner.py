@@ -1,4 +1,4 @@
-"""The decision table: from what is mounted and listed to what is to be done. Pure, so that it can be tested as a table."""
+"""The decision table of a mount: a pure function from the state to the plan."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from reactor import Action, Plan
 from reactor.resources import textfile
 from reactor.resources.mount import swap, system
 from reactor.resources.mount.comparison import missing
-from reactor.resources.mount.fstab import FSTAB, SWAP, about, with_entry, without_entry
+from reactor.resources.mount.fstab import FSTAB, SWAP, subject_of, with_entry, without_entry
 from reactor.resources.mount.state import Desired, MountState
 
 
 def plan_mount(desired: Desired, state: MountState) -> Plan:
-    """What to do about ``state``.
+    """The plan for ``state``.
 
-    What can't be mounted is not listed either: it would keep the next boot from coming up. What can't be unmounted
-    stays listed.
+    A device that can't be mounted gets no line in /etc/fstab, which could make the next boot fail. A mount that can't be
+    unmounted keeps its line.
     """
     is_swap = desired.entry.fstype == SWAP
     mounted, unmounted = (swap.on, swap.off) if is_swap else (_mounted, _unmounted)
@@ -62,13 +62,13 @@ def _listed(desired: Desired, state: MountState) -> Plan:
 def _unlisted(desired: Desired, state: MountState) -> Plan:
     if not state.entries:
         return ()
-    return (_edit(f"removed it from {FSTAB}", partial(without_entry, place=about(desired.entry))),)
+    return (_edit(f"removed it from {FSTAB}", partial(without_entry, place=subject_of(desired.entry))),)
 
 
 def _step(
     words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False, reads_back: bool = False
 ) -> Action:
-    """The kernel may accept options and show what it had before, and somebody may have moved the mount point away."""
+    """An action, verified by the next observation: the kernel may ignore options, and the mount point may have been moved."""
     return Action(f"Would have {words}", words, run, is_proof=is_proof, reads_back=reads_back)
 
 

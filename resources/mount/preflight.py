@@ -1,6 +1,6 @@
-"""What keeps something from being mounted, as far as looking tells: for a rehearsal.
+"""Checks, for a dry run, that a mount can be made. Nothing is changed.
 
-Whether the kernel knows the type of a file system is not looked at: it may load a module for it.
+The type of the file system is not checked: the kernel may load a module for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reactor.resources.mount.state import Desired, MountState
 
 
 async def refuse(desired: Desired, state: MountState) -> None:
-    """Raise the ResourceError that mounting ``desired`` would end in."""
+    """Raise the ResourceError with which mounting ``desired`` would fail."""
     entry = desired.entry
     if desired.ensure != "mounted" or (state.mounts and state.same_device):
         return
@@ -38,5 +38,5 @@ def _refuse_file(entry: Entry) -> None:
 
 def _refuse_source(device: str) -> None:
     if not os.path.exists(device):
-        hint = "correct it, or require what makes it"
-        raise ResourceError(f"what is to be mounted, {device}, does not exist", hint, missing=device)
+        hint = "correct it, or require the resource that creates it"
+        raise ResourceError(f"the device {device} does not exist", hint, missing=device)

@@ -1,4 +1,4 @@
-"""What a mount resource asks for, and what was found: the two inputs of the decision."""
+"""The desired state of a mount, and the observed state: the two inputs of the planner."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from reactor.resources.mount.mount_table import Mounted
 
 
 class Desired(NamedTuple):
-    """What a mount resource asks for. ``options`` are those of ``entry`` in the order of the manifest."""
+    """The desired state. ``options`` are the options of ``entry`` in the order of the manifest."""
 
     ensure: str
     entry: Entry
     options: tuple[str, ...] = ()
     forms: NormalForms | None = None
-    """How the kernel was seen to write down what this mount was given."""
+    """The known spellings of the kernel for the values of this mount."""
 
 
 class MountState(NamedTuple):
-    """What was found: the lines of /etc/fstab, what is mounted (the topmost last), whether that is the device.
+    """The observed state: the lines of /etc/fstab, the mounts (the topmost last), and whether that is the desired device.
 
-    Options of the topmost that the kernel tells in words of its own are in those of the manifest.
+    Options of the topmost mount that the kernel only spells differently are spelled as in the manifest.
     """
 
     entries: tuple[Entry, ...] = ()

@@ -1,4 +1,4 @@
-"""Swap: areas in use, and turning them on and off by swapon(2) and swapoff(2)."""
+"""Swap: lists the areas in use, and turns them on and off by swapon(2) and swapoff(2)."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def fault_of_options(options: tuple[str, ...]) -> str | None:
-    """What is wrong with the options of swap, if anything."""
+    """Why the options of swap are invalid; None if they are valid."""
     for option in options:
         if option.startswith("pri=") and priority_in((option,)) is None:
-            return f"{option!r} is no priority of swap: write pri=0 to pri={_HIGHEST}"
+            return f"{option!r} is not a priority of swap: write pri=0 to pri={_HIGHEST}"
     return None
 
 
 def priority_in(options: tuple[str, ...]) -> int | None:
-    """The priority that options ask for; None where the kernel chooses one."""
+    """The priority in ``options``; None if the kernel chooses one."""
     found = [int(match[1]) for option in options if (match := _PRIORITY.fullmatch(option))]
     return found[-1] if found and found[-1] <= _HIGHEST else None
 
 
 def areas_at(path: str) -> tuple[Mounted, ...]:
-    """The swap area in use on the device or file at ``path``, with its priority as an option; empty for none.
+    """The swap area in use on the device or file at ``path``, with its priority as an option; empty if there is none.
 
-    Raises ResourceError when the kernel does not tell.
+    Raises ResourceError when the table of the kernel can't be read.
     """
     with ErrorContext(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
         found = _AREA.findall(file.read())
@@ -59,7 +59,7 @@ def areas_at(path: str) -> tuple[Mounted, ...]:
 
 
 def on(desired: Desired, state: MountState) -> Plan:
-    """What to do so that it is in use, with the priority that is asked for."""
+    """The plan to have the area in use, with the desired priority."""
     path, priority = desired.entry.device, priority_in(desired.options)
     if not state.mounts:
         return (_step(f"turned on swap on {path}", partial(_turn_on, path, desired.options)),)
@@ -70,13 +70,13 @@ def on(desired: Desired, state: MountState) -> Plan:
 
 
 def off(desired: Desired, state: MountState) -> Plan:
-    """What to do so that it is not in use."""
+    """The plan to have the area not in use."""
     path = desired.entry.device
     return (_step(f"turned off swap on {path}", partial(_turn_off, path)),) if state.mounts else ()
 
 
 async def refuse(desired: Desired, state: MountState) -> None:
-    """Raise the ResourceError that turning it on would end in."""
+    """Raise the ResourceError with which turning it on would fail."""
     if desired.ensure == "mounted" and not state.mounts:
         await in_thread(_look, desired.entry.device)
 
@@ -96,7 +96,7 @@ def _turn_on_again(path: str, options: tuple[str, ...]) -> None:
 
 
 def _turn_on(path: str, options: tuple[str, ...]) -> None:
-    """By the descriptor of what was looked at: what swap is on holds the memory of all programs."""
+    """Turn swap on through the descriptor that was checked: a swap area contains the memory of all programs."""
     flags = sum(_DISCARD.get(option, 0) for option in dict.fromkeys(options))
     if (priority := priority_in(options)) is not None:
         flags |= _PREFER | priority
@@ -105,7 +105,9 @@ def _turn_on(path: str, options: tuple[str, ...]) -> None:
 
 
 def _turn_off(path: str) -> None:
-    with ErrorContext(f"turn off swap on {path}", "free memory first: what is swapped out needs room there"):
+    with ErrorContext(
+        f"turn off swap on {path}", "free memory first: the swapped-out pages must fit into it"
+    ):
         _call("swapoff", os.path.realpath(path))
 
 
@@ -117,12 +119,12 @@ def _call(function: str, path: str, *flags: int) -> None:
 
 @contextmanager
 def _swap_area(path: str) -> Iterator[int]:
-    """A descriptor of the device or file at ``path``, which only root may read, and which mkswap(8) has prepared."""
+    """Open the device or file at ``path``, after checking that only root can read it and mkswap(8) has prepared it."""
     with ErrorContext(f"turn on swap on {path}"):
         try:
             fd = open_source(path)
         except FileNotFoundError as error:
-            hint = f"require what makes it, such as an exec with creates: {path}"
+            hint = f"require the resource that creates it, such as an exec with creates: {path}"
             raise ResourceError(f"the swap {path} does not exist", hint, missing=path) from error
         try:
             _refuse_unsafe(path, os.fstat(fd))
@@ -137,11 +139,11 @@ def _swap_area(path: str) -> Iterator[int]:
 
 
 def _refuse_unsafe(path: str, found: os.stat_result) -> None:
-    """Who can read or write a swap file can read and write the memory of all programs."""
+    """Raise ResourceError if other users can read or write the swap file, which contains the memory of all programs."""
     if stat.S_ISBLK(found.st_mode):
         return
     if not stat.S_ISREG(found.st_mode):
-        raise ResourceError(f"{path} is no device or file", "name a block device or a regular file")
+        raise ResourceError(f"{path} is not a device or file", "name a block device or a regular file")
     if not is_only_ours(found) or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         hint = f"give it to root with mode 0600: file#{path} with owner, group and mode"
-        raise ResourceError(f"others than root may read or write the swap file {path}", hint)
+        raise ResourceError(f"users other than root may read or write the swap file {path}", hint)

@@ -1,6 +1,6 @@
-"""Mounts and unmounts, with the programs mount(8) and umount(8): they know all the helpers for all file systems.
+"""Mounts and unmounts with mount(8) and umount(8), which know the helpers of all file systems.
 
-Changes the table of the next boot as well, and has systemd read it.
+Also edits /etc/fstab, and makes systemd read it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from reactor.watchers.dbus import NoBusError, Scope
 
 
 async def mount(desired: Desired) -> None:
-    """Mount it. Raises ResourceError when that can't be done."""
+    """Mount it. Raises ResourceError."""
     entry = desired.entry
     await fragile_mounts().ask(entry.point)
     options = ",".join(desired.options) or "defaults"
     bind = ",".join(option for option in desired.options if is_bind((option,)))
     if bind not in ("", options) and _is_changeable(entry.point):
-        # mount(8) would bind, and then give the flags to the descriptor, which is still of what was there before.
+        # mount(8) would bind, and then set the flags through the descriptor, which still leads to the directory below.
         await _run_mount(entry, entry.fstype, bind)
         options = for_remount(desired.options, entry.fstype)
     await _run_mount(entry, entry.fstype, options)
@@ -42,7 +42,7 @@ async def mount(desired: Desired) -> None:
 
 
 async def remount(desired: Desired, top: Mounted) -> None:
-    """Give what is mounted the options that are asked for. Raises ResourceError when it can't take them."""
+    """Remount with the desired options. Raises ResourceError when the file system refuses them."""
     # With the device and the mount point given, mount(8) takes no options from /etc/fstab.
     await _run_mount(desired.entry, top.fstype, for_remount(desired.options, top.fstype))
     learn(desired, top)
@@ -64,7 +64,7 @@ async def _run_mount(entry: Entry, fstype: str, options: str) -> None:
 
 
 async def exchange(desired: Desired) -> None:
-    """Take away what hides it, or is mounted in its place. Raises ResourceError when that is busy."""
+    """Unmount the mount that hides it, or is in its place, and mount it. Raises ResourceError when that is busy."""
     entry = desired.entry
     await unmount(entry.point, 1)
     below = mounts_at(entry.point)
@@ -73,7 +73,7 @@ async def exchange(desired: Desired) -> None:
 
 
 async def unmount(point: str, times: int) -> None:
-    """Unmount the topmost ``times`` of what is mounted there. Raises ResourceError when one of them is busy."""
+    """Unmount the topmost mount, ``times`` times. Raises ResourceError when one of them is busy."""
     with (
         ErrorContext(f"unmount {point}", f"see who uses it: fuser -vm {point}"),
         Parent(point) as (directory, base),
@@ -93,19 +93,18 @@ async def _run_umount(point: str) -> None:
 
 
 async def foresee_change() -> str:
-    """What a change of /etc/fstab has systemd do, as the end of a sentence."""
+    """The effect of a change of /etc/fstab on systemd, as the end of a sentence."""
     try:
         await dbus_systemd(Scope.SYSTEM)
     except NoBusError:
         return ""
-    return "; systemd would read its units anew"
+    return "; systemd would reload its units"
 
 
 async def change_table(change: textfile.Change) -> None:
     """Change /etc/fstab. Raises ResourceError when it can't be written.
 
-    systemd makes its mount units of it, and would go on acting by those of the table before. Where it can't be reached
-    there is nobody to act.
+    systemd generates its mount units from it, and must reload them. If systemd can't be reached, it does not run.
     """
     try:
         systemd = await dbus_systemd(Scope.SYSTEM)

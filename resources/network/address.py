@@ -36,10 +36,10 @@ _SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
 
 
 class AddressState(NamedTuple):
-    """The forms in which the address is on its link: IPv4 allows it with several prefix lengths.
+    """The address as found on its link: IPv4 allows the same address with several prefix lengths.
 
-    ``beside`` has, for each that is to go, the secondary addresses that the kernel would drop with it, which are kept;
-    ``losses`` is what goes with them.
+    ``beside`` has, for each of these that will be removed, the secondary addresses that the kernel would drop with it, and that
+    are kept; ``losses`` is what the kernel removes with them.
     """
 
     found: tuple[FoundAddress, ...] = ()
@@ -54,50 +54,50 @@ class Address(Resource, kind="address"):
 
     ensure: Literal["present", "absent"] = "present"
     address: CidrText | None = None
-    """The address with its prefix length, as in 192.0.2.1/24; without it the name is it."""
+    """The address with its prefix length, as in 192.0.2.1/24; by default the name of the resource."""
     link: LinkName
     """The link that has the address."""
     netns: NamespaceName | None = None
-    """The network namespace to act in."""
+    """The network namespace; by default that of reactor."""
     force: Flag = False
-    """Whether it may be removed where the default route goes with it."""
+    """Whether it may be removed even if the default route is removed with it."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds a name that is no address."""
+        """A name that is not an address, if it is used as one."""
         yield from super().property_problems()
         if self.address is None:
             yield from fault_of_name(parse_cidr, self.name, "address")
 
     def watches(self) -> Iterable[Watch]:
-        """The address, on whatever link, and whether the link is there, for IPv6 with that switched on."""
+        """The address on any link, the existence of the link, and for IPv6 whether the link has IPv6 enabled."""
         yield NetlinkWatch(self.netns, WatchedTopic.address(self._wanted.packed))
         yield NetlinkWatch(self.netns, WatchedTopic(Topic.PRESENCE, self.link))
         if self.ensure == "present" and self._wanted.version == IPV6:
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.IPV6, self.link))
 
     def provides(self) -> Iterable[str]:
-        """What routes through the link rely on, and those through a gateway in its network."""
+        """The names that routes through the link, or through a gateway in its network, depend on."""
         if self.ensure == "present":
             yield self._path
             yield network_name(self.netns, self._wanted.network)
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The link, and with it its namespace."""
+        """The link, and its namespace."""
         return (link_path(self.netns, self.link),)
 
     def sandbox_access(self) -> Iterable[SandboxAccess]:
-        """The right to change the network."""
+        """The permission to change the network."""
         return needs_in(self.netns)
 
     def claims(self) -> Iterable[Claim]:
-        """The address on its link, whose prefix length is a part of what is wanted."""
+        """The address on its link, with its prefix length."""
         wishes = {"ensure": self.ensure, "address": str(self._wanted)}
         yield Claim("address", qualified(self.netns, f"{self._wanted.ip} on {self.link}"), wishes)
         if self.ensure == "present":
             yield Claim("path", self._path, {"ensure": self.ensure})
 
     async def observe(self) -> AddressState:
-        """Every form in which the address is on the link, and what would go with those that are to go."""
+        """The address with every prefix length that it has on the link, and the losses of a removal."""
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
             index = await find_index(kernel, self.link)
             if index is None:
@@ -109,7 +109,7 @@ class Address(Resource, kind="address"):
             return await self._endangered(kernel, index, same, going) if going else AddressState(same)
 
     async def present(self) -> Mapping[str, Any]:
-        """Whether it is there, and with which prefix lengths."""
+        """Whether the link has the address, and with which prefix lengths."""
         found = (await self.observe()).found
         addresses = [f"{self._wanted.ip}/{each.prefix_length}" for each in found]
         return {"ensure": "present" if found else "absent", "link": self.link, "addresses": addresses}
@@ -117,7 +117,7 @@ class Address(Resource, kind="address"):
     def plan(self, state: AddressState, *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
         """Add it, remove it, or correct its prefix length: the same address is never kept twice on one link.
 
-        Raises ResourceError when another host has it, and when the default route would go with it.
+        Raises ResourceError when another host has it, and when the default route would be removed with it.
         """
         wrong = [found for found in state.found if self._is_to_go(found)]
         removals = tuple(self._removal(found, state, is_last=found is wrong[-1]) for found in wrong)
@@ -129,17 +129,17 @@ class Address(Resource, kind="address"):
             again = f"ip address delete {self._wanted} dev {self.link}"
             raise ResourceError(
                 f"another host on {self.link} has {self._wanted.ip}, so the kernel does not use it here",
-                f"take it from there, then from here, to have it added and tried again: {again}",
+                f"remove it from that host, then from here, so that it is added again: {again}",
             )
         if right:
             return removals
-        # IPv6 refuses an address twice. IPv4 drops the routes of a link that loses its last one.
+        # IPv6 refuses the same address twice. IPv4 drops the routes of a link that loses its last address.
         if self._wanted.version == IPV6 and wrong:
             return (self._replacement(wrong),)
         return (self._addition(wrong), *removals)
 
-    async def preflight(self, state: AddressState) -> None:  # noqa: ARG002 - it is about the link
-        """Look whether the link is there."""
+    async def preflight(self, state: AddressState) -> None:  # noqa: ARG002 - only the link matters
+        """Check that the link exists."""
         await refuse_address(self.netns, self.link)
 
     def _is_to_go(self, found: FoundAddress) -> bool:
@@ -152,10 +152,10 @@ class Address(Resource, kind="address"):
         same: tuple[FoundAddress, ...],
         going: Sequence[FoundAddress],
     ) -> AddressState:
-        """The state, with what the kernel would take along of all that the link has."""
+        """The state, with everything that the kernel would remove together with the addresses ``going``."""
         others = [each for each in await addresses_of(kernel, index, self._family) if each not in going]
         beside = {each: tuple(map(str, each.secondaries(others))) for each in going}
-        if self.ensure == "present":  # another form of the address is there before these go
+        if self.ensure == "present":  # the address is added with the right prefix length first
             return AddressState(same, beside)
         return AddressState(
             same, beside, await lost_with_addresses(kernel, index, self._family, going, others)
@@ -163,8 +163,8 @@ class Address(Resource, kind="address"):
 
     def _refuse_to_cut_off(self, state: AddressState) -> None:
         if state.losses.default and not self.force:
-            words = f"refusing to remove {self._wanted} from {self.link}: the default route goes with it"
-            raise ResourceError(words, "set force: true if that is meant")
+            words = f"refusing to remove {self._wanted} from {self.link}: the default route would be removed with it"
+            raise ResourceError(words, "set force: true if that is intended")
 
     @cached_property
     def _wanted(self) -> IPInterface:
@@ -204,7 +204,7 @@ class Address(Resource, kind="address"):
             await self._put(kernel, await index_of(kernel, self.link), former, nodad=False)
 
     async def _replace(self, wrong: Sequence[FoundAddress]) -> None:
-        """IPv6 takes the address from the routes that had it as their source. They get it back."""
+        """Replace the address. IPv6 removes it as the source of routes, so their source is set again."""
         with (
             RtnetlinkSocket(self.netns) as kernel,
             explained(f"change the prefix length of {self._wanted.ip}"),
@@ -213,14 +213,14 @@ class Address(Resource, kind="address"):
             routes = await routes_from(kernel, self._family, self._wanted.packed)
             for found in wrong:
                 await remove_alone(kernel, index, found, beside=False)
-            # It was in use here a moment ago: to be a source again at once, it must not wait for neighbours to object.
+            # To be a source at once, it must skip duplicate address detection; it was in use here a moment ago.
             await self._put(kernel, index, wrong[0], nodad=bool(routes))
             await set_source_again(kernel, routes)
 
     async def _put(
         self, kernel: RtnetlinkSocket, index: int, former: FoundAddress | None, *, nodad: bool
     ) -> None:
-        """Add the address, with all that ``former`` has beside its prefix length."""
+        """Add the address, with all attributes of ``former`` except its prefix length."""
         ip = str(self._wanted.ip)
         request = message(
             RTM_NEWADDR,

@@ -1,4 +1,4 @@
-"""What is asked about the addresses of a link."""
+"""Reads and removes the addresses of a link."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _IFA_ADDRESS, _IFA_LOCAL, _IFA_LABEL, _IFA_CACHEINFO, _IFA_FLAGS, _IFA_RT_PRIORI
 )
 _IFA_F_SECONDARY, _IFA_F_NODAD, _IFA_F_DADFAILED = 0x01, 0x02, 0x08
 _KEPT_FLAGS: Final = _IFA_F_NODAD | 0x10 | 0x100 | 0x200 | 0x400
-"""Those that whoever adds an address may set: nodad, home, mngtmpaddr, noprefixroute, mcautojoin."""
+"""The flags that may be set with a new address: nodad, home, mngtmpaddr, noprefixroute, mcautojoin."""
 _LIFETIMES: Final = struct.Struct("=II")
-"""Seconds for which it is preferred, and valid, at the start of a longer record."""
+"""The preferred and the valid lifetime in seconds, at the start of a longer record."""
 _LINK_SIZE: Final = 16
 _IFLA_AF_SPEC, _IFLA_INET_CONF = 26, 1
 _PROMOTE_SECONDARIES = 20
@@ -37,7 +37,7 @@ _NUMBER: Final = struct.Struct("=i")
 
 
 class FoundAddress(NamedTuple):
-    """An address as it is on the link: its bytes, with this prefix length, and in the kernel's own words."""
+    """An address of a link: its bytes, its prefix length, and the message body of the kernel."""
 
     packed: bytes
     prefix_length: int
@@ -45,24 +45,24 @@ class FoundAddress(NamedTuple):
 
     @property
     def is_taken(self) -> bool:
-        """Whether another host was found to have it, so that the kernel does not use it. Only IPv6 looks."""
+        """Whether duplicate address detection, which only IPv6 has, found it on another host, so that it is not used."""
         return bool(self.body[2] & _IFA_F_DADFAILED)
 
     @property
     def scope(self) -> int:
-        """How far it is valid, by the kernel's number."""
+        """The number of its scope."""
         return self.body[3]
 
     def secondaries(self, others: Iterable[FoundAddress]) -> list[FoundAddress]:
-        """Those of ``others`` that the kernel drops with it, unless the link promotes them: of IPv4, in its network."""
+        """The secondary IPv4 addresses among ``others`` that the kernel drops with it, unless the link promotes them."""
         if self.body[0] != socket.AF_INET or self.body[2] & _IFA_F_SECONDARY:
             return []
         return [each for each in others if each.body[2] & _IFA_F_SECONDARY and each.network == self.network]
 
     def kept_attributes(self, *, nodad: bool) -> bytes:
-        """The attributes that another form of the address takes over: label, lifetimes, flags, metric, origin.
+        """The attributes for the same address with another prefix length: label, lifetimes, flags, metric, origin.
 
-        ``nodad``: the kernel has asked already whether another host has it, and need not again.
+        ``nodad``: skip duplicate address detection.
         """
         said = dict(attributes(self.body, _FIXED_SIZE))
         flags = int.from_bytes(said.get(_IFA_FLAGS, b""), sys.byteorder) & _KEPT_FLAGS
@@ -76,21 +76,21 @@ class FoundAddress(NamedTuple):
 
     @property
     def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-        """The network it is in; of a peer-to-peer address, that of the other end."""
+        """The network of the address; for a peer-to-peer address, that of the other end."""
         address = dict(attributes(self.body, _FIXED_SIZE))[_IFA_ADDRESS]
         return ipaddress.ip_network((address, self.prefix_length), strict=False)
 
     def __str__(self) -> str:
-        """As `ip` writes it."""
+        """The address as in the output of `ip`."""
         return f"{socket.inet_ntop(self.body[0], self.packed)}/{self.prefix_length}"
 
 
 async def addresses_of(
     kernel: RtnetlinkSocket, index: int, family: int = socket.AF_UNSPEC, holding: bytes = b""
 ) -> list[FoundAddress]:
-    """The addresses of the link of that number, of one family or of both, that have the bytes ``holding`` in them.
+    """The addresses of the link with this index, of one family or of both, whose messages contain the bytes ``holding``.
 
-    Raises OSError as the kernel does.
+    Raises OSError for an error of the kernel.
     """
     return [_found(frame.body) for frame in await kernel.dump(_question(index, family), holding)]
 
@@ -102,16 +102,16 @@ def _question(index: int, family: int) -> Frame:
 
 def _found(body: bytes) -> FoundAddress:
     said = dict(attributes(body, _FIXED_SIZE))
-    # Of a peer-to-peer address, LOCAL is this end; of any other in IPv6, there is only ADDRESS.
+    # For a peer-to-peer address, LOCAL is this end; any other IPv6 address has only ADDRESS.
     return FoundAddress(said.get(_IFA_LOCAL) or said[_IFA_ADDRESS], body[1], body)
 
 
 async def remove_alone(kernel: RtnetlinkSocket, index: int, address: FoundAddress, *, beside: bool) -> None:
-    """Remove ``address`` of the link of that number, and no other. ``beside``: it has secondary addresses.
+    """Remove only ``address`` from the link with this index. ``beside``: it has secondary addresses.
 
-    The link is set to promote first, so that a kernel that can't do so says it before anything is lost. The removal and the
-    setting as it was go in one send, which the kernel carries out as a whole, even if we are killed. Raises OSError as
-    the kernel does.
+    Normally the kernel drops secondary addresses too, so promote_secondaries is set first, which fails before anything is lost.
+    The removal and the former setting are sent together: the kernel executes both, even if we are killed. Raises OSError
+    for an error of the kernel.
     """
     removal = Frame(RTM_DELADDR, 0, 0, address.body)
     if not beside or await _promotes(kernel, index):
@@ -122,18 +122,18 @@ async def remove_alone(kernel: RtnetlinkSocket, index: int, address: FoundAddres
 
 
 async def _promotes(kernel: RtnetlinkSocket, index: int) -> bool:
-    """Whether the link itself is set to promote."""
+    """Whether promote_secondaries is set for the link itself."""
     answer = await kernel.ask(message(RTM_GETLINK, index=index))
     value, at = answer.body, _LINK_SIZE
     for kind in (_IFLA_AF_SPEC, socket.AF_INET, _IFLA_INET_CONF):
         value, at = dict(attributes(value, at)).get(kind, b""), 0
-    # An array of numbers, the first for the setting 1.
+    # An array of numbers; the first is setting 1.
     at = (_PROMOTE_SECONDARIES - 1) * _NUMBER.size
     return len(value) >= at + _NUMBER.size and bool(_NUMBER.unpack_from(value, at)[0])
 
 
 def _setting(index: int, value: int) -> Frame:
-    """The request that has the link promote, or not. pyroute2 can only read these settings."""
+    """The request that sets promote_secondaries of the link. pyroute2 can only read these settings."""
     request = message(RTM_NEWLINK, index=index)
     setting = pack_attribute(_PROMOTE_SECONDARIES, _NUMBER.pack(value))
     for kind in (_IFLA_INET_CONF, socket.AF_INET, _IFLA_AF_SPEC):

@@ -22,7 +22,7 @@ _CLAIMED = ("type", "peer", "parent", "id", "mode", "remote", "mtu", "master", "
 
 
 class Link(LinkProperties, kind="link"):
-    """Manage one network interface: that it exists, and how it is set up."""
+    """Manage one network interface: its existence and its settings."""
 
     example = "br0 --type bridge"
 
@@ -30,9 +30,9 @@ class Link(LinkProperties, kind="link"):
     _told: str | None = PrivateAttr(default=None)
 
     def watches(self) -> Iterable[Watch]:
-        """The link, and whether those are there that it needs or that are in its way.
+        """The link, and the existence of the links that it needs or that are in its way.
 
-        Of its parent also the MTU, which limits its own.
+        For a parent also its MTU, which limits that of the link.
         """
         yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK, self.interface))
         for other in filter(None, (*self._others(), self.peer)):
@@ -40,11 +40,11 @@ class Link(LinkProperties, kind="link"):
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK if is_limit else Topic.PRESENCE, other))
 
     async def observe(self) -> LinkState | None:
-        """The link as it is, or None. Raises ResourceError when the kernel can't be asked."""
+        """The link; None if it does not exist. Raises ResourceError when the kernel can't be asked."""
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the link {self.interface}"):
             state = await observe(kernel, self)
             if state is None:
-                await self._tell_of_rename(kernel)
+                await self._report_rename(kernel)
                 return None
             self._past.remember(state)
             loss = impending_loss(self, state)
@@ -52,44 +52,44 @@ class Link(LinkProperties, kind="link"):
                 return state
             return replace(state, losses=await lost_with_link(kernel, state.index, loss))
 
-    async def _tell_of_rename(self, kernel: RtnetlinkSocket) -> None:
-        """Say which link it may be now, once: whoever renamed it may not want another."""
+    async def _report_rename(self, kernel: RtnetlinkSocket) -> None:
+        """Report, once, the link that it may have been renamed to, since a new one may not be wanted."""
         words = await self._past.found(kernel, self) if self.ensure == "present" else None
         if words is not None and words != self._told:
             self._told = words
             emit_output(words)
 
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
-        """What to do, by the decision table. Raises ResourceError where that says so."""
+        """The plan by the decision table, `plan_link`. Raises ResourceError."""
         return plan_link(self, state)
 
     async def preflight(self, state: LinkState | None) -> None:
-        """Look whether the links are there that it is on or belongs to."""
+        """Check that its parent and master exist."""
         await refuse_link(self, state)
 
     def provides(self) -> Iterable[str]:
-        """The link, and the other end that is made with it."""
+        """The link, and the peer that is created with it."""
         if self.ensure == "present":
             yield self._path
             if self.peer is not None:
                 yield link_path(self.netns, self.peer)
 
     def removes(self) -> Iterable[str]:
-        """The link, if it is to go."""
+        """The link, if it is removed."""
         return (self._path,) if self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """What it is on or belongs to, what makes it as its other end, and its namespace."""
+        """Its parent and master, the veth that creates it as its peer, and its namespace."""
         yield self._path
         for other in self._others():
             yield link_path(self.netns, other)
 
     def sandbox_access(self) -> Iterable[SandboxAccess]:
-        """The right to change the network."""
+        """The permission to change the network."""
         return needs_in(self.netns)
 
     def claims(self) -> Iterable[Claim]:
-        """The link, with all that is said of it."""
+        """The link, with all its managed properties."""
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "present":
             said = {name: getattr(self, name) for name in _CLAIMED}

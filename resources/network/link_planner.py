@@ -1,4 +1,4 @@
-"""From what was found of a link to what is to be done. Pure, so that it can be tested as a table."""
+"""The decision table of a link: a pure function from the state to the plan."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from reactor.resources.network.link_table import SMALLEST_MTU_OF_IPV6
 from reactor.resources.network.losses import Loss
 
 MANAGED = ("address", "mtu", "master", "state")
-"""What can be changed of a link that is there, in the order in which it is said."""
+"""The properties of an existing link that can be changed, in the order of the message."""
 
-_FORCE = "set force: true if that is meant"
+_FORCE = "set force: true if that is intended"
 
 
 def plan_link(wanted: LinkProperties, state: LinkState | None) -> Plan:
-    """What to do about ``state``. Raises ResourceError for what only `force` does."""
+    """The plan for ``state``. Raises ResourceError for a change that needs `force`."""
     if wanted.ensure == "absent":
         return () if state is None else (_removal(wanted, state),)
     if state is None:
@@ -41,7 +41,7 @@ def plan_link(wanted: LinkProperties, state: LinkState | None) -> Plan:
 
 
 def impending_loss(wanted: LinkProperties, state: LinkState) -> Loss | None:
-    """What of all that makes the kernel take more along is about to happen to the link, if anything."""
+    """The planned change of the link that makes the kernel remove more than the link itself; None if there is none."""
     if wanted.ensure == "absent" or _made_otherwise(wanted, state):
         return Loss.REMOVED
     names = _differing(wanted, state)
@@ -62,7 +62,7 @@ def _goes_down_first(state: LinkState, names: Collection[str]) -> bool:
 
 def _creation(wanted: LinkProperties) -> Action:
     if wanted.type is None:
-        # In noop, another resource would have made it; in earnest, this fails and says so.
+        # In noop, another resource would have created it; otherwise this fails with a clear error.
         run = partial(configure, wanted, MANAGED)
         return Action("Would have set up the link", "set up the link", run, is_proof=True)
     what = f"the {wanted.type} {wanted.interface}"
@@ -76,7 +76,7 @@ def _removal(wanted: LinkProperties, state: LinkState) -> Action:
 
 
 def _made_otherwise(wanted: LinkProperties, state: LinkState) -> list[str]:
-    """What can't be changed once the link is made. A veth's peer may have moved and changed its name."""
+    """The differences that can't be changed on an existing link. The peer of a veth is ignored: it may have been renamed."""
     if wanted.type is None:
         return []
     if wanted.type != state.type:

@@ -1,4 +1,4 @@
-"""The properties of the kind `link`, and which of them go together."""
+"""The properties of the kind `link`, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LinkType = Literal["bridge", "veth", "vlan", "macvlan", "vxlan", "bond", "dummy"
 
 
 class Made(NamedTuple):
-    """What is to be said of a link of one type when it is made."""
+    """The properties with which a link of one type is created."""
 
     needs: tuple[str, ...] = ()
     may_have: tuple[str, ...] = ()
@@ -51,45 +51,45 @@ _EXAMPLES = {"peer": "peer: NAME", "parent": "parent: NAME", "id": "id: 5"}
 
 
 class LinkProperties(Resource):
-    """What can be said of a link."""
+    """The properties of a link."""
 
     ensure: Literal["present", "absent"] = "present"
     link: LinkName | None = None
-    """The name of the link, such as eth0; without it the name of the resource is it."""
+    """The name of the link, such as eth0; by default the name of the resource."""
     type: LinkType | None = None
-    """What to make it as; without it, it is there already or comes by itself."""
+    """The type to create it as; without it, the link must exist already, or appear by itself."""
     peer: LinkName | None = None
-    """Of a veth: its other end, made with it."""
+    """For a veth: its other end, which is created with it."""
     parent: LinkName | None = None
-    """Of a vlan, macvlan or vxlan: the link it is on."""
+    """For a vlan, macvlan or vxlan: the link below it."""
     id: int | None = None
-    """The number of a vlan or vxlan."""
+    """The id of a vlan or vxlan."""
     mode: str | None = None
-    """Of a macvlan (bridge unless said) or a bond (balance-rr unless said)."""
+    """For a macvlan (default: bridge) or a bond (default: balance-rr)."""
     remote: IPText | None = None
-    """Of a vxlan: the other end, or a group of them."""
+    """For a vxlan: the remote address, or a multicast group."""
     state: Literal["up", "down"] = "up"
-    """Whether it is to be up."""
+    """Whether it is up."""
     mtu: Annotated[int, Field(ge=68, le=65536)] | None = None
-    """Its longest packet, in bytes."""
+    """The largest packet, in bytes."""
     master: LinkName | None = None
     """The bridge or bond that it belongs to."""
     address: MacAddress | None = None
     """Its MAC address."""
     netns: NamespaceName | None = None
-    """The network namespace to act in."""
+    """The network namespace; by default that of reactor."""
     force: Flag = False
-    """Whether it may cut off the default route, and replace a link that was made as something else."""
+    """Whether it may cut off the default route, and replace a link of another type."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds a name that is none, what does not go with the type, and a link that is its own relative."""
+        """An invalid name, properties that do not fit the type, and a link that names itself."""
         yield from super().property_problems()
         if self.link is None:
             yield from fault_of_name(check_link_name, self.name, "link")
         for relation in ("peer", "parent", "master"):
             if getattr(self, relation) == self.interface:
                 yield PropertyProblem((relation,), f"a link can't be its own {relation}", "name another")
-        yield from self._strangers()
+        yield from self._foreign_properties()
         if self.type is not None and self.ensure == "present":
             yield from self._misfits(self.type, TYPES[self.type])
 
@@ -98,8 +98,8 @@ class LinkProperties(Resource):
         """The name of the link."""
         return self.link or self.name
 
-    def _strangers(self) -> Iterable[PropertyProblem]:
-        """What is said of how it is made, and does not go with its type."""
+    def _foreign_properties(self) -> Iterable[PropertyProblem]:
+        """Properties that a link of its type does not have."""
         made = TYPES[self.type] if self.type is not None else Made()
         for name in _MADE_WITH:
             if getattr(self, name) is not None and name not in (*made.needs, *made.may_have):
@@ -109,7 +109,7 @@ class LinkProperties(Resource):
                 yield PropertyProblem((name,), f"{subject} has no {name}", hint)
 
     def _misfits(self, kind: str, made: Made) -> Iterable[PropertyProblem]:
-        """What is missing, or not among the values its type takes."""
+        """Missing properties, and values that its type does not allow."""
         for name in made.needs:
             if getattr(self, name) is None:
                 yield PropertyProblem(("type",), f"a {kind} needs {name}", f"add {_EXAMPLES[name]}")
@@ -117,7 +117,7 @@ class LinkProperties(Resource):
             words = f"the id of a {kind} is from {made.ids.start} to {made.ids.stop - 1}, not {self.id}"
             yield PropertyProblem(("id",), words, "choose another")
         if self.mode is not None and made.modes and self.mode not in made.modes:
-            words = f"{self.mode!r} is no mode of a {kind}"
+            words = f"{self.mode!r} is not a mode of a {kind}"
             yield PropertyProblem(("mode",), words, f"choose one of {', '.join(made.modes)}")
         if self.remote is not None and self.parent is None and ipaddress.ip_address(self.remote).is_multicast:
-            yield PropertyProblem(("remote",), "a group is reached through one link", "add parent: NAME")
+            yield PropertyProblem(("remote",), "a multicast group needs a parent", "add parent: NAME")

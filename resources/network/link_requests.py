@@ -1,4 +1,4 @@
-"""Makes, changes and removes links."""
+"""Creates, changes and removes links."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from reactor.watchers.netlink_socket import Frame
 from reactor.watchers.netlink_topics import RTM_DELLINK, RTM_NEWLINK
 
 VXLAN_PORT = 4789
-"""The one that IANA gave; the kernel's own is an older one."""
+"""The port of IANA; the kernel's default is an older one."""
 
 DEFAULT_MACVLAN_MODE = "bridge"
-"""The kernel's own, vepa, needs a switch that sends packets back where they came from."""
+"""The default of the kernel, vepa, needs a switch that sends packets back."""
 
 _VXLAN_OVERHEAD = {IPV4: 50, IPV6: 70}
-"""The headers outside: of Ethernet, IP, UDP and VXLAN (RFC 7348, section 5)."""
+"""Bytes of the outer headers: Ethernet, IP, UDP and VXLAN (RFC 7348, section 5)."""
 
 _MASTERS = ("bridge", "bond")
 
-_COMES_BY_ITSELF = "say its type to have it made; one that comes by itself is waited for. See: ip link"
+_COMES_BY_ITSELF = "add its type to create it; a link that appears by itself is awaited. See: ip link"
 
 _ROLES = "a link is a member of one bridge or bond, or has macvlans on it, but not both: see ip -d link"
 
@@ -35,7 +35,7 @@ _ATTRIBUTES = {"address": "IFLA_ADDRESS", "mtu": "IFLA_MTU"}
 
 
 async def create(wanted: LinkProperties) -> None:
-    """Make the link, with all that is wanted of it. Raises ResourceError when it can't."""
+    """Create the link, with all its properties. Raises ResourceError."""
     with RtnetlinkSocket(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)
@@ -44,14 +44,14 @@ async def create(wanted: LinkProperties) -> None:
             try:
                 await kernel.change_slowly(creation(wanted, parent, master))
             except OSError as error:
-                await _say_why_not(kernel, wanted, error)
+                await _explain_refusal(kernel, wanted, error)
                 raise
     if wanted.type == "bridge" and wanted.mtu is not None:
         await configure(wanted, ("mtu",))
 
 
 async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_first: bool = False) -> None:
-    """Change what has these names, in one step. Raises ResourceError when that can't be done."""
+    """Change the properties ``names`` in one request. Raises ResourceError."""
     with RtnetlinkSocket(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
         index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
@@ -70,21 +70,21 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
 
 
 async def delete(wanted: LinkProperties) -> None:
-    """Remove the link. Raises ResourceError when that can't be done."""
+    """Remove the link. Raises ResourceError."""
     with RtnetlinkSocket(wanted.netns) as kernel, explained(f"remove {wanted.interface}"):
         await kernel.change_slowly(message(RTM_DELLINK, index=await index_of(kernel, wanted.interface)))
 
 
 async def _check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
-    """Raise ResourceError when the master takes no members: the kernel says only that something is not supported."""
+    """Raise ResourceError when the master can't have members: the error of the kernel is only "not supported"."""
     found = None if wanted.master is None else await find_link(kernel, wanted.master)
     if found is not None and found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") not in _MASTERS:
         words = f"{wanted.master} is neither a bridge nor a bond, so {wanted.interface} can't belong to it"
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
 
 
-async def _say_why_not(kernel: RtnetlinkSocket, wanted: LinkProperties, error: OSError) -> None:
-    """Raise ResourceError when more is known of why the link could not be made than the kernel says."""
+async def _explain_refusal(kernel: RtnetlinkSocket, wanted: LinkProperties, error: OSError) -> None:
+    """Raise a ResourceError with more detail than the error of the kernel, if the cause can be found."""
     if error.errno == errno.EEXIST and wanted.peer and await find_link(kernel, wanted.peer) is not None:
         words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
         raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}") from error
@@ -98,16 +98,16 @@ async def _say_why_not(kernel: RtnetlinkSocket, wanted: LinkProperties, error: O
 
 
 async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
-    """Raise ResourceError when the link can't be as is said on its parent.
+    """Raise ResourceError when the parent does not allow the link as desired.
 
-    The kernel puts a macvlan elsewhere, refuses an MTU without a reason, and gives a new vxlan less than was asked for.
+    The kernel would move a macvlan to another parent, refuse an MTU without a reason, or create a vxlan with a smaller MTU.
     """
     parent = None if wanted.parent is None else await find_link(kernel, wanted.parent)
     if parent is None:
         return
     if wanted.type == parent.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") == "macvlan":
-        words = f"{wanted.parent} is a macvlan, and {wanted.interface} would be on what that is on"
-        raise ResourceError(words, f"write that as `parent`; see: ip link show {wanted.parent}")
+        words = f"{wanted.parent} is a macvlan, and {wanted.interface} would be created on its parent instead"
+        raise ResourceError(words, f"use that one as `parent`; see: ip link show {wanted.parent}")
     needed, found = (wanted.mtu or 0) + _overhead(wanted), parent.get_attr("IFLA_MTU")
     if wanted.mtu is not None and found < needed:
         words = f"{wanted.parent} has an mtu of {found}, and for {wanted.mtu} on {wanted.interface} it needs {needed}"
@@ -115,16 +115,16 @@ async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None
 
 
 def _overhead(wanted: LinkProperties) -> int:
-    """How much longer its packets are on its parent."""
+    """The bytes by which its packets are longer on the parent."""
     if wanted.type != "vxlan":
         return 0
     return _VXLAN_OVERHEAD[IPV4 if wanted.remote is None else ipaddress.ip_address(wanted.remote).version]
 
 
 def creation(wanted: LinkProperties, parent: int | None, master: int | None) -> Frame:
-    """The request for a new link. Its parent and its master are numbers here.
+    """The request for a new link. ``parent`` and ``master`` are link indexes.
 
-    A bridge takes the MTU of the ports that come, unless one was set since it was made.
+    The MTU of a bridge is set later: a bridge takes the MTU of its ports, unless one was set after its creation.
     """
     info: list[tuple[str, Any]] = [("IFLA_INFO_KIND", wanted.type)]
     if data := _data(wanted, parent):
@@ -137,7 +137,7 @@ def creation(wanted: LinkProperties, parent: int | None, master: int | None) -> 
 
 
 def change(wanted: LinkProperties, names: Sequence[str], index: int, master: int | None) -> Frame:
-    """The request to change what has these names. Its master is a number here."""
+    """The request to change the properties ``names``. ``master`` is a link index."""
     return _request(wanted, names, [], master, index=index)
 
 
@@ -158,7 +158,7 @@ def _request(
 
 
 def _data(wanted: LinkProperties, parent: int | None) -> list[tuple[str, Any]]:
-    """What only links of its type have."""
+    """The attributes that only links of this type have."""
     if wanted.type == "veth":
         return [("VETH_INFO_PEER", {"attrs": [("IFLA_IFNAME", wanted.peer)]})]
     if wanted.type == "vlan":

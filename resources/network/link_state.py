@@ -1,4 +1,4 @@
-"""What is found of a link."""
+"""The observed state of a link, and its former name."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ANONYMOUS = "00:00:00:00:00:00"
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """A link that is there. None for what it has not, or was not asked for.
+    """An existing link. None for properties that it does not have, or that were not asked for.
 
-    ``carries_default`` is told only where the link is to go or to go down, ``losses`` (what the kernel takes along) where
-    that or the like is about to happen to it. ``joins_down``: the wanted master takes a link only while that is down.
+    ``carries_default`` is only asked if the link will be removed or go down, ``losses`` (what the kernel removes as well) only
+    before such a change. ``joins_down``: the desired master accepts a link only while it is down.
     """
 
     state: str
@@ -44,11 +44,11 @@ class LinkState:
     losses: Losses = NONE
     joins_down: bool = False
     index: int = field(default=0, compare=False)
-    """The number of the link in its namespace."""
+    """The index of the link in its namespace."""
 
 
 async def observe(kernel: RtnetlinkSocket, wanted: LinkProperties) -> LinkState | None:
-    """The link, or None. Raises OSError as the kernel does."""
+    """The link; None if it does not exist. Raises OSError for an error of the kernel."""
     found = await find_link(kernel, wanted.interface)
     if found is None:
         return None
@@ -78,7 +78,7 @@ def _parent(found: Any, kind: str | None) -> Any:
 
 
 def _made_with(found: Any, kind: str | None) -> dict[str, Any]:
-    """The id, mode and remote that the type has."""
+    """The id, mode and remote address, if the type has them."""
     if kind in _ID:
         remotes = [_data(found, name) for name in _REMOTE] if kind == "vxlan" else []
         return {"id": _data(found, _ID[kind]), "remote": next(filter(None, remotes), None)}
@@ -99,14 +99,14 @@ async def _is_bond(kernel: RtnetlinkSocket, name: str) -> bool:
 
 
 class Renames:
-    """What was last seen of one link, in the state directory: its number and hardware address during this boot."""
+    """Recognizes a renamed link: stores its index, hardware address and boot in the state directory."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._seen: dict[str, Any] | None = None
 
     def remember(self, state: LinkState) -> None:
-        """Keep what tells the link from others, if that is new. Where it can't be kept, this process knows it."""
+        """Store the identity of the link, if it is new. If that fails, it is kept in memory."""
         seen = {"index": state.index, "address": state.address, "boot": _boot()}
         if self._last() != seen:
             self._seen = seen
@@ -114,18 +114,18 @@ class Renames:
                 write_record(_KIND, self._name, seen)
 
     async def found(self, kernel: RtnetlinkSocket, wanted: LinkProperties) -> str | None:
-        """What is to be said of the link that was called so, or has the address that is wanted; None without any.
+        """A message about the link that had the name before, or has the desired hardware address; None if there is none.
 
-        Raises OSError as the kernel does.
+        Raises OSError for an error of the kernel.
         """
         last = self._last() or {}
         if last.get("boot") == _boot() and isinstance(index := last.get("index"), int):
             link = await find_link(kernel, index)
             if link is not None and link.get_attr("IFLA_ADDRESS") == last.get("address"):
                 other = link.get_attr("IFLA_IFNAME")
-                return f"{wanted.interface} is gone: the link {other} was called so until it was renamed"
+                return f"{wanted.interface} is gone: the link {other} had this name until it was renamed"
         if wanted.address is not None and (other := await _with_address(kernel, wanted.address)):
-            return f"{wanted.interface} is not there: the link {other} has the address {wanted.address}"
+            return f"{wanted.interface} does not exist: the link {other} has the address {wanted.address}"
         return None
 
     def _last(self) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What all network kinds ask about links."""
+"""Looks up links by name or index."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ SMALLEST_MTU_OF_IPV6 = 1280
 
 
 async def find_link(kernel: RtnetlinkSocket, which: str | int) -> Any:
-    """The link of that name or number in pyroute2's form, or None."""
+    """The link with this name or index, in the form of pyroute2; None if there is none."""
     frame = await _find(kernel, which)
     return None if frame is None else decoded(frame)
 
 
 async def find_index(kernel: RtnetlinkSocket, name: str) -> int | None:
-    """The number of the link of that name, or None."""
+    """The index of the link with this name; None if there is none."""
     frame = await _find(kernel, name)
     return None if frame is None else index_and_name(frame)[0]
 
 
 async def index_of(kernel: RtnetlinkSocket, name: str, hint: str | None = None) -> int:
-    """The number of the link of that name. Raises ResourceError, with that hint, when there is none."""
+    """The index of the link with this name. Raises ResourceError, with ``hint``, when there is none."""
     index = await find_index(kernel, name)
     if index is None:
         hint = hint or f"manage it as link#{name}, or see: ip link"
@@ -37,13 +37,13 @@ async def index_of(kernel: RtnetlinkSocket, name: str, hint: str | None = None) 
 
 
 async def name_of(kernel: RtnetlinkSocket, index: int | None) -> str | None:
-    """The name of the link of that number, or None."""
+    """The name of the link with this index; None if there is none."""
     frame = None if index is None else await _find(kernel, index)
     return None if frame is None else index_and_name(frame)[1]
 
 
 async def check_ipv6_fits(kernel: RtnetlinkSocket, name: str) -> None:
-    """Raise ResourceError for a link whose MTU is too small for IPv6: of that the kernel only says that it can't be."""
+    """Raise ResourceError for a link whose MTU is too small for IPv6, for which the kernel gives no reason."""
     found = await find_link(kernel, name)
     if found is not None and (mtu := found.get_attr("IFLA_MTU")) < SMALLEST_MTU_OF_IPV6:
         words = f"{name} has no IPv6: its mtu is {mtu}, and IPv6 needs {SMALLEST_MTU_OF_IPV6}"
@@ -51,7 +51,7 @@ async def check_ipv6_fits(kernel: RtnetlinkSocket, name: str) -> None:
 
 
 async def _find(kernel: RtnetlinkSocket, which: str | int) -> Frame | None:
-    """The kernel finds a link by its alternative names, too, but tells of changes by its name alone."""
+    """Find the link. The kernel also finds alternative names, which are refused: its events have only the real name."""
     try:
         frame = await kernel.ask(_question(which))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the kernel takes along with an address or a link, without anybody having asked for it."""
+"""Finds what the kernel removes together with an address or a link, without being asked."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from reactor.watchers.netlink_topics import RTM_GETLINK
 _MOST_NAMED: Final = 8
 _SCOPE_LINK: Final = 253
 _ON_TOP: Final = frozenset(("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "veth"))
-"""The types of links that go with the one they are on, and with the other end."""
+"""The types of links that are removed with their parent, or with the other end."""
 _GO_DOWN_WITH: Final = frozenset(("vlan",))
 
 
 class Loss(Enum):
-    """What becomes of a link."""
+    """A planned change of a link."""
 
     REMOVED = auto()
     DOWN = auto()
     NO_IPV6 = auto()
-    """Its mtu is too small for that."""
+    """The new MTU is too small for IPv6."""
 
 
 class Losses(NamedTuple):
-    """What goes along, in words; ``default`` tells of a default route of the main table."""
+    """The removed things, for messages; ``default``: a default route of the main table is among them."""
 
     links: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Losses(NamedTuple):
     default: bool = False
 
     def __str__(self) -> str:
-        """The end of a sentence; empty when there are none."""
+        """The end of a sentence; empty if there are none."""
         parts = (("link", self.links), ("address", self.addresses), ("route", self.routes))
         told = [
             f"the {noun if len(some) == 1 else _plural(noun)} {listed(some)}" for noun, some in parts if some
@@ -55,7 +55,7 @@ NONE: Final = Losses()
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names as people list them, and how many more there are."""
+    """The names as an enumeration, shortened if there are many: ``a, b and 3 more``."""
     shown = list(names[:_MOST_NAMED])
     if len(names) > len(shown):
         shown.append(f"{len(names) - len(shown)} more")
@@ -70,10 +70,10 @@ async def lost_with_addresses(
     going: Collection[FoundAddress],
     left: Collection[FoundAddress],
 ) -> Losses:
-    """What goes with the addresses ``going`` of the link of that number, which keeps those that are ``left``.
+    """The losses when the addresses ``going`` of the link with this index are removed, and those in ``left`` stay.
 
-    Of IPv4, the routes from such an address, and with the last one all routes through the link. IPv6 only takes their
-    source from routes. Raises OSError as the kernel does.
+    For IPv4, the routes with such a source address, and with the last address all routes through the link. For IPv6, routes only
+    lose their source. Raises OSError for an error of the kernel.
     """
     if family != socket.AF_INET:
         return NONE
@@ -88,7 +88,7 @@ async def lost_with_addresses(
 
 
 async def lost_with_link(kernel: RtnetlinkSocket, index: int, loss: Loss) -> Losses:
-    """What goes along when that becomes of the link of that number. Raises OSError as the kernel does."""
+    """The losses by the change ``loss`` of the link with this index. Raises OSError for an error of the kernel."""
     is_removed = loss is Loss.REMOVED
     versions = (IPV6,) if loss is Loss.NO_IPV6 else (IPV4, IPV6)
     types = _ON_TOP if is_removed else _GO_DOWN_WITH if loss is Loss.DOWN else frozenset()
@@ -106,7 +106,7 @@ async def lost_with_link(kernel: RtnetlinkSocket, index: int, loss: Loss) -> Los
 
 
 def _on_top(links: Iterable[Any], index: int, types: Collection[str]) -> list[Any]:
-    """The links of these ``types`` that rest on the one of that number, or on such a link, in the order found."""
+    """The links of these ``types`` above the link with this index, directly or indirectly, in the order found."""
     found: list[Any] = []
     numbers = {index}
     links, before = list(links), -1
@@ -133,7 +133,7 @@ def _parent(link: Any) -> Any:
 async def _lost_addresses(
     kernel: RtnetlinkSocket, index: int, affected: Iterable[int], versions: Collection[int]
 ) -> tuple[str, ...]:
-    """Those that somebody gave to the ``affected`` links: not those of the link alone, which the kernel makes itself."""
+    """The addresses of the ``affected`` links, without link-local ones, which the kernel creates itself."""
     lost = []
     for number in sorted(affected):
         where = "" if number == index else f" on {await name_of(kernel, number)}"

@@ -1,4 +1,4 @@
-"""What keeps links, addresses and routes from being made, as far as the kernel can be asked: for a rehearsal."""
+"""Checks, for a dry run, that links, addresses and routes can be made. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UP_HINT = "its gateway must be in the network of an address of a link that is u
 
 
 async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
-    """Raise the ResourceError that making or changing a link would end in."""
+    """Raise the ResourceError with which creating or changing the link would fail."""
     if wanted.ensure == "absent":
         return
     others = [wanted.master, wanted.parent]
@@ -30,15 +30,15 @@ async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
 
 
 async def refuse_address(netns: str | None, link: str) -> None:
-    """Raise the ResourceError that an address of ``link`` would end in."""
+    """Raise the ResourceError with which adding an address to ``link`` would fail."""
     with RtnetlinkSocket(netns) as kernel, explained(f"read the link {link}"):
         await _require_link(kernel, netns, link)
 
 
 async def refuse_route(netns: str | None, wanted: WantedRoute) -> None:
-    """Raise the ResourceError that a route would end in. What other tables than the main one hold is not looked at."""
+    """Raise the ResourceError with which adding the route would fail. Gateways of other tables than the main one are not checked."""
     gateway, link = wanted.way
-    with RtnetlinkSocket(netns) as kernel, explained(f"look for a way to {wanted.network}"):
+    with RtnetlinkSocket(netns) as kernel, explained(f"look up the route to {wanted.network}"):
         if link is not None:
             await _require_link(kernel, netns, link)
             found = await find_link(kernel, link)
@@ -57,7 +57,7 @@ async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -
 
 
 async def _require_neighbour(kernel: RtnetlinkSocket, gateway: IPAddress, wanted: WantedRoute) -> None:
-    """Ask the kernel how it would send a packet to ``gateway``: it must be by a link alone."""
+    """Raise ResourceError unless the kernel can send packets to ``gateway`` directly through a link."""
     question = message(
         RTM_GETROUTE,
         [("RTA_DST", str(gateway))],
@@ -67,7 +67,7 @@ async def _require_neighbour(kernel: RtnetlinkSocket, gateway: IPAddress, wanted
     try:
         answer = decoded(await kernel.ask(question))
         is_near = answer["type"] == _RTN_UNICAST and answer.get_attr("RTA_GATEWAY") is None
-    except OSError:  # there is no way at all
+    except OSError:  # there is no route at all
         is_near = False
     if not is_near:
         words = f"can't route {wanted.network} {wanted.way}: the gateway is on no link that is up"

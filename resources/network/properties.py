@@ -1,4 +1,4 @@
-"""Property types of the network kinds, and the paths by which their automatic edges are found."""
+"""Property types of the network kinds, and the names by which their automatic edges are found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 IPV4, IPV6 = 4, 6
 FAMILIES = {IPV4: socket.AF_INET, IPV6: socket.AF_INET6}
-"""The kernel's numbers for them."""
+"""The address families by IP version."""
 
 LONGEST_LINK_NAME = 15
 """IFNAMSIZ less its final NUL."""
@@ -28,9 +28,9 @@ _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
 def check_link_name(text: str) -> str:
-    """The text, if it can name a link. Raises ValueError with what is wrong."""
+    """Return ``text`` if it is a valid link name. Raises ValueError."""
     if not _NAME.fullmatch(text) or text in (".", ".."):
-        raise ValueError(f"{text!r} is no name for a link: use letters, digits and any of _ . + -")
+        raise ValueError(f"{text!r} is not a valid link name: use letters, digits and any of _ . + -")
     if len(text) > LONGEST_LINK_NAME:
         raise ValueError(f"the link name {text!r} is longer than {LONGEST_LINK_NAME} characters")
     return text
@@ -38,7 +38,9 @@ def check_link_name(text: str) -> str:
 
 def _check_namespace(text: str) -> str:
     if not _NAME.fullmatch(text) or text in (".", ".."):
-        raise ValueError(f"{text!r} is no name for a network namespace: write one that `ip netns list` shows")
+        raise ValueError(
+            f"{text!r} is not a valid name of a network namespace: write one that `ip netns list` shows"
+        )
     return text
 
 
@@ -52,7 +54,7 @@ def _check_mac(text: str) -> str:
 
 
 def parse_ip(text: str) -> IPAddress:
-    """An IP address. Raises ValueError with what is wrong."""
+    """Parse an IP address. Raises ValueError."""
     try:
         found = ipaddress.ip_address(text)
     except ValueError:
@@ -63,7 +65,7 @@ def parse_ip(text: str) -> IPAddress:
 
 
 def parse_cidr(text: str) -> IPInterface:
-    """An address with its prefix length. Raises ValueError with what is wrong."""
+    """Parse an address with its prefix length. Raises ValueError."""
     host, slash, length = text.partition("/")
     address = parse_ip(host)
     if not slash:
@@ -72,12 +74,12 @@ def parse_cidr(text: str) -> IPInterface:
     if not (length.isascii() and length.isdigit() and int(length) <= address.max_prefixlen):
         raise ValueError(f"the prefix length in {text!r} must be a number from 0 to {address.max_prefixlen}")
     if address.is_unspecified or address.is_multicast:
-        raise ValueError(f"{text!r} can't be the address of a link: it is unspecified, or of a group")
+        raise ValueError(f"{text!r} can't be the address of a link: it is unspecified, or a multicast group")
     return ipaddress.ip_interface(f"{address}/{length}")
 
 
 def parse_network(text: str) -> IPNetwork:
-    """A network, or a single address. Raises ValueError with what is wrong, such as bits after the prefix."""
+    """Parse a network, or a single address. Raises ValueError, also for bits set after the prefix."""
     parse_ip(text.partition("/")[0])
     try:
         return ipaddress.ip_network(text)
@@ -93,7 +95,7 @@ def parse_network(text: str) -> IPNetwork:
 
 
 def _checked_by(parse: Callable[[str], object]) -> AfterValidator:
-    """Keep the text as it was written, once it is known to be right."""
+    """A validator that keeps the string as it was written, if ``parse`` accepts it."""
 
     def check(text: str) -> str:
         parse(text)
@@ -109,7 +111,7 @@ NamespaceName = Annotated[str, AfterValidator(_check_namespace)]
 """The name of a network namespace below /run/netns."""
 
 MacAddress = Annotated[str, AfterValidator(_check_mac)]
-"""Six bytes in hexadecimal, in small letters."""
+"""Six bytes in hexadecimal, in lower case."""
 
 IPText = Annotated[str, _checked_by(parse_ip)]
 """An IPv4 or IPv6 address."""
@@ -119,34 +121,34 @@ CidrText = Annotated[str, _checked_by(parse_cidr)]
 
 
 def fault_of_name(check: Callable[[str], object], name: str, instead: str) -> Iterator[PropertyProblem]:
-    """What is wrong with the name of a resource that stands for the property ``instead``."""
+    """A problem with the name of a resource, if it is used as the property ``instead``."""
     try:
         check(name)
     except ValueError as error:
-        hint = f"the name may be any text if the property `{instead}` is given"
+        hint = f"the name may be any string if the property `{instead}` is given"
         yield PropertyProblem(("name",), str(error), hint)
 
 
 def needs_in(netns: str | None) -> Iterable[SandboxAccess]:
-    """What it takes to change the network there."""
+    """The sandbox access for changing the network in a namespace."""
     return (SandboxAccess.NETWORK,) if netns is None else (SandboxAccess.NETWORK, SandboxAccess.NAMESPACE)
 
 
 def link_path(netns: str | None, link: str) -> str:
-    """What stands for a link in automatic edges: its directory in sysfs, or a path below its namespace."""
+    """The path that represents a link in automatic edges: its directory in sysfs, or a path below its namespace."""
     return f"/sys/class/net/{link}" if netns is None else f"/run/netns/{netns}/{link}"
 
 
 def addresses_path(netns: str | None, link: str, version: int) -> str:
-    """The path that stands for all addresses of a link, of IPv4 or IPv6. There is no such file."""
+    """The path that represents all IPv4 or IPv6 addresses of a link in automatic edges. There is no such file."""
     return f"{link_path(netns, link)}/ipv{version}"
 
 
 def network_name(netns: str | None, network: IPNetwork) -> str:
-    """What stands for all addresses in a network, on whatever link."""
+    """The name that represents all addresses in a network, on any link, in automatic edges."""
     return qualified(netns, f"network {network}")
 
 
 def qualified(netns: str | None, name: str) -> str:
-    """The key of a claim, unique over all namespaces."""
+    """A name that is unique among all network namespaces."""
     return name if netns is None else f"{name} in {netns}"

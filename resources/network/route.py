@@ -42,7 +42,7 @@ from reactor.watchers.netlink_topics import ANY_LINK, Topic, WatchedTopic
 DEFAULT = "default"
 
 _METRIC_OF_IPV6 = 1024
-"""What the kernel takes for no metric, in IPv6."""
+"""The metric that the kernel uses for IPv6 if none is given."""
 
 _Number = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -54,28 +54,28 @@ def _check_destination(text: str) -> str:
 
 
 class Route(Resource, kind="route"):
-    """Manage one entry of a routing table: which way packets go to a destination."""
+    """Manage one entry of a routing table: the next hop to a destination."""
 
     example = "default --gateway 192.0.2.254"
 
     ensure: Literal["present", "absent"] = "present"
     destination: Annotated[str, AfterValidator(_check_destination)] | None = None
-    """A network, an address, or `default`; without it the name is it."""
+    """A network, an address, or `default`; by default the name of the resource."""
     gateway: IPText | None = None
-    """Who takes the packets on."""
+    """The address of the next router."""
     link: LinkName | None = None
-    """The link they leave through; with a gateway, the kernel can find it."""
+    """The link that packets leave through; with a gateway, the kernel can find it."""
     metric: _Number | None = None
-    """Among routes to one destination the lowest counts; two of different metrics are two routes."""
+    """The route with the lowest metric is used; routes to one destination with different metrics are different routes."""
     table: Annotated[_Number, Field(ge=1)] = MAIN_TABLE
     """The number of the routing table; 254 is the main one."""
     netns: NamespaceName | None = None
-    """The network namespace to act in."""
+    """The network namespace; by default that of reactor."""
     force: Flag = False
     """Whether the last default route may be removed."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds a name that is no destination, a route without a way, and a gateway that can't be one."""
+        """A name that is not a destination, a route without gateway and link, and an invalid gateway."""
         yield from super().property_problems()
         if self.destination is None:
             yield from (problems := list(fault_of_name(_check_destination, self.name, "destination")))
@@ -92,13 +92,13 @@ class Route(Resource, kind="route"):
             words = (
                 f"{self._network} is of IPv{self._network.version}, and its gateway of IPv{address.version}"
             )
-            yield PropertyProblem(("gateway",), words, "let both be of the same")
+            yield PropertyProblem(("gateway",), words, "use the same IP version for both")
         if address.version == IPV6 and address.is_link_local and self.link is None:
-            words = "an address that starts with fe80: can be behind any link"
-            yield PropertyProblem(("gateway",), words, "say which: link: NAME")
+            words = "a link-local gateway (fe80:...) needs a link"
+            yield PropertyProblem(("gateway",), words, "add link: NAME")
 
     def watches(self) -> Iterable[Watch]:
-        """The route; and what takes it away, in IPv4 unannounced, or brings the way back: link, addresses, nexthops."""
+        """The route; and the links, addresses and nexthops whose changes remove it, for IPv4 without an event, or allow it again."""
         network = self._network
         route = WatchedTopic.route(self.table, network.network_address.packed, network.prefixlen)
         yield NetlinkWatch(self.netns, route)
@@ -114,9 +114,9 @@ class Route(Resource, kind="route"):
             yield NetlinkWatch(self.netns, subject)
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
+        """The managed addresses of the link (the gateway must be in one of their networks), else the link itself.
 
-        Without a link, those in whose networks the gateway is: the kernel takes the link from them.
+        Without ``link``, the addresses whose network contains the gateway: the kernel finds the link by them.
         """
         if self.link is not None:
             yield addresses_path(self.netns, self.link, self._network.version)
@@ -129,11 +129,11 @@ class Route(Resource, kind="route"):
                 yield network_name(self.netns, host.supernet(new_prefix=length))
 
     def sandbox_access(self) -> Iterable[SandboxAccess]:
-        """The right to change the network."""
+        """The permission to change the network."""
         return needs_in(self.netns)
 
     def claims(self) -> Iterable[Claim]:
-        """The entry of the table, by all that tells it from others."""
+        """The entry of the table, by destination, metric and table."""
         key = f"to {self._network} with metric {self._metric} in table {self.table}"
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "present":
@@ -148,7 +148,7 @@ class Route(Resource, kind="route"):
             return await read(kernel, self._wanted)
 
     async def present(self) -> Mapping[str, Any]:
-        """The entries there are, in words."""
+        """The entries that exist."""
         state = await self.observe()
         ways = [str(each) for each in state.found]
         return {"ensure": "present" if ways else "absent", "ways": ways}
@@ -167,16 +167,16 @@ class Route(Resource, kind="route"):
         run = partial(self._put, state.found)
         return (Action(f"Would have changed {words}", f"changed {words}", run, is_proof=True),)
 
-    async def preflight(self, state: RouteState) -> None:  # noqa: ARG002 - it is about the way
-        """Look whether there is a way to the gateway."""
+    async def preflight(self, state: RouteState) -> None:  # noqa: ARG002 - only the gateway and link matter
+        """Check that the gateway can be reached."""
         if self.ensure == "present":
             await refuse_route(self.netns, self._wanted)
 
     def _refuse_to_cut_off(self, state: RouteState) -> None:
         is_last_default = not self._network.prefixlen and self.table == MAIN_TABLE and not state.has_others
         if state.found and is_last_default and not self.force:
-            words = "refusing to remove the last default route: this host may be out of reach then"
-            raise ResourceError(words, "set force: true if that is meant")
+            words = "refusing to remove the last default route: this host may become unreachable"
+            raise ResourceError(words, "set force: true if that is intended")
 
     def _removal(self, found: FoundRoute) -> Action:
         words = f"removed the route {found}"

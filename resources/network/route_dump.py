@@ -1,4 +1,4 @@
-"""All entries of the routing tables, by what keeps them alive: read without pyroute2, since there may be a million."""
+"""Reads all entries of the routing tables, with their links and sources, without pyroute2: there may be a million."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEXTHOP: Final = struct.Struct("=HBBi")
 
 
 class RouteEntry(NamedTuple):
-    """An entry that somebody added. ``links``: the numbers of those it leads through; ``source``: its own address."""
+    """An entry that the kernel did not add itself. ``links``: the indexes of its links; ``source``: its source address."""
 
     frame: Frame
     table: int
@@ -34,11 +34,11 @@ class RouteEntry(NamedTuple):
         return self.frame.body[1] == 0 and self.table == MAIN_TABLE
 
     def goes_only_through(self, links: Collection[int]) -> bool:
-        """Whether it leads through some of these links and no other."""
+        """Whether all its links are among these."""
         return bool(self.links) and self.links <= set(links)
 
     async def in_words(self, kernel: RtnetlinkSocket) -> str:
-        """The destination, the way, and the table unless it is the main one."""
+        """The destination, the next hops, and the table unless it is the main one."""
         length = self.frame.body[1]
         packed = dict(attributes(self.frame.body, _FIXED_SIZE)).get(_RTA_DST, b"")
         destination = f"{ipaddress.ip_address(packed)}/{length}" if length else "default"
@@ -47,9 +47,9 @@ class RouteEntry(NamedTuple):
 
 
 async def all_routes(kernel: RtnetlinkSocket, family: int) -> list[RouteEntry]:
-    """Those of all tables but those that the kernel makes itself. Raises OSError as it does."""
+    """The entries of all tables, without those that the kernel adds itself. Raises OSError for an error of the kernel."""
     frames = await kernel.dump(message(_RTM_GETROUTE, family=family))
-    return [entry for entry in map(_entry, frames) if _is_of_somebody(entry)]
+    return [entry for entry in map(_entry, frames) if _is_added(entry)]
 
 
 def _entry(frame: Frame) -> RouteEntry:
@@ -68,18 +68,18 @@ def _links_of(several: bytes) -> Iterator[int]:
         at += max((length + 3) & ~3, _NEXTHOP.size)
 
 
-def _is_of_somebody(entry: RouteEntry) -> bool:
+def _is_added(entry: RouteEntry) -> bool:
     flags = int.from_bytes(entry.frame.body[8:12], sys.byteorder)
     is_made = entry.frame.body[5] == _RTPROT_KERNEL or entry.table == _LOCAL_TABLE
     return not is_made and not flags & _RTM_F_CLONED
 
 
 async def routes_from(kernel: RtnetlinkSocket, family: int, packed: bytes) -> list[RouteEntry]:
-    """Those from the address of these bytes. Raises OSError as the kernel does."""
+    """The routes with this source address, in bytes. Raises OSError for an error of the kernel."""
     return [route for route in await all_routes(kernel, family) if route.source == packed]
 
 
 async def set_source_again(kernel: RtnetlinkSocket, routes: Sequence[RouteEntry]) -> None:
-    """Have ``routes`` as they were found. Raises OSError as the kernel does."""
+    """Set ``routes`` as they were found, with their source. Raises OSError for an error of the kernel."""
     for route in routes:
         await kernel.change(Frame(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, 0, route.frame.body))

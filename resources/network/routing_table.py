@@ -38,7 +38,7 @@ _DEFAULTS = {socket.AF_INET: ipaddress.ip_network("0.0.0.0/0"), socket.AF_INET6:
 
 
 class NextHop(NamedTuple):
-    """Where packets go next. With a gateway, the link may be left to the kernel."""
+    """The next hop of a route. With a gateway, the kernel can find the link."""
 
     gateway: IPAddress | None
     link: str | None
@@ -50,7 +50,7 @@ class NextHop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WantedRoute:
-    """A route as it should be. ``metric`` is as the kernel has it: never 0 for IPv6."""
+    """The desired route. ``metric`` is that of the kernel, which is never 0 for IPv6."""
 
     network: IPNetwork
     way: NextHop
@@ -59,25 +59,25 @@ class WantedRoute:
 
     @property
     def family(self) -> int:
-        """The kernel's number for IPv4 or IPv6."""
+        """The address family."""
         return FAMILIES[self.network.version]
 
 
 class FoundRoute(NamedTuple):
-    """A route as it is, and in the kernel's own words. One that leads nowhere (a blackhole) has no way."""
+    """An existing route, with the message body of the kernel. A blackhole has no next hops in ``ways``."""
 
     ways: tuple[NextHop, ...]
     body: bytes
 
     def leads(self, way: NextHop) -> bool:
-        """Whether it leads there and nowhere else."""
+        """Whether ``way`` is its only next hop."""
         if len(self.ways) != 1:
             return False
         (found,) = self.ways
         return found.gateway == way.gateway and way.link in (None, found.link)
 
     def kept_attributes(self) -> bytes:
-        """What a route that replaces it takes over: its source and its metrics."""
+        """The attributes that a replacing route keeps: source and metrics."""
         said = attributes(self.body, _FIXED_SIZE)
         kept = (_RTA_PREFSRC, _RTA_METRICS)
         return b"".join(pack_attribute(kind, value) for kind, value in said if kind in kept)
@@ -87,9 +87,9 @@ class FoundRoute(NamedTuple):
 
 
 class RouteState(NamedTuple):
-    """The routes with the wanted destination, table and metric, the one in use first.
+    """The routes with the desired destination, table and metric, the one in use first.
 
-    ``has_others`` tells of routes to the same destination with other metrics.
+    ``has_others``: there are routes to the same destination with other metrics.
     """
 
     found: tuple[FoundRoute, ...]
@@ -97,7 +97,7 @@ class RouteState(NamedTuple):
 
 
 async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:
-    """Look for the route. Raises OSError as the kernel does."""
+    """Read the routes that match ``wanted``. Raises OSError for an error of the kernel."""
     frames = await _dump(kernel, wanted.family, wanted.table, wanted.network)
     same = [frame for frame in frames if _number(frame, _RTA_PRIORITY, 0) == wanted.metric]
     found = [await found_route(kernel, frame) for frame in same]
@@ -105,9 +105,10 @@ async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:
 
 
 async def put(kernel: RtnetlinkSocket, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
-    """Add the route. One that was found is replaced in place, so that packets have a way at any time.
+    """Add the route. An existing one is replaced atomically, so that packets always have a route.
 
-    It keeps the source and the metrics (mtu, window and the like) that it had: nothing is said of those. Raises ResourceError when its link is not there, or the kernel refuses.
+    It keeps its source and metrics (mtu, window and the like), which are not managed. Raises ResourceError when its link does
+    not exist, or the kernel refuses.
     """
     for extra in found[1:]:
         await remove(kernel, wanted, extra)
@@ -122,13 +123,13 @@ async def put(kernel: RtnetlinkSocket, wanted: WantedRoute, found: Sequence[Foun
 
 
 async def remove(kernel: RtnetlinkSocket, wanted: WantedRoute, found: FoundRoute) -> None:
-    """Remove a route that was found. Raises ResourceError when the kernel refuses."""
+    """Remove an existing route. Raises ResourceError when the kernel refuses."""
     with explained(f"remove the route to {wanted.network} {found}"):
         await kernel.change(Frame(RTM_DELROUTE, 0, 0, _named(found.body)))
 
 
 def _named(body: bytes) -> bytes:
-    """The route of that body, as a request names it: by a nexthop object alone, where answers also have what that says."""
+    """The message body that names the route in a request: a route with a nexthop object by that object only."""
     found = list(attributes(body, _FIXED_SIZE))
     if all(kind != _RTA_NH_ID for kind, _ in found):
         return body
@@ -138,9 +139,9 @@ def _named(body: bytes) -> bytes:
 
 
 def addition(wanted: WantedRoute, oif: int | None, kept: bytes | None) -> Frame:
-    """The request for a route, through the link of that number.
+    """The request to add a route through the link with the index ``oif``.
 
-    ``kept``: the attributes that it takes over from one that it replaces; None if there is none.
+    ``kept``: the attributes of the route that it replaces; None if there is none.
     """
     gateway = wanted.way.gateway
     attrs = {
@@ -165,7 +166,7 @@ def addition(wanted: WantedRoute, oif: int | None, kept: bytes | None) -> Frame:
 
 
 async def carries_default_route(kernel: RtnetlinkSocket, index: int) -> bool:
-    """Whether a default route of the main table goes through the link, or through one on top of it."""
+    """Whether a default route of the main table goes through the link, or through a link above it."""
     for family, network in _DEFAULTS.items():
         for frame in await _dump(kernel, family, MAIN_TABLE, network):
             for number, _ in _ways(frame):
@@ -175,24 +176,24 @@ async def carries_default_route(kernel: RtnetlinkSocket, index: int) -> bool:
 
 
 async def _stack(kernel: RtnetlinkSocket, index: int | None) -> set[int]:
-    """The link and all that it rests on: a VLAN on its parent, one end of a veth on the other."""
+    """The link and all links below it: a VLAN is above its parent, one end of a veth above the other."""
     found: set[int] = set()
     while index is not None and index not in found:
         found.add(index)
         link = await find_link(kernel, index)
-        # In another namespace that number means another link.
+        # In another namespace, the index means another link.
         is_here = link is not None and link.get_attr("IFLA_LINK_NETNSID") is None
         index = link.get_attr("IFLA_LINK") if is_here else None
     return found
 
 
 async def _dump(kernel: RtnetlinkSocket, family: int, table: int, network: IPNetwork) -> list[Frame]:
-    """Every route to exactly that network in the table, from all sources and for all types of service."""
+    """Every route in the table to exactly this network, without source prefix and type of service."""
     packed = network.network_address.packed
     try:
         frames = await kernel.dump(_question(family, table), packed if network.prefixlen else b"")
     except OSError as error:
-        if error.errno == errno.ENOENT:  # a table without any route is none
+        if error.errno == errno.ENOENT:  # the table does not exist: it has no routes
             return []
         raise
     return [frame for frame in frames if _is_to(frame, network) and _number(frame, _RTA_TABLE, 0) == table]
@@ -217,13 +218,13 @@ def _number(frame: Frame, kind: int, default: int) -> int:
 
 
 async def found_route(kernel: RtnetlinkSocket, frame: Frame) -> FoundRoute:
-    """The entry of a routing table that an answer tells of. Raises OSError as the kernel does."""
+    """The route in an answer of the kernel. Raises OSError for an error of the kernel."""
     ways = [NextHop(gateway, await name_of(kernel, oif)) for oif, gateway in _ways(frame)]
     return FoundRoute(tuple(ways), frame.body)
 
 
 def _ways(frame: Frame) -> list[tuple[int | None, IPAddress | None]]:
-    """Number of the link and gateway of each way that a packet may take."""
+    """The link index and gateway of each next hop."""
     route = decoded(frame)
     if route["type"] != _RTN_UNICAST:
         return []
@@ -234,7 +235,7 @@ def _ways(frame: Frame) -> list[tuple[int | None, IPAddress | None]]:
 
 
 def _gateway(way: Any) -> IPAddress | None:
-    """The gateway, which for IPv4 may be one of IPv6."""
+    """The gateway, which may be an IPv6 address for an IPv4 route."""
     other_family = way.get_attr("RTA_VIA")
     text = way.get_attr("RTA_GATEWAY") or (other_family and other_family["addr"])
     return None if text is None else ipaddress.ip_address(text)

@@ -1,4 +1,4 @@
-"""Questions to the kernel and its answers: pyroute2 knows the messages, trio waits for them."""
+"""Requests to the kernel over rtnetlink(7): pyroute2 encodes the messages, trio waits for the answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Table = TypeVar("_Table")
 _Read = Callable[[], Awaitable[_Table]]
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 DUMP_ATTEMPTS = 10
-"""How often a table is read that changes meanwhile, before that is an error."""
+"""How often a table that changes during the read is read, before that is an error."""
 _NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
 _NLMSGERR_ATTR_MSG = 1
 _HEADER_SIZE = 16
@@ -47,7 +47,7 @@ _HINTS = {
 
 
 class _PendingRead(Generic[_Table]):
-    """One that is yet to begin, for ``company`` besides who carries it out. Without an ``answer`` it came to nothing."""
+    """A read that has not begun yet. ``company`` is the number of other tasks that wait for it. ``answer`` is None if it failed."""
 
     def __init__(self) -> None:
         self.company = 0
@@ -56,10 +56,10 @@ class _PendingRead(Generic[_Table]):
 
 
 class SharedReads(Generic[_Table]):
-    """Who asks alone is answered at once; who asks in a crowd is answered with it.
+    """Shares reads of a table: a single request is answered at once, many concurrent ones by one read.
 
-    It is a crowd when a question follows the last answer sooner than that took: so at most half of the time goes into
-    reading, and one thing that drifts waits for nobody.
+    Requests are shared if one follows the last answer sooner than that read took. So at most half of the time is spent on
+    reading, and a single check never waits.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -68,10 +68,7 @@ class SharedReads(Generic[_Table]):
         self._crowded_until = 0.0
 
     async def read(self, key: Hashable, at_once: _Read[_Table], later: _Read[_Table]) -> _Table:
-        """The table ``key`` as it was after this was called, read by ``at_once`` or, for others as well, by ``later``.
-
-        Raises what these raise.
-        """
+        """The table ``key`` as of now or later, read by ``at_once``, or by ``later`` for several requests. Raises their errors."""
         while (reading := self._to_come.get(key)) is not None:
             reading.company += 1
             await reading.over.wait()
@@ -87,7 +84,7 @@ class SharedReads(Generic[_Table]):
             try:
                 await _gathered(reading)
             finally:
-                del self._to_come[key]  # who asks from now on may ask about what this reading misses
+                del self._to_come[key]  # a later request may need changes that this read misses
             reading.answer = answer = await self._timed(read)
             return answer
         finally:
@@ -102,7 +99,7 @@ class SharedReads(Generic[_Table]):
 
 
 async def _gathered(reading: _PendingRead[_Table]) -> None:
-    """Wait for as long as more keep coming: in a turn of the loop one comes at least, and in the next is counted."""
+    """Wait as long as more requests join: one joins in a turn of the loop, and is counted in the next."""
     counted = -1
     while reading.company > counted:
         counted = reading.company
@@ -116,7 +113,7 @@ _tables: SharedReads[list[Frame]] = SharedReads()
 def message(
     kind: int, attrs: Sequence[tuple[str, Any]] = (), *, header: int = 0, **fields: int | str
 ) -> Frame:
-    """A message of the type ``kind``: attributes and fields by pyroute2's names, ``header`` flags by ours."""
+    """A message of type ``kind``. Attributes and fields have the names of pyroute2, ``header`` has flags of this module."""
     from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - takes 0.13 s
 
     encoded = MarshalRtnl.msg_map[kind]()
@@ -128,7 +125,7 @@ def message(
 
 
 def decoded(frame: Frame) -> Any:
-    """The message in pyroute2's form: ``["index"]`` of the fixed part, ``get_attr("IFLA_MTU")``."""
+    """The message in the form of pyroute2: ``["index"]`` of the fixed part, ``get_attr("IFLA_MTU")``."""
     from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - as above
 
     found = MarshalRtnl.msg_map[frame.type](pack(frame))
@@ -137,9 +134,9 @@ def decoded(frame: Frame) -> Any:
 
 
 class RtnetlinkSocket:
-    """One socket, for one question at a time. Use it with ``with``.
+    """A socket for one request at a time, to be used with ``with``, for one observation or one change.
 
-    It lasts for one observation or one change. Raises ResourceError when the namespace can't be entered.
+    Raises ResourceError when the namespace can't be entered.
     """
 
     def __init__(self, netns: str | None) -> None:
@@ -158,20 +155,20 @@ class RtnetlinkSocket:
     ) -> None:
         if error is None:
             socket_pool.give_back(self._spare)
-        else:  # there may be an answer left
+        else:  # an answer may still be unread
             self._socket.close()
 
     async def ask(self, question: Frame) -> Frame:
-        """The one answer to ``question``. Raises OSError as the kernel does."""
+        """The single answer to ``question``. Raises OSError for an error of the kernel."""
         self._socket.send(pack(question._replace(flags=NLM_F_REQUEST)))
         (answer,) = await self._answers()
         return answer
 
     async def dump(self, question: Frame, holding: bytes = b"") -> list[Frame]:
-        """Every answer to ``question`` that has the bytes ``holding`` in it: a whole table takes long to decode.
+        """Every answer to ``question`` that contains the bytes ``holding``: decoding a whole table takes long.
 
-        A table that was changed while it was read is read again. Raises OSError as the kernel does, and ResourceError
-        when the namespace is gone.
+        A table that changes during the read is read again. Raises OSError for an error of the kernel, and ResourceError when
+        the namespace is gone.
         """
         table = await _tables.read(
             (self._netns, question),
@@ -189,29 +186,29 @@ class RtnetlinkSocket:
         raise OSError(errno.EAGAIN, "the kernel's table changes faster than it can be read")
 
     async def change(self, request: Frame) -> None:
-        """Have ``request`` done. Raises OSError as the kernel does."""
+        """Send ``request``, and wait for the acknowledgement. Raises OSError for an error of the kernel."""
         self._socket.send(_with_answer(request))
         await self._answers()
 
     async def change_together(self, *requests: Frame) -> None:
-        """Have ``requests`` done in one send: the kernel goes through all of them, also if this process is killed.
+        """Send ``requests`` in one system call: the kernel executes all of them, also if this process is killed.
 
-        Raises OSError for the first that it refuses; those after it are done all the same.
+        Raises OSError for the first that fails; the later ones are executed all the same.
         """
         self._socket.send(b"".join(map(_with_answer, requests)))
         for _ in requests:
             await self._answers()
 
     async def change_slowly(self, request: Frame) -> None:
-        """Have ``request`` done from a thread: for what keeps the kernel busy before it returns from a send.
+        """Send ``request`` from a thread, if the kernel takes long before the system call returns.
 
-        To make a link takes it milliseconds, and a driver that resets its device even longer.
+        Creating a link takes milliseconds, and a driver that resets its device takes longer.
         """
         await in_thread(self._socket.send, _with_answer(request))
         await self._answers()
 
     async def _answers(self) -> list[Frame]:
-        """All frames up to the last."""
+        """All frames of the answer."""
         answers: list[Frame] = []
         while True:
             for frame in unpack(await self._read()):
@@ -222,7 +219,7 @@ class RtnetlinkSocket:
                     return answers
 
     async def _read(self) -> bytes:
-        """What comes next. Most answers are there when the question has been sent: then there is no wait."""
+        """The next bytes. Most answers are available as soon as the request is sent."""
         while True:
             try:
                 return self._socket.recv(READ_SIZE)
@@ -232,14 +229,16 @@ class RtnetlinkSocket:
 
 def _no_socket(netns: str | None, error: OSError) -> ResourceError:
     if isinstance(error, FileNotFoundError):
-        return ResourceError(f"there is no network namespace {netns}", f"make it first: ip netns add {netns}")
+        return ResourceError(
+            f"there is no network namespace {netns}", f"create it first: ip netns add {netns}"
+        )
     what = "kernel can't be asked" if netns is None else f"network namespace {netns} can't be entered"
     hint = "run as root, or with CAP_SYS_ADMIN" if isinstance(error, PermissionError) else None
     return ResourceError(f"the {what}: {error.strerror}", hint)
 
 
 async def _table_afresh(netns: str | None, question: Frame) -> list[Frame]:
-    """The table for all who asked: by now that name may be another namespace's than when the first of them did."""
+    """The table, read through a new socket: the name of the namespace may lead to another one by now."""
     with RtnetlinkSocket(netns) as kernel:
         return await kernel._table(question)  # noqa: SLF001 - of the same class
 
@@ -261,7 +260,7 @@ def _raise_if_refused(frame: Frame) -> None:
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn the kernel's refusal into a ResourceError that says what could not be done, and why."""
+    """Turn an OSError of the block into a ResourceError; ``what`` could not be done, such as ``add 192.0.2.1/24``."""
     try:
         yield
     except OSError as error:

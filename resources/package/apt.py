@@ -24,7 +24,7 @@ from reactor.resources.package.commands import PackageCommands, released
 from reactor.resources.package.database import stamp_of, stamps_of
 from reactor.resources.package.debconf import preseed
 from reactor.resources.package.dpkg_database import DpkgDatabase
-from reactor.resources.package.error_lines import complaint, complaint_in, file_conflict
+from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
 from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.transaction import Others, own_files, refusal_of_own
@@ -39,20 +39,20 @@ _OPTIONS: Final = (
     "-y", "-q",
     "-o", "DPkg::Options::=--force-confold",
     "-o", "DPkg::Use-Pty=0",
-    "-o", "DPkg::Lock::Timeout=-1",  # one that begins after we looked is waited for by apt itself
-    "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
-    "-o", "APT::Get::AutomaticRemove=false",  # what nobody needs any more may be wanted by a resource
+    "-o", "DPkg::Lock::Timeout=-1",  # apt itself waits for a lock that is taken after our check
+    "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is not used as a regular expression
+    "-o", "APT::Get::AutomaticRemove=false",  # an unneeded package may be managed by a resource
 )  # fmt: skip
 _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
 _OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
-"""What is in the directory of the lists where none was fetched."""
+"""The entries of the directory of package lists before any list was fetched."""
 
 
 class Apt(Provider):
-    """``root`` is the directory that holds the system; ``environment`` has further variables for all programs."""
+    """The provider apt. ``root`` is the root directory of the system; ``environment`` has further variables for all programs."""
 
     name = "apt"
     program = "apt-get"
@@ -76,19 +76,21 @@ class Apt(Provider):
         super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
 
     def compare(self, installed: str, wanted: str) -> int:
-        """By the rules of dpkg_versions."""
+        """Compare by the rules of dpkg."""
         return dpkg_versions.compare(installed, wanted)
 
     async def _providers_here(self, name: str) -> tuple[str, ...]:
         return self._dpkg.providers(name)
 
     async def _refresh(self) -> None:
-        self._refreshed = time.time()  # an attempt counts: what is down need not be asked all the time
+        self._refreshed = (
+            time.time()
+        )  # an attempt counts: repositories that are down are not asked at every check
         await self._update()
-        self._date(time.time_ns())  # where nothing was new, apt leaves no trace for the next process
+        self._date(time.time_ns())  # without new lists, apt does not change the time of the directory
 
     async def _fetch_from(self, file: str) -> None:
-        """The lists count as old as before: those of one repository are not all."""
+        """Fetch the lists of one repository. The age of the lists stays: it is that of all repositories."""
         await self._refuse_conflicts(file)
         fetched = self._fetched()
         only = (f"Dir::Etc::sourcelist={file}", "Dir::Etc::sourceparts=-", "APT::Get::List-Cleanup=false")
@@ -96,7 +98,7 @@ class Apt(Provider):
         self._date(fetched)
 
     async def _refuse_conflicts(self, file: str) -> None:
-        """Raise ResourceError if apt can read the other sources, but not together with ``file``: then it does nothing."""
+        """Raise ResourceError if apt can read the other sources, but not together with ``file``, which would disable apt."""
         name = os.path.basename(file)
         _, directory = self.sources
         with tempfile.TemporaryDirectory(prefix="reactor-") as together:
@@ -110,8 +112,8 @@ class Apt(Provider):
             os.unlink(f"{together}/{name}")
             if (await self._programs.run(*read)).exit_code == 0:
                 raise ResourceError(
-                    f"apt can't read this repository together with the others{complaint(completed)}",
-                    "see whether another file tells of the same repository, and with another key",
+                    f"apt can't read this repository together with the others{error_lines(completed)}",
+                    "check whether another file describes the same repository with another key",
                 )
 
     async def _update(self, *options: str) -> None:
@@ -122,36 +124,37 @@ class Apt(Provider):
         )
         if completed.exit_code != 0:
             raise ResourceError(
-                f"apt-get update failed{complaint(completed)}",
-                missing_rights() or "see that the repositories can be reached, and that their keys are known",
+                f"apt-get update failed{error_lines(completed)}",
+                missing_rights()
+                or "check that the repositories can be reached, and that their keys are known",
             )
 
     def _age(self) -> float:
-        """Seconds since the lists were fetched. What was fetched in the future was so by a clock that was set since."""
+        """The seconds since the lists were fetched. A time in the future is ignored: the clock was set."""
         fetched = (self._refreshed, self._fetched() / 1e9)
         return min((age for each in fetched if (age := time.time() - each) >= 0), default=math.inf)
 
     def _fetched(self) -> int:
-        """When, in nanoseconds since 1970; 0 where there are no lists."""
+        """When the lists were fetched, in nanoseconds since 1970; 0 if there are none."""
         changed = stamp_of(self._lists) if self._has_lists() else None
         return changed.modified if changed else 0
 
     def _date(self, fetched: int) -> None:
-        with suppress(FileNotFoundError):  # who has configured apt to keep them elsewhere
+        with suppress(FileNotFoundError):  # apt is configured to keep them elsewhere
             os.utime(self._lists, ns=(fetched, fetched))
 
     def _has_lists(self) -> bool:
-        """Images come without, and may have been made a moment ago."""
+        """Whether any list was fetched: images are often built without lists."""
         with suppress(FileNotFoundError):
             return not _NO_LISTS.issuperset(os.listdir(self._lists))
         return False
 
     async def _let_through(self, name: str, installed: str, newest: str) -> str:
-        """A hold is on the package, not on a version."""
+        """A hold keeps back every version of the package."""
         return installed if self._dpkg.find(name).is_held else newest
 
-    async def _mend(self, broken: Iterable[Desired]) -> None:
-        """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""
+    async def _repair(self, broken: Iterable[Desired]) -> None:
+        """Configure the interrupted packages. Errors are ignored: they fail the resource of the package later."""
         if self._dpkg.was_interrupted or any(broken):
             await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
 
@@ -163,7 +166,7 @@ class Apt(Provider):
         await preseed(answers, self._environment)
 
     async def _install(self, changes: Changes) -> Completed:
-        """What would remove others is looked at first. That is rare: apt says so, and does nothing."""
+        """Install. If apt would have to remove packages, which it refuses first, simulate the transaction before it is allowed."""
         command, *arguments = self._installation(changes)
         completed = await self._apt_get(command, "--no-remove", *arguments)
         if completed.exit_code == 0 or _REMOVAL_NEEDED not in completed.stdout + completed.stderr:
@@ -182,18 +185,18 @@ class Apt(Provider):
         names = [change.name for change in changes.values()]
         if code != 0:
             verb = "uninstall" if is_removal else "install"
-            raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{complaint_in(text)}")
+            raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{error_lines_in(text)}")
         others = parse_simulation(text, names, self.compare)
         await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
         return others
 
     async def _refuse_to_take(self, names: Collection[str], asked: Collection[str]) -> None:
-        """Raise ResourceError if this process runs on one of the packages. What is held or essential, apt refuses itself."""
+        """Raise ResourceError if this process needs one of the packages. apt itself refuses to remove held and essential ones."""
         if names and (needed := (await self._own_packages()).intersection(names)):
             raise refusal_of_own(min(needed), asked)
 
     async def _own_packages(self) -> frozenset[str]:
-        """Those that have files which this process runs on. What no package has is left out, with a complaint."""
+        """The packages with the files that this process uses. Files without a package are ignored."""
         if self._own is None:
             _, text = await self._programs.simulate("dpkg-query", "--search", *own_files())
             self._own = parse_search(text)
@@ -209,7 +212,7 @@ class Apt(Provider):
         return ("install", *_OPTIONS, *options, *packages)
 
     def _removal(self, changes: Changes) -> tuple[str, ...]:
-        """What is there in part goes too, which dpkg refuses otherwise: there is nothing to install it from, maybe."""
+        """The arguments for a removal, also of a half-installed package, which dpkg refuses to remove by default."""
         options = ["-o", "DPkg::Options::=--force-remove-reinstreq"]
         if _options_of(changes).autoremove:
             options += ["-o", "APT::Get::AutomaticRemove=true"]
@@ -218,7 +221,7 @@ class Apt(Provider):
         return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
 
     def _advice(self, words: str) -> str | None:
-        """A file of two packages, which dpkg refuses."""
+        """A hint for a file that belongs to two packages, which dpkg refuses."""
         found = _OVERWRITE.search(words)
         return None if found is None else file_conflict(*found.groups())
 
@@ -234,15 +237,15 @@ class Apt(Provider):
         completed = await self._programs.run("apt-mark", verb, *names)
         self._dpkg.forget()
         if completed.exit_code != 0:
-            raise ResourceError(f"apt-mark {verb} failed{complaint(completed)}", missing_rights())
+            raise ResourceError(f"apt-mark {verb} failed{error_lines(completed)}", missing_rights())
 
     async def _apt_get(self, *words: str) -> Completed:
-        """Who only downloads holds just the lock of the archives, for which apt-get does not wait."""
+        """Run apt-get. A program that only downloads holds the lock of the archives, for which apt-get does not wait."""
         await released(self._archives_lock)
         return await self._programs.run("apt-get", *words, status=_STATUS)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
-        """The answer leaves out the architecture of the host, also where it was asked for."""
+        """Ask apt-cache for offers. Its answer omits the architecture of the host, also if the name contains it."""
         pattern = "APT::Cmd::Pattern-Only=true"
         offers = parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
         for name in (name for name in names if name not in offers and ":" not in name):
@@ -264,12 +267,12 @@ class Apt(Provider):
 
 
 def _specification(change: Change) -> str:
-    """A package as apt-get is asked for it."""
+    """A package as an argument of apt-get."""
     return change.file or (f"{change.name}={change.version}" if change.version else change.name)
 
 
 def _options_of(changes: Changes) -> Options:
-    """Those of the transaction: only wishes with the same options go together."""
+    """The options of the transaction, which are equal for all its changes."""
     return next(iter(changes.values())).options
 
 

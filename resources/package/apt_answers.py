@@ -1,4 +1,4 @@
-"""Reads what ``apt-cache policy`` writes."""
+"""Parses the output of apt-cache, ``apt-get --simulate`` and ``dpkg-query --search``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reactor.resources.package.transaction import Others, moved
 _PACKAGE = re.compile(r"^(\S+):$", re.MULTILINE)
 _CANDIDATE = re.compile(r"^  Candidate: (?!\(none\))(\S+)$", re.MULTILINE)
 _VERSION = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+(?: \(phased \d+%\))?$", re.MULTILINE)
-"""A version and its priority; Ubuntu adds what part of all hosts it is for as yet."""
+"""A version and its priority. Ubuntu adds the share of hosts that get a phased update."""
 _REVERSE_PROVIDES = re.compile(r"^Reverse Provides: *\n((?:\S+ .*\n?)*)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(Inst|Remv|Purg) (\S+)(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
 _OWNERS: Final = re.compile(r"^(?!diversion by )(\S+(?:, \S+)*): /", re.MULTILINE)
 
 
 def parse_policy(text: str) -> dict[str, Offer]:
-    """What can be installed, by name. Names that other packages only provide, or need, have no versions."""
+    """The available packages, by name. Names that other packages only provide, or depend on, have no versions."""
     _, *parts = _PACKAGE.split(text)
     offers = {}
     for name, block in zip(parts[::2], parts[1::2], strict=True):
@@ -31,18 +31,18 @@ def parse_policy(text: str) -> dict[str, Offer]:
 
 
 def parse_providers(text: str) -> tuple[str, ...]:
-    """The packages that provide the one that ``apt-cache showpkg`` was asked for."""
+    """The packages that provide the virtual package in the output of ``apt-cache showpkg``."""
     found = _REVERSE_PROVIDES.search(text)
     return tuple(sorted({line.split()[0] for line in found[1].splitlines()})) if found else ()
 
 
 def parse_search(text: str) -> frozenset[str]:
-    """The packages that have the files asked for, without their architectures."""
+    """The packages that own the requested files, without their architectures."""
     return frozenset(name.partition(":")[0] for found in _OWNERS.findall(text) for name in found.split(", "))
 
 
 def parse_simulation(text: str, asked: Collection[str], compare: Compare) -> Others:
-    """What would change beside the packages that were ``asked`` for."""
+    """The changes besides the packages that were ``asked`` for."""
     found: dict[str, list[str]] = {kind: [] for kind in Others._fields}
     for step, name, old, new in _LINE.findall(text):
         if name in asked or (step == "Inst" and old == new):

@@ -1,4 +1,4 @@
-"""What the repositories offer, asked for many names in one call of the package manager."""
+"""The packages that the repositories offer, queried for many names at once, and the choice of the version to install."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from reactor.resources.package.planner import Change, Changes, Compare, Refusals
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """``newest`` is what the package manager would choose, ``versions`` all there is, in the repositories' spelling.
+    """A package in the repositories. ``newest`` is the version that the package manager would choose, ``versions`` are all.
 
-    None is chosen where the preferences of the administrator keep all of them back. Of a virtual package, there are only
-    the names of those that provide it.
+    ``newest`` is None if the preferences of the administrator keep all versions back. A virtual package has only ``providers``.
     """
 
     newest: str | None
@@ -26,7 +25,7 @@ Ask = Callable[[Collection[str]], Awaitable[Mapping[str, Offer]]]
 
 
 class Catalog:
-    """Remembers offers until ``stamp`` gives another value. Not for two tasks at once."""
+    """Caches offers until ``stamp`` returns another value. Not for concurrent use."""
 
     def __init__(self, ask: Ask, stamp: Callable[[], Hashable]) -> None:
         self._ask = ask
@@ -37,11 +36,11 @@ class Catalog:
         self._known: set[str] = set()
 
     def want(self, name: str) -> None:
-        """Include ``name`` in the next call, whoever causes it."""
+        """Include ``name`` in the next query."""
         self._wanted.add(name)
 
     async def offers(self, names: Collection[str]) -> Mapping[str, Offer]:
-        """What there is of ``names``, and maybe of others; what is in no repository is missing."""
+        """The offers for ``names``, and possibly others. Packages in no repository are missing."""
         stamp = self._look()
         if stamp != self._stamp or not self._known.issuperset(names):
             wanted = self._wanted.union(names)
@@ -50,12 +49,12 @@ class Catalog:
         return self._offers
 
     def forget(self) -> None:
-        """Ask again next time."""
+        """Drop the cached offers."""
         self._stamp = None
 
 
 def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> tuple[Changes, Refusals]:
-    """Put in the very versions to install; refuse what is not on offer. Files need none. ``offers`` are by name."""
+    """Set the exact versions to install, and refuse packages without an offer. Files need no offer. ``offers`` are by name."""
     chosen: dict[str, Change] = {}
     refusals: Refusals = {}
     for ref, change in changes.items():
@@ -67,7 +66,7 @@ def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> t
 
 
 def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
-    """The version wanted as the repositories spell it: package managers find ``0:1.0`` by no other name."""
+    """The change with the version in the spelling of the repositories: package managers find ``0:1.0`` only by this name."""
     missing = f"package#{change.name}"
     if offer is None:
         raise ResourceError(
@@ -94,12 +93,12 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
 
 
 def _provided(change: Change, offer: Offer) -> Change:
-    """A virtual package that is provided by one other; of several, the manifest has to name one."""
+    """The change for a virtual package with one provider. Of several providers, the manifest must name one."""
     if len(offer.providers) == 1 and change.version is None:
         return change
     names = ", ".join(offer.providers)
     words = f'"{change.name}" is a virtual package'
-    hint = f"name one of those that provide it: {names}"
+    hint = f"name one of its providers: {names}"
     if change.version is not None:
         raise ResourceError(f"{words}, which has no versions", hint, missing=f"package#{change.name}")
     raise ResourceError(f"{words}, and several provide it", hint, missing=f"package#{change.name}")

@@ -1,4 +1,4 @@
-"""Starts the programs of a package manager: none of them asks questions, and what takes long is narrated."""
+"""Runs the programs of a package manager without questions, reports progress, and waits for its locks."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from typing import Final
 import trio
 
 from reactor import ResourceError, emit_output
-from reactor.resources.package.error_lines import complaint
+from reactor.resources.package.error_lines import error_lines
 from reactor.resources.process import ENVIRONMENT, Command, Completed, memory_file, run
 from reactor.resources.process.output import TAIL_BYTES
 
 PATIENCE = 0.2
-"""Seconds between two looks: the kernel does not tell when a lock becomes free, without taking it."""
+"""Seconds between two checks: the kernel reports a free lock only to a process that takes it."""
 _FLOCK = "hhqqi0q"
 _WHOLE_FILE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 FIRST: Final = 5.0
-"""Seconds after which something is said; each wait from then on is twice as long as the one before."""
+"""Seconds until the first progress line; each later wait is twice as long as the one before."""
 LONGEST: Final = 60.0
-"""Seconds between two lines at most."""
+"""The longest time between two progress lines, in seconds."""
 _WAITS: Final = re.compile(r"Waiting for .*\b(?:process|pid) (\d+)")
-"""How apt and dnf tell of a lock that another process holds."""
+"""The message of apt and dnf about a lock that another process holds."""
 _PERCENT: Final = re.compile(rb"^(?:dl|pm)status:[^:]*:(\d+)", re.MULTILINE)
-"""How the lines begin that apt writes where ``APT::Status-Fd`` says: it fetches, or changes something, and how far."""
+"""The progress lines that apt writes to ``APT::Status-Fd``: download or change, and percentage."""
 SIMULATION_PATIENCE: Final = 120.0
-"""Seconds that a simulation may take."""
+"""The longest time of a simulation, in seconds."""
 
 
 async def released(path: str) -> None:
-    """Wait until no other process holds the lock on the file at ``path``, and say so when that takes a while."""
+    """Wait until no other process holds the lock on the file at ``path``, and report that."""
     told = None
     while (holder := _holder(path)) is not None:
         if holder != told:
@@ -46,15 +46,17 @@ async def released(path: str) -> None:
 
 
 def waiting_for(holder: int) -> str:
-    """What to say when that process has to end first."""
+    """The message that the process ``holder`` must end first."""
     return f"waiting for {_name(holder)} (process {holder}) to be done, however long that takes"
 
 
 def _holder(path: str) -> int | None:
-    """The process that holds the lock; None when none does, or when that can't be told."""
+    """The process that holds the lock; None if there is none, or it can't be found out."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:  # no such file: nobody ever locked it. Not ours to open: then nothing is changed either
+    except (
+        OSError
+    ):  # the file is missing, so it was never locked; or we may not open it, and can't change packages either
         return None
     try:
         kind, _, _, _, holder = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, _WHOLE_FILE))
@@ -67,12 +69,12 @@ def _name(process: int) -> str:
     try:
         with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as file:
             return file.read().strip()
-    except OSError:  # of another PID namespace, or gone
+    except OSError:  # in another PID namespace, or ended
         return "another program"
 
 
 class ProgressOutput:
-    """One run of ``program``. Of all that it says, only the latest counts; ``tell`` is given every line."""
+    """Reports the progress of one run of ``program`` by its latest line; ``tell`` gets every line."""
 
     def __init__(self, program: str, tell: Callable[[str], None] | None = None) -> None:
         self._program = program
@@ -80,8 +82,8 @@ class ProgressOutput:
         self._latest = ""
         self._holder: int | None = None
 
-    def hear(self, line: str) -> None:
-        """Take a line that the program wrote. That it waits for another is said at once."""
+    def feed(self, line: str) -> None:
+        """Take a line of output. A line about waiting for another process is reported at once."""
         if self._tell is not None:
             self._tell(line)
         if waits := _WAITS.match(line):
@@ -91,8 +93,8 @@ class ProgressOutput:
         elif words := " ".join(line.split()):
             self._latest = f": {words}"
 
-    async def speak(self, progress: FileIO | None) -> None:
-        """Say now and then what the program does, and how far it says in ``progress`` that it is, until cancelled."""
+    async def report(self, progress: FileIO | None) -> None:
+        """Report the latest line, and the percentage in ``progress``, at growing intervals, until cancelled."""
         began = trio.current_time()
         wait = FIRST
         while True:
@@ -111,33 +113,33 @@ def _percent(progress: FileIO) -> str:
 
 
 class PackageCommands:
-    """``environment`` has variables beside the usual ones."""
+    """Runs programs with the usual variables and those in ``environment``."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = {**ENVIRONMENT, **environment}
 
     async def run(self, *arguments: str, status: str = "") -> Completed:
-        """Run a program to its end, however that is.
+        """Run a program to its end, with any exit code.
 
-        ``status``: the option that has it write its progress to the descriptor whose number ends that.
+        ``status``: the beginning of the option with which it writes its progress to a descriptor; the number is appended.
         """
         return await self._run(arguments, status=status)
 
     async def read(self, *arguments: str, also_well: int = 0) -> str:
-        """All lines that a program writes, warnings among them. Raises ResourceError when it fails.
+        """All output lines of a program, including warnings. Raises ResourceError when it fails.
 
-        ``also_well``: an exit code that means success as 0 does.
+        ``also_well``: another exit code that means success.
         """
         lines: list[str] = []
         completed = await self._run(arguments, lines.append)
         if completed.exit_code not in (0, also_well):
             raise ResourceError(
-                f"{arguments[0]} failed with exit code {completed.exit_code}{complaint(completed)}"
+                f"{arguments[0]} failed with exit code {completed.exit_code}{error_lines(completed)}"
             )
         return "\n".join(lines)
 
     async def simulate(self, *arguments: str) -> tuple[int, str]:
-        """The exit code of a program that changes nothing, and all lines it writes. Raises ResourceError if it takes long."""
+        """The exit code and all output lines of a program that changes nothing. Raises ResourceError at a timeout."""
         lines: list[str] = []
         completed = await self._run(arguments, lines.append, patience=SIMULATION_PATIENCE)
         return completed.exit_code, "\n".join(lines)
@@ -153,10 +155,10 @@ class PackageCommands:
         failure: ResourceError | None = None
         with memory_file() if status else nullcontext() as progress:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(output_watch.speak, progress)
+                nursery.start_soon(output_watch.report, progress)
                 try:
                     completed = await run(
-                        self._command(arguments, status, progress, patience), output_watch.hear
+                        self._command(arguments, status, progress, patience), output_watch.feed
                     )
                 except ResourceError as error:  # a nursery would wrap it
                     failure = error
@@ -168,7 +170,7 @@ class PackageCommands:
     def _command(
         self, arguments: Sequence[str], status: str, progress: FileIO | None, patience: float
     ) -> Command:
-        """It comes to its end also if we don't: half a transaction is worse than none."""
+        """The command. Without a timeout, it continues if this process is killed: half a transaction is worse than none."""
         if progress is None:
             return Command(arguments, "/", self._environment, patience, left_alone=math.isinf(patience))
         program, *others = arguments

@@ -1,4 +1,4 @@
-"""What both databases of installed packages have in common: they are read once for each state of their files."""
+"""The base class of both databases of installed packages, which are read again when their files have changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reactor.resources.package.transaction import Versions
 
 
 class Stamp(NamedTuple):
-    """What changes whenever a file or directory does. Times in nanoseconds."""
+    """The fields that change with every change of a file or directory. Times in nanoseconds."""
 
     inode: int
     size: int
@@ -26,13 +26,13 @@ Stamps = tuple[Stamp | None, ...]
 
 
 UNITS = "/usr/lib/systemd/system"
-"""Where packages put units."""
+"""The directory of the systemd units of packages."""
 UNITS_BELOW = "/lib/systemd/system/"
-"""What their paths have in common, with a merged ``/usr`` or without."""
+"""The common part of their paths, with or without a merged ``/usr``."""
 
 
 class Database(ABC):
-    """The packages installed, shared by all resources. ``lock`` is the file that every package manager locks."""
+    """The installed packages, shared by all resources. ``lock`` is the file that every package manager locks."""
 
     lock: str
     _stamps: Stamps | None = None
@@ -46,15 +46,15 @@ class Database(ABC):
         stamps = self._look()
         if stamps != self._stamps:
             await self._read()
-            self._stamps = stamps  # taken before reading: what changes meanwhile is read again
+            self._stamps = stamps  # taken before reading, so that later changes are read again
 
     def forget(self) -> None:
-        """Read again what was changed by ourselves: while others read it, SQLite keeps that in another file for a time."""
+        """Read again after our own change: SQLite may keep it in another file for some time."""
         self._stamps = None
 
     @abstractmethod
     def watch(self) -> Watch:
-        """What tells of every change."""
+        """The watch for all changes."""
 
     @abstractmethod
     def find(self, name: str) -> PackageState:
@@ -62,10 +62,10 @@ class Database(ABC):
 
     @abstractmethod
     def versions(self) -> Versions:
-        """All packages that are there, as of the last `load`."""
+        """All installed packages, as of the last `load`."""
 
-    def units(self, name: str) -> list[str]:  # noqa: ARG002 - rpm's database does not tell without a process
-        """The paths of the systemd units that the installed package ``name`` has brought, where that is cheap to tell."""
+    def units(self, name: str) -> list[str]:  # noqa: ARG002 - for rpm this would take a process
+        """The paths of the systemd units in the installed package ``name``, if they are cheap to find out."""
         return []
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Database(ABC):
 
 
 def stamps_of(paths: Iterable[str]) -> Stamps:
-    """The stamps of files, and of directories with all that is in them: to write a file in place does not change those."""
+    """The stamps of files, and of directories with their entries: writing to a file does not change its directory."""
     found = []
     for path in paths:
         found.append(stamp_of(path))
@@ -90,7 +90,7 @@ def stamps_of(paths: Iterable[str]) -> Stamps:
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """The stamp of the file or directory at ``path``; None when there is none."""
+    """The stamp of the file or directory at ``path``; None if it does not exist."""
     try:
         found = os.stat(path)
     except FileNotFoundError:

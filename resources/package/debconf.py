@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from reactor import ResourceError, register_secret
-from reactor.resources.package.error_lines import complaint
+from reactor.resources.package.error_lines import error_lines
 from reactor.resources.process import ENVIRONMENT, Command, run
 
 _QUESTION = re.compile(r"[A-Za-z0-9][^\s/]*(/\S+)+")
@@ -17,7 +17,7 @@ _QUESTION = re.compile(r"[A-Za-z0-9][^\s/]*(/\S+)+")
 
 def _check_question(text: str) -> str:
     if not _QUESTION.fullmatch(text):
-        raise ValueError(f"{text!r} is no question of debconf: write it as in postfix/mailname")
+        raise ValueError(f"{text!r} is not a question of debconf: write it as in postfix/mailname")
     return text
 
 
@@ -31,7 +31,7 @@ _Value = Annotated[str, AfterValidator(_check_line)] | bool | int
 
 
 class TypedAnswer(BaseModel):
-    """One answer, and the type that the package gives its question."""
+    """An answer with the type of its question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -42,11 +42,11 @@ class TypedAnswer(BaseModel):
 
 
 Answers = Mapping[Annotated[str, AfterValidator(_check_question)], _Value | TypedAnswer]
-"""By question, such as ``postfix/mailname``; without a type, an answer is a boolean or a string."""
+"""Answers by question, such as ``postfix/mailname``; without a type, an answer is a boolean or a string."""
 
 
 def selections(package: str, answers: Answers) -> str:
-    """The lines for debconf-set-selections(1). Answers of the type ``password`` are secret from here on."""
+    """The lines for debconf-set-selections(1). Answers of the type ``password`` become secrets."""
     name = package.partition(":")[0]
     return "".join(f"{name} {question} {_words(answer)}\n" for question, answer in sorted(answers.items()))
 
@@ -62,11 +62,11 @@ def _words(answer: str | bool | int | TypedAnswer) -> str:
 
 
 async def preseed(lines: Iterable[str], environment: Mapping[str, str]) -> None:
-    """Let debconf know answers before it asks; no other process sees them. Raises ResourceError."""
+    """Store answers in debconf before it asks; no other process can see them. Raises ResourceError."""
     text = "".join(lines)
     if not text:
         return
     command = Command(("debconf-set-selections",), "/", {**ENVIRONMENT, **environment}, input=text.encode())
     completed = await run(command)
     if completed.exit_code != 0:
-        raise ResourceError(f"debconf does not take the answers{complaint(completed)}")
+        raise ResourceError(f"debconf refuses the answers{error_lines(completed)}")

@@ -24,7 +24,7 @@ from reactor.resources.package.dnf_answers import (
     parse_transaction,
     parse_upgrades,
 )
-from reactor.resources.package.error_lines import complaint, complaint_in, file_conflict
+from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
 from reactor.resources.package.planner import Changes, Desired, PackageState
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.rpm_database import FORMAT, RpmDatabase
@@ -32,16 +32,16 @@ from reactor.resources.package.transaction import Others, own_files
 from reactor.resources.process import Completed, missing_rights
 
 _AT_ONCE: Final = {"PYTHONUNBUFFERED": "1"}
-"""What dnf says while it works is heard while it does."""
+"""So that the output of dnf is not delayed."""
 _THERE_ARE_UPGRADES: Final = 100
 _NO_MATCH: Final = "Unable to find a match"
 _SECTION: Final = re.compile(r"^\[(.+)\]\s*$", re.MULTILINE)
 _ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
 _ASK_AGAIN: Final = 60.0
 _ABORTED: Final = "Operation aborted"
-"""What dnf says when it was told to assume that nobody wants the transaction."""
+"""The message of dnf with --assumeno."""
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
-"""dnf's own setting where none is configured, and rpm_versions."""
+"""The default setting of dnf, and rpm."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _FILE_CONFLICT: Final = re.compile(
     r"file (\S+) (?:from install of|conflicts between).*? file from package (\S+?)-[^-\s]+-[^-\s]+$",
@@ -51,7 +51,7 @@ _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
 class Dnf(Provider):
-    """``root`` is the directory that holds the system; ``options`` are for every call of dnf."""
+    """The provider dnf. ``root`` is the root directory of the system; ``options`` are for every call of dnf."""
 
     name = "dnf"
     program = "dnf"
@@ -71,7 +71,7 @@ class Dnf(Provider):
         self.root = root
         self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
         self.sources = (f"{root}/etc/yum.repos.d",)
-        # What is excluded, the streams of modules that are enabled, and the locks.
+        # Excluded packages, enabled module streams, and version locks.
         self.hold_files = (f"{root}/etc/dnf/plugins/versionlock.list",)
         self._choices = tuple(f"{root}/etc/dnf/{part}" for part in ("dnf.conf", "modules.d", "plugins"))
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
@@ -85,7 +85,7 @@ class Dnf(Provider):
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
     async def look(self, desired: Desired) -> PackageState:
-        """The same, and all upgrades are asked for in one go, too."""
+        """As in the base class; all upgrades are queried at once, too."""
         if desired.ensure == "latest":
             self._upgrades.want(desired.name)
         return self._with_hold(desired, await super().look(desired))
@@ -94,11 +94,11 @@ class Dnf(Provider):
         return self._with_hold(desired, await super()._look(desired))
 
     def _with_hold(self, desired: Desired, state: PackageState) -> PackageState:
-        """Where a lock is not managed, dnf itself decides what it lets through."""
+        """Add the lock to the state, if it is managed; otherwise dnf itself applies it."""
         return state if desired.hold is None else replace(state, is_held=self._is_locked(desired.name))
 
     def compare(self, installed: str, wanted: str) -> int:
-        """By the rules of rpm; what is not said of a version matches any."""
+        """Compare by the rules of rpm; missing parts of ``wanted`` match any."""
         return rpm_versions.compare_installed(installed, wanted)
 
     async def _providers_here(self, name: str) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Dnf(Provider):
         return () if offer is None else offer.providers
 
     async def _query_provided(self, names: Collection[str]) -> dict[str, Offer]:
-        """Rpm ends with an error where nothing provides a name, and says so on standard output."""
+        """Query the providers. If there are none, rpm fails with a message on standard output."""
         root = ("--root", self.root) if self.root else ()
         offers = {}
         for name in names:
@@ -126,7 +126,7 @@ class Dnf(Provider):
         await self._make_cache(f"--setopt=reposdir={directory}", "--setopt=*.skip_if_unavailable=0")
 
     def _refuse_namesakes(self, file: str) -> None:
-        """Raise ResourceError if another file has a repository of the same name: dnf heeds one of them, and says nothing."""
+        """Raise ResourceError if another file has a repository of the same name: dnf silently uses only one of them."""
         (ours,) = _repositories(file)
         for other in glob.glob(f"{self.sources[0]}/*.repo"):
             if os.path.basename(other) != os.path.basename(file) and ours in _repositories(other):
@@ -141,37 +141,37 @@ class Dnf(Provider):
         completed = await self._dnf(*options, "--refresh", "makecache")
         if completed.exit_code != 0:
             raise ResourceError(
-                f"dnf makecache failed{complaint(completed)}",
-                missing_rights() or "see that the repositories can be reached",
+                f"dnf makecache failed{error_lines(completed)}",
+                missing_rights() or "check that the repositories can be reached",
             )
-        _tell_left_out(completed.stderr)
+        _report_left_out(completed.stderr)
 
     def _has_lists(self) -> bool:
-        """Always: dnf fetches those that it lacks, or fails."""
+        """Always True: dnf fetches missing lists itself, or fails."""
         return True
 
     def _age(self) -> float:
         return time.monotonic() - self._refreshed
 
     async def _find(self, name: str) -> PackageState:
-        """A transaction that was cut off leaves the version that comes beside the one that goes: neither is whole.
+        """The state. After an interrupted upgrade both versions are installed, and the package is not whole.
 
-        Only dnf knows what is meant to be there side by side, such as kernels.
+        Only dnf knows which packages may have several versions, such as kernels.
         """
         state = await super()._find(name)
         if state.beside and name in await self._duplicates.offers([name]):
             return replace(state, is_whole=False)
         return state
 
-    async def _mend(self, broken: Iterable[Desired]) -> None:
-        """Of versions that dnf takes for duplicates, the newest stays. Whatever comes of it: a transaction follows."""
+    async def _repair(self, broken: Iterable[Desired]) -> None:
+        """Remove duplicate versions except the newest. Errors are ignored: a transaction follows."""
         if any(broken):
             await self._dnf("remove", "--duplicates")
             self.database.forget()
             self._duplicates.forget()
 
     async def _install(self, changes: Changes) -> Completed:
-        """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
+        """Install. With a version, `install` upgrades or downgrades to it; without one, it keeps an installed package."""
         self._upgrades.forget()
         return await self._dnf(*await self._transaction(changes))
 
@@ -185,14 +185,14 @@ class Dnf(Provider):
         names = [change.name for change in changes.values()]
         if code != 0 and _ABORTED not in text:
             raise ResourceError(
-                f"dnf refuses a transaction for {', '.join(names)}{complaint_in(text)}", missing_rights()
+                f"dnf refuses a transaction for {', '.join(names)}{error_lines_in(text)}", missing_rights()
             )
         return parse_transaction(text, names, self.database.versions())
 
     async def _transaction(self, changes: Changes) -> tuple[str, ...]:
-        """The arguments for it. dnf itself refuses to take what is protected, and what this process runs on is.
+        """The arguments of the transaction. The packages that this process needs are protected: dnf refuses to remove them.
 
-        What nobody needs any more stays, as with apt: it may be what another resource wants to be there.
+        Unneeded packages stay by default, as with apt: another resource may manage them.
         """
         configured = _protected(f"{self.root}/etc/dnf/dnf.conf") or _PROTECTED
         guard = f"--setopt=protected_packages={' '.join([configured, *sorted(await self._own_packages())])}"
@@ -212,10 +212,10 @@ class Dnf(Provider):
         return await self._programs.read("rpm", "-qp", "--queryformat", FORMAT, path)
 
     async def _answer(self, answers: Collection[str]) -> None:
-        """Packages of rpm ask nothing."""
+        """Do nothing: rpm packages ask no questions."""
 
     async def _hold(self, names: Collection[str]) -> None:
-        """Of the versions there are, the one that is installed."""
+        """Lock the installed versions."""
         if not names:
             return
         await self._catch_up()
@@ -231,20 +231,20 @@ class Dnf(Provider):
         self._upgrades.forget()
         completed = await self._dnf("versionlock", verb, *specifications)
         if completed.exit_code != 0:
-            hint = "dnf needs its plugin for that: python3-dnf-plugin-versionlock"
+            hint = "dnf needs a plugin for this: python3-dnf-plugin-versionlock"
             raise ResourceError(
-                f"dnf versionlock {verb} failed{complaint(completed)}", missing_rights() or hint
+                f"dnf versionlock {verb} failed{error_lines(completed)}", missing_rights() or hint
             )
 
     def _is_locked(self, name: str) -> bool:
-        """Whether the plugin `versionlock` has an entry for a package: ``name-epoch:version-release.arch`` of each."""
+        """Whether the plugin `versionlock` has an entry for a package: ``name-epoch:version-release.arch``."""
         entry = re.compile(rf"^{re.escape(name)}-[0-9]+:[^-\s]+-\S+$", re.MULTILINE)
         with suppress(OSError), open(self.hold_files[0], encoding="utf-8", errors="replace") as lines:
             return entry.search(lines.read()) is not None
         return False
 
     async def _own_packages(self) -> frozenset[str]:
-        """Those that have files which this process runs on."""
+        """The packages with the files that this process uses."""
         if self._own is None:
             root = ("--root", self.root) if self.root else ()
             words = ("-qf", "--queryformat", "owner|%{NAME}\n", *own_files())
@@ -252,13 +252,13 @@ class Dnf(Provider):
             self._own = frozenset(_OWNER.findall(text))
         return self._own
 
-    async def _let_through(self, name: str, installed: str, newest: str) -> str:  # noqa: ARG002 - dnf knows it
-        """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
+    async def _let_through(self, name: str, installed: str, newest: str) -> str:  # noqa: ARG002 - dnf knows them
+        """The upgrade in `check-update`, which obeys the plugin `versionlock`; `repoquery` does not."""
         upgrade = (await self._upgrades.offers([name])).get(name)
         return installed if upgrade is None else upgrade.newest or installed
 
     def _advice(self, words: str) -> str | None:
-        """It was found in a repository before, or has a file that another package has."""
+        """A hint for a package that is kept back, or a file that belongs to another package."""
         if (found := _FILE_CONFLICT.search(words)) is not None:
             return file_conflict(*found.groups())
         return f"dnf keeps it back: see {self.locks}" if _NO_MATCH in words else None
@@ -266,7 +266,7 @@ class Dnf(Provider):
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "repoquery", "--available", "--queryformat", QUERY_FORMAT)
         answer = await self._programs.read("dnf", *question, *names)
-        _tell_left_out(answer)
+        _report_left_out(answer)
         offers = parse_query(answer)
         for name in (name for name in names if name not in offers):
             answer = await self._programs.read("dnf", *question, "--whatprovides", name)
@@ -288,31 +288,31 @@ class Dnf(Provider):
         return await self._programs.run("dnf", *self._options, *arguments)
 
     def _catalog_stamp(self) -> Hashable:
-        """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""
+        """The stamp of the offers, which are queried again after a minute: the files of the metadata are internal to dnf."""
         return (stamps_of((*self.sources, *self._choices)), time.time() // _ASK_AGAIN)
 
 
 def _repositories(file: str) -> list[str]:
-    """The names of those that a file describes."""
+    """The names of the repositories in a file."""
     with open(file, encoding="utf-8", errors="replace") as lines:
         return _SECTION.findall(lines.read())
 
 
 def _protected(file: str) -> str:
-    """The packages that the configuration protects; empty where it says nothing of them."""
+    """The packages that the configuration protects; empty if it has no such setting."""
     with suppress(OSError), open(file, encoding="utf-8", errors="replace") as lines:
         found = _PROTECTION.search(lines.read())
         return "" if found is None else " ".join(found[1].replace(",", " ").split())
     return ""
 
 
-def _tell_left_out(text: str) -> None:
+def _report_left_out(text: str) -> None:
     if (names := left_out(text)) is not None:
         emit_output(f"dnf can't use these repositories, and leaves them out: {names}")
 
 
 def _specification(name: str, version: str | None) -> str:
-    """A package as dnf is asked for it: the architecture comes last."""
+    """A package as an argument of dnf: the architecture comes last."""
     if version is None:
         return name
     stem, _, architecture = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Reads what dnf writes."""
+"""Parses the output of dnf."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from reactor.resources.package.catalog import Offer
 from reactor.resources.package.transaction import Others, Versions, moved
 
 QUERY_FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
-"""How `repoquery` is asked to write."""
+"""The output format of `repoquery`."""
 _QUERIED: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
 _UPGRADE: Final = re.compile(r"^(\S+)\.(\S+)\n?[ \t]+(?:0:)?(\S+)\n?[ \t]+\S+[ \t]*$", re.MULTILINE)
-"""An entry of `check-update`, of more than one line where it is long."""
+"""An entry of `check-update`, which spans several lines if it is long."""
 _OBSOLETING: Final = "\nObsoleting Packages"
 _SECTIONS: Final = {
     "Installing": "installed",
@@ -28,7 +28,7 @@ _SECTIONS: Final = {
     "Removing dependent packages": "removed",
     "Removing unused dependencies": "removed",
 }
-"""The headings in the table of a transaction, and the field of `Others` that they are about."""
+"""The headings in the table of a transaction, with the field of `Others` for each."""
 _HEADING: Final = re.compile(
     rf"^({'|'.join(_SECTIONS)}|Reinstalling|Skipping packages.*|Transaction Summary):?$", re.MULTILINE
 )
@@ -40,24 +40,24 @@ _LEFT_OUT: Final = re.compile(r"^Ignoring repositories: (.+)$", re.MULTILINE)
 
 
 def parse_query(text: str) -> dict[str, Offer]:
-    """What `repoquery` has found, by name, and by name and architecture as in ``glibc.i686``."""
+    """The results of `repoquery`, by name, and by name and architecture as in ``glibc.i686``."""
     return _offers(_QUERIED.findall(text))
 
 
 def parse_upgrades(text: str) -> dict[str, Offer]:
-    """What `check-update` would upgrade to, by the same names."""
+    """The upgrades in `check-update`, by the same names."""
     upgrades, _, _ = text.partition(_OBSOLETING)
     return _offers(_UPGRADE.findall(upgrades))
 
 
 def left_out(text: str) -> str | None:
-    """The repositories that are down, or badly signed, and that dnf goes on without: untold with ``-q``."""
+    """The repositories that dnf skips since they are down or badly signed; not shown with ``-q``."""
     found = _LEFT_OUT.search(text)
     return None if found is None else found[1]
 
 
 def parse_transaction(text: str, asked: Collection[str], before: Versions) -> Others:
-    """What a transaction would change beside the packages that were ``asked`` for, from the table that dnf shows."""
+    """The changes besides the packages that were ``asked`` for, from the table of a transaction."""
     found: dict[str, list[str]] = {kind: [] for kind in Others._fields}
     found["removed"] = [name for name, _ in _REPLACED.findall(text)]
     headings = list(_HEADING.finditer(text))
@@ -73,7 +73,7 @@ def parse_transaction(text: str, asked: Collection[str], before: Versions) -> Ot
 
 
 def _put(found: dict[str, list[str]], kind: str, entry: tuple[str, str], before: Versions) -> None:
-    """Add the words for one package, of a name and a version, of the section that is about what is called ``kind``."""
+    """Add the message for one package, given as name and version, from a section for the field ``kind``."""
     name, version = entry
     there = sorted(before.get(name, ()), key=cmp_to_key(rpm_versions.compare))
     if kind in ("upgraded", "downgraded") and there:
@@ -84,7 +84,7 @@ def _put(found: dict[str, list[str]], kind: str, entry: tuple[str, str], before:
 
 
 def _offers(found: Iterable[tuple[str, str, str]]) -> dict[str, Offer]:
-    """The newest version comes first."""
+    """The offers by name; the newest version first."""
     versions: dict[str, set[str]] = {}
     for name, architecture, version in found:
         versions.setdefault(name, set()).add(version)

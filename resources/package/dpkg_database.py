@@ -1,4 +1,4 @@
-"""What dpkg knows to be installed, read from its status file: no process is started for it."""
+"""The installed packages of dpkg, read from its status file without starting a process."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _FIELDS = re.compile(
     r"^(Package|Status|Architecture|Version|Essential|Protected|Important|Provides): (.*)", re.MULTILINE
 )
 _VITAL = ("Essential", "Protected", "Important")
-"""The fields by which a package says that the host needs it."""
+"""The fields that mark a package as essential for the host."""
 _NAME = re.compile(r"[ (:]")
-"""What ends the name in an entry of Provides, such as ``mta (= 1.0)``."""
+"""The end of the name in an entry of Provides, such as ``mta (= 1.0)``."""
 _MANAGERS = ("apt", "dpkg")
 
 _ABSENT = {"not-installed", "config-files"}
 
 
 class DpkgDatabase(Database):
-    """The directory of dpkg's files, usually ``/var/lib/dpkg``.
+    """The database in ``directory``, usually ``/var/lib/dpkg``.
 
-    While dpkg works, and when it was interrupted, the newest entries are in files of their own, in ``updates``.
+    While dpkg works, and after an interruption, the newest entries are in separate files in ``updates``.
     """
 
     def __init__(self, directory: str) -> None:
@@ -39,16 +39,16 @@ class DpkgDatabase(Database):
         self._provides: dict[str, dict[str, list[str]]] = {}
         self._native = ""
         self.was_interrupted = False
-        """Whether dpkg was cut off in the middle: it does nothing more before that is mended."""
+        """Whether dpkg was interrupted: it refuses to work until that is repaired."""
 
     def watch(self) -> Watch:
-        """The status file, which dpkg replaces by a new one."""
+        """The status file, which dpkg replaces."""
         return PathWatch(self._status, is_input=True)
 
     def find(self, name: str) -> PackageState:
-        """By name, or by name and architecture as in ``libc6:i386``; without one it is that of the host.
+        """Find by name, or by name and architecture as in ``libc6:i386``; by default that of the host.
 
-        To apt, a package of the architecture "all" is one of the host's, and of no other.
+        For apt, the architecture "all" belongs to the host's architecture only.
         """
         name, _, architecture = name.partition(":")
         entries = self._entries.get(name, {})
@@ -57,7 +57,7 @@ class DpkgDatabase(Database):
         return entries.get(architecture, NOT_INSTALLED)
 
     def versions(self) -> Versions:
-        """A package of another architecture than the host's is named with that."""
+        """All installed packages; the name includes the architecture, unless it is that of the host."""
         return {
             name if architecture in ("all", self._native) else f"{name}:{architecture}": frozenset(
                 (state.version,)
@@ -68,7 +68,7 @@ class DpkgDatabase(Database):
         }
 
     def providers(self, name: str) -> tuple[str, ...]:
-        """The packages that are there in whole and provide ``name``."""
+        """The completely installed packages that provide ``name``."""
         provided = (
             (package, arch) for package, each in self._provides.items() for arch in each if name in each[arch]
         )
@@ -80,7 +80,7 @@ class DpkgDatabase(Database):
         return state.version is not None and state.is_whole
 
     def units(self, name: str) -> list[str]:
-        """As dpkg lists them."""
+        """The units in the file list of the package."""
         try:
             with open(
                 f"{self._directory}/info/{name}.list", encoding="utf-8", errors="surrogateescape"
@@ -100,13 +100,13 @@ class DpkgDatabase(Database):
         updates = self._update_files()
         self._take(self._status)
         for path in updates:
-            with suppress(FileNotFoundError):  # dpkg has merged it into the status file meanwhile
+            with suppress(FileNotFoundError):  # dpkg has merged it into the status file by now
                 self._take(path)
         self.was_interrupted = bool(updates)
         self._native = self._native_architecture()
 
     def _take(self, path: str) -> None:
-        """Take in the entries of a file. Raises OSError: without them, nobody knows what is installed."""
+        """Add the entries of a file. Raises OSError: without them, the installed packages are unknown."""
         with open(path, encoding="utf-8", errors="replace") as file:
             for name, architecture, state, provided in _parse(file.read()):
                 self._entries.setdefault(name, {})[architecture] = state
@@ -120,7 +120,7 @@ class DpkgDatabase(Database):
         return []
 
     def _native_architecture(self) -> str:
-        """The first line of a file that there is only where packages of several architectures are, or that of them all."""
+        """The architecture in the first line of the file ``arch``, which exists only with several; else that of all packages."""
         with suppress(OSError), open(f"{self._directory}/arch", encoding="ascii") as file:
             return file.readline().strip()
         known = (architecture for entries in self._entries.values() for architecture in entries)
@@ -128,9 +128,9 @@ class DpkgDatabase(Database):
 
 
 def _parse(text: str) -> Iterator[tuple[str, str, PackageState, list[str]]]:
-    """Name, architecture, state and what is provided of each entry, by deb822(5) and the status words of dpkg(1).
+    """Name, architecture, state and provided names of each entry, by deb822(5) and the status values of dpkg(1).
 
-    Raises ResourceError when that is not what dpkg has written.
+    Raises ResourceError when the file is damaged.
     """
     for entry in text.split("\n\n"):
         fields = dict(_FIELDS.findall(entry))
@@ -148,7 +148,7 @@ def _state(fields: dict[str, str]) -> PackageState:
     except ValueError:
         raise ResourceError(
             f"the database of dpkg is damaged: {fields['Package']} has the status {words!r}",
-            "see what dpkg --audit says; former states are in /var/backups/dpkg.status.*",
+            "run dpkg --audit; former states are in /var/backups/dpkg.status.*",
         ) from None
     return PackageState(
         version=None if status in _ABSENT else fields.get("Version", ""),

@@ -1,4 +1,4 @@
-"""Versions as dpkg compares them: ``[epoch:]upstream[-revision]``, by deb-version(7)."""
+"""Compares versions as dpkg does: ``[epoch:]upstream[-revision]``, by deb-version(7)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 _PAIRS = re.compile(r"([^0-9]*)([0-9]*)")
 
 Part = tuple[tuple[tuple[int, ...], int], ...]
-"""Pairs of what is no digit and a number, ordered as dpkg orders the text they were made of."""
+"""A sort key: pairs of a non-digit part and a number, in the order of dpkg."""
 
 
 def compare(a: str, b: str) -> int:
@@ -27,13 +27,13 @@ def _key(version: str) -> tuple[int, Part, Part]:
 
 
 def _part(text: str) -> Part:
-    """The last pair is always that of the end, which is older than everything but a tilde."""
+    """The sort key of one part. The last pair stands for the end, which is older than everything but a tilde."""
     pairs = _PAIRS.findall(text or "0")  # a missing revision is the revision 0
     return tuple((_order(other), int(digits or 0)) for other, digits in pairs)
 
 
 def _order(text: str) -> tuple[int, ...]:
-    """Tildes before the end, that before letters, and those before everything else."""
+    """The sort key of a non-digit part: tildes before the end, the end before letters, letters before everything else."""
     return (*(_weight(character) for character in text), 0)
 
 

@@ -1,4 +1,4 @@
-"""Finds what a package manager names as the cause among all that it writes: it is not always what it writes last."""
+"""Finds the lines about the cause of an error in the output of a package manager: they need not be the last ones."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from reactor.resources.process import Completed, output_tail
 _BEGINS: Final = re.compile(
     r"E: |Err:|dpkg: error|The following packages have unmet|Problem\b|(?i:error)|.*(?:\bGPG\b|\bnot signed\b)"
 )
-"""How such lines begin, of apt, dpkg and dnf. Those below that are indented go on with it."""
+"""The beginnings of such lines of apt, dpkg and dnf. Indented lines continue the line above."""
 _OF_A_SCRIPT: Final = "dpkg: error"
 _WORDS_OF_A_SCRIPT: Final = 2
-"""Lines before that in which the script of a package may say why it failed."""
+"""The lines before it, in which the script of a package may say why it failed."""
 _MOST: Final = 12
 _WIDTH: Final = 200
 
 
-def complaint(completed: Completed) -> str:
-    """The lines that tell why a program failed, each on a line of its own, and once; else its last words."""
-    return complaint_in(f"{completed.stdout}\n{completed.stderr}") or output_tail(
+def error_lines(completed: Completed) -> str:
+    """The lines about the cause of a failure, each once and on its own line; else the end of the output."""
+    return error_lines_in(f"{completed.stdout}\n{completed.stderr}") or output_tail(
         completed.stdout, completed.stderr
     )
 
 
-def complaint_in(text: str) -> str:
-    """The telling lines of what a program has written, each on a line of its own, and once; else nothing."""
+def error_lines_in(text: str) -> str:
+    """The lines about the cause of a failure in ``text``, each once and on its own line; empty if there are none."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    # What is tried several times is complained of several times.
+    # An attempt that is repeated reports its error repeatedly.
     telling = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_telling(lines))))
     if len(telling) > _MOST:
         telling[_MOST:] = [f"... and {len(telling) - _MOST} lines more"]
@@ -49,5 +49,5 @@ def _telling(lines: list[str]) -> set[int]:
 
 
 def file_conflict(file: str, owner: str) -> str:
-    """How to mend that two packages have one file."""
+    """The hint for a file that belongs to two packages."""
     return f"{file} belongs to {owner}: have package#{owner} absent, or install a version of it that gives the file up"

@@ -1,4 +1,4 @@
-"""The kind `package`: its properties, and what of them goes together."""
+"""The kind `package`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     ensure: str
     """``present``, ``absent``, ``purged``, ``latest`` or a version."""
     interval: Annotated[Duration, Field(gt=0)] = 3600.0
-    """How often `latest` looks for a newer version; package lists that are older are fetched first."""
+    """The interval at which `latest` looks for a newer version; older package lists are fetched first."""
     install_recommends: Flag | None = None
-    """Whether what it recommends is installed with it; unset is as the package manager is configured."""
+    """Whether recommended packages are installed with it; unset, the configuration of the package manager decides."""
     hold: Flag | None = None
-    """Whether the package manager keeps it as it is; unset leaves that alone."""
+    """Whether the package manager holds it at its version; unset, that is not managed."""
     autoremove: Flag = False
-    """With ``absent`` and ``purged``: whether what nothing needs any more goes, too."""
+    """With ``absent`` and ``purged``: whether packages that nothing needs any more are removed, too."""
     answers: Answers = Field(default={}, repr=False)
-    """Answers to what debconf asks during the installation, by question: `postfix/mailname: example.org`."""
+    """Answers to the questions of debconf during the installation: `postfix/mailname: example.org`."""
     source: PackageSource | None = None
-    """The file that it is installed from: a path or an http(s) URL of a .deb or .rpm. Unset: from a repository."""
+    """The file to install: a path or an http(s) URL of a .deb or .rpm; by default from a repository."""
     checksum: Checksum | None = None
     """The SHA-256 of the file in hex."""
     _others: str = PrivateAttr(default="")
-    """What else the last transaction has changed, in words."""
+    """What else the last transaction has changed, for messages."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds names and versions that a package manager would not take as such."""
+        """Invalid names and versions, and combinations that are not allowed."""
         yield from super().property_problems()
         if fault := fault_of_name(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
@@ -74,13 +74,13 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             )
         if self.ensure == "purged" and self.provider == "dnf":
             yield PropertyProblem(("ensure",), NO_PURGE, NO_PURGE_HINT)
-        if self.answers and (self._desired.is_to_go or self.provider == "dnf"):
-            hint = "remove them: packages ask while apt installs them"
-            yield PropertyProblem(("answers",), "nothing is asked here", hint)
-        if self.autoremove and not self._desired.is_to_go:
-            hint = "write it where the package is absent or purged"
-            yield PropertyProblem(("autoremove",), "only a removal can take along what nothing needs", hint)
-        if self.hold and (self._desired.is_to_go or self.ensure == "latest"):
+        if self.answers and (self._desired.is_removal or self.provider == "dnf"):
+            hint = "remove them: only apt asks questions, during an installation"
+            yield PropertyProblem(("answers",), "answers are only valid for an installation with apt", hint)
+        if self.autoremove and not self._desired.is_removal:
+            hint = "write ensure: absent or purged, or remove autoremove"
+            yield PropertyProblem(("autoremove",), "autoremove is only valid for a removal", hint)
+        if self.hold and (self._desired.is_removal or self.ensure == "latest"):
             hint = "write ensure: present or a version, or remove hold"
             yield PropertyProblem(("hold",), f"a held package can't be {self.ensure}", hint)
         yield from self._source_problems()
@@ -89,7 +89,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         if self.source is None:
             if self.checksum is not None:
                 hint = "add source, or remove checksum"
-                yield PropertyProblem(("checksum",), "a checksum is that of a source", hint)
+                yield PropertyProblem(("checksum",), "checksum is only valid with a source", hint)
             return
         if self.ensure in ("latest", *GONE):
             hint = "write ensure: present or a version, or remove source"
@@ -97,19 +97,17 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         suffix = suffix_of(self.source)
         if self.provider in SUFFIXES and suffix != SUFFIXES[self.provider]:
             other = next(name for name, each in SUFFIXES.items() if each == suffix)
-            words = f"{self.provider} installs no {suffix}: that is for {other}"
+            words = f"{self.provider} can't install a {suffix} file: that is for {other}"
             yield PropertyProblem(("source",), words, f"name a file that ends in {SUFFIXES[self.provider]}")
 
     def warnings(self) -> Iterable[PropertyProblem]:
-        """A package that anybody on the way may replace: what it brings runs as root."""
+        """A download that an attacker on the network could replace: packages run code as root."""
         if self.source is not None and self.source.startswith("http://") and self.checksum is None:
-            words = (
-                "without https or a checksum, whoever is on the way to the server decides what is installed"
-            )
+            words = "without https or a checksum, an attacker on the network decides what is installed"
             yield PropertyProblem(("source",), words, "write the checksum, or https")
 
     def watches(self) -> Iterable[Watch]:
-        """The database of what is installed; for `latest` also the clock."""
+        """The database of installed packages; a timer for `latest`; the hold files and the source file."""
         yield self._provider.database.watch()
         if self.ensure == "latest":
             yield TimerWatch(self.interval)
@@ -119,15 +117,15 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             yield PathWatch(self._local_source, is_input=True)
 
     def provides(self) -> Iterable[str]:
-        """The units it has brought, as far as the package manager tells, and that of its own name, as is the custom.
+        """The systemd units of the package, if they are known, and by convention the unit with its own name.
 
-        So a service goes after the package it comes with, also before anybody knows what that holds.
+        So a service is started after its package, also before the content of the package is known.
         """
-        return () if self._desired.is_to_go else self._units()
+        return () if self._desired.is_removal else self._units()
 
     def clears(self) -> Iterable[str]:
-        """Its units, if it is to go: a service is stopped before."""
-        return self._units() if self._desired.is_to_go else ()
+        """Its units, if it is removed: the services are stopped before."""
+        return self._units() if self._desired.is_removal else ()
 
     def _units(self) -> Iterable[str]:
         yield f"{UNITS}/{self.name}.service"
@@ -136,34 +134,34 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     def claims(self) -> Iterable[Claim]:
         """The package, with or without the architecture of the host in its name.
 
-        To dpkg, all architectures of a package that are installed have the same version. Where a name repeats, as it may
-        in the ``ccm:`` form, the last one says what is to be there in the end: that is no contradiction.
+        For dpkg, all installed architectures of a package have the same version. A repeated name, which the ``ccm:`` form
+        allows, is no contradiction: the last resource decides.
         """
         if self.ref != f"{self.kind}#{self.name}":
             return
         name = without_native_architecture(self.name, self._provider.name)
-        yield Claim("package", name, {"ensure": "absent" if self._desired.is_to_go else "present"})
+        yield Claim("package", name, {"ensure": "absent" if self._desired.is_removal else "present"})
         if self.ensure not in WORDS:
             stem = name.partition(":")[0] if self._provider.name == "apt" else name
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
     def depends_on_paths(self) -> Iterable[str]:
-        """Whatever is configured of the package manager: its repositories above all; and the file it comes from."""
+        """The configuration of the package manager, such as repositories, and the source file."""
         files = () if self._local_source is None else (self._local_source,)
-        return () if self._desired.is_to_go else (*self._provider.settings, *files)
+        return () if self._desired.is_removal else (*self._provider.settings, *files)
 
     def reads(self) -> Collection[str]:
-        """The file it is installed from."""
+        """The source file, if it is on this host."""
         return () if self._local_source is None else (self._local_source,)
 
     async def observe(self) -> PackageState:
-        """The state of the package, once nobody else is changing it."""
+        """The state of the package, after a running package manager has ended."""
         if self.ensure == "purged" and self._provider.name == "dnf":
             raise ResourceError(NO_PURGE, NO_PURGE_HINT)
         return await self._provider.look(self._desired)
 
     async def present(self) -> Mapping[str, Any]:
-        """The version that is there, also as ``ensure`` would have it; and what is known of it only if it is there."""
+        """The installed version, also as ``ensure``; and whether it is held and whole, if it is installed."""
         state = await self.observe()
         if state.version is None:
             return {"ensure": "absent", "version": None}
@@ -172,11 +170,11 @@ class Package(Resource, kind="package", providers=PROVIDERS):
 
     @classmethod
     def unavailable_reason(cls, provider: str) -> str | None:
-        """A package manager that is not installed."""
+        """Whether the package manager is missing."""
         return None if is_here(provider) else f"this host has no {provider}"
 
     def plan(self, state: PackageState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a package
-        """One change or none. Raises ResourceError when the package is held as it is."""
+        """One change, or none. Raises ResourceError when the package is held."""
         change = plan_package(self._desired, state, self._provider.compare)
         if change is None:
             return ()
@@ -192,24 +190,24 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             ),
         )
 
-    async def preflight(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows it as well
-        """Ask whether a repository has what would be installed."""
+    async def preflight(self, state: PackageState) -> None:  # noqa: ARG002 - the provider has it, too
+        """Check that a repository has the package that would be installed."""
         await self._provider.preflight(self._desired)
 
     def group_key(self) -> Hashable:
-        """All that is to be there may come in one transaction, all that is to go leave in another."""
+        """Installations share one transaction, and removals another."""
         return (id(self._provider), self._desired.transaction)
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
-        """Ask the package manager for all changes at once."""
+        """Make all changes in as few transactions as possible."""
         applied = await members[0]._provider.apply({member.ref: member._desired for member in members})  # noqa: SLF001
         for member in members:
             member._others = applied.others.get(member.ref, "")  # noqa: SLF001
         return applied.refusals
 
     async def reversal(self, state: PackageState) -> Self:
-        """The same package, in the version found, or none."""
+        """The package in the version that was found, or absent."""
         return type(self)(name=self.name, provider=self.provider, ensure=state.version or "absent")
 
     @property

@@ -1,4 +1,4 @@
-"""Looks at the packages of the host: what is installed, and which version is the newest. Changes nothing on the host."""
+"""Reads the state of packages: installed versions and newest available ones. Changes nothing."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from reactor.resources.package.planner import Desired, PackageState
 
 
 class PackageObserver(ABC):
-    """One package manager as it is asked: the database of installed packages, and the catalog of available ones."""
+    """The reading half of a provider: the database of installed packages, and the catalog of available ones."""
 
     name: str
     root: str
-    """The directory that holds the system; empty for that of the host."""
+    """The root directory of the system; empty for that of the host."""
     program: str
     fetch_complaints: tuple[str, ...]
-    """What the program says when it can't fetch a package that is in its lists."""
+    """The error messages of the program when it can't fetch a package that is in its lists."""
     simulates_for_all: bool
-    """Whether the program simulates a transaction also for users who could not make it."""
+    """Whether the program also simulates a transaction for users other than root."""
     locks: str
-    """The command that lists what the administrator keeps back."""
+    """The command that lists the packages that the administrator keeps back."""
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
     hold_files: tuple[str, ...] = ()
-    """The files beside the database that say which packages are held."""
+    """The files besides the database that list held packages."""
     sources: tuple[str, ...]
-    """The files and directories that name the repositories."""
+    """The files and directories that describe the repositories."""
 
     def __init__(self, database: Database, catalog: Catalog) -> None:
         self.database = database
@@ -41,19 +41,19 @@ class PackageObserver(ABC):
         self._one_at_a_time = trio.Lock()
         self._told: set[str] = set()
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
-        """The versions in files, by path and package, with the stamps of these when they were read."""
+        """The versions in package files, by path and package, with the stamps of the files."""
 
     async def look(self, desired: Desired) -> PackageState:
-        """The state of a package. Starts no process unless something has changed, or the newest is wanted.
+        """The state of a package. Starts no process unless something has changed, or the newest version is wanted.
 
-        While a package manager is at work, its end is awaited: what it leaves in between is no state to act upon.
+        If a package manager is running, its end is awaited: an intermediate state is useless.
         """
         if desired.ensure == "latest":
             self._catalog.want(desired.name)
         elif self.database.is_current() and not self._needs_more(
             desired, state := self.database.find(desired.name)
         ):
-            if not desired.is_what_a_file_holds or state.version is None:
+            if not desired.follows_file or state.version is None:
                 return state
             if (known := self._known_in_file(desired)) is not None:
                 return replace(state, newest=known[1])
@@ -62,7 +62,7 @@ class PackageObserver(ABC):
 
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:
-        """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
+        """-1, 0 or 1: whether the installed version is older than the wanted one, equal, or newer."""
 
     @abstractmethod
     async def _providers_here(self, name: str) -> tuple[str, ...]:
@@ -70,15 +70,15 @@ class PackageObserver(ABC):
 
     @abstractmethod
     async def _refresh(self) -> None:
-        """Fetch what all repositories offer now. Raises ResourceError when that fails."""
+        """Fetch the package lists of all repositories. Raises ResourceError."""
 
     @abstractmethod
     def _has_lists(self) -> bool:
-        """Whether what is in no list is in no repository, as far as anybody here can tell."""
+        """Whether there are package lists, so that a package in no list is in no repository."""
 
     @abstractmethod
     def _age(self) -> float:
-        """The seconds since the lists of all repositories were fetched last."""
+        """The seconds since the lists of all repositories were fetched."""
 
     @abstractmethod
     async def _let_through(self, name: str, installed: str, newest: str) -> str:
@@ -86,7 +86,7 @@ class PackageObserver(ABC):
 
     @abstractmethod
     async def _read_file(self, path: str) -> str:
-        """Name, architecture and version of the package in a file, as a line split by tabs. Raises ResourceError."""
+        """Name, architecture and version of the package in a file, as a line separated by tabs. Raises ResourceError."""
 
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
@@ -97,7 +97,7 @@ class PackageObserver(ABC):
         state = await self._find(desired.name)
         if _may_be_virtual(desired, state):
             return replace(state, provided_by=await self._stand_ins(desired.name))
-        if desired.is_what_a_file_holds and state.version is not None:
+        if desired.follows_file and state.version is not None:
             return replace(state, newest=await self._version_in_file(desired))
         if desired.ensure != "latest":
             return state
@@ -106,7 +106,7 @@ class PackageObserver(ABC):
         return replace(state, newest=await self._newest(desired.name, state.version))
 
     def _known_in_file(self, desired: Desired) -> tuple[Stamp | None, str | None] | None:
-        """The version in the file of ``desired``, None for a file that is not there; None if it has to be read."""
+        """The stamp and version of the file of ``desired``, (None, None) for a missing file; None if it must be read."""
         path = desired.source or ""
         if (now := stamp_of(path)) is None:
             return now, None
@@ -114,7 +114,7 @@ class PackageObserver(ABC):
         return known if known is not None and known[0] == now else None
 
     async def _version_in_file(self, desired: Desired) -> str | None:
-        """The version to be there; None leaves alone what is. Raises ResourceError for a file that can't be used."""
+        """The desired version; None keeps the installed one. Raises ResourceError for a file that can't be used."""
         path = desired.source or ""
         if (known := self._known_in_file(desired)) is not None:
             return known[1]
@@ -126,11 +126,11 @@ class PackageObserver(ABC):
 
     @staticmethod
     def _needs_more(desired: Desired, state: PackageState) -> bool:
-        """Whether the database alone does not say whether ``desired`` is true."""
+        """Whether the database alone does not decide whether the state is as desired."""
         return bool(state.beside) or _may_be_virtual(desired, state)
 
     async def _stand_ins(self, name: str) -> tuple[str, ...]:
-        """The installed packages that provide ``name``, if no repository has a package that is called so."""
+        """The installed packages that provide ``name``, if no repository has a package with this name."""
         providers = await self._providers_here(name)
         offer = (await self._catalog.offers([name])).get(name) if providers else None
         return () if offer is not None and offer.versions else providers
@@ -157,25 +157,25 @@ class PackageObserver(ABC):
             await self.database.load()
 
     async def _try_to_refresh(self) -> None:
-        """Go on with what is known when the repositories can't be reached."""
+        """Fetch the lists, or continue with the old ones if the repositories can't be reached."""
         try:
             await self._refresh()
         except ResourceError as error:
             tell_lines(f"the package lists could not be refreshed: {error.message}")
 
     def _tell_once(self, line: str) -> None:
-        """Each package is looked at several times in one check."""
+        """Report ``line`` once, though a package is looked at several times in one check."""
         if line not in self._told:
             self._told.add(line)
             emit_output(line)
 
 
 def _may_be_virtual(desired: Desired, state: PackageState) -> bool:
-    """Whether another package may stand for the one that is wanted: not for one that comes from a file."""
+    """Whether another package may provide the desired one, which is not installed and not from a file."""
     return desired.ensure == "present" and state.version is None and desired.source is None
 
 
 def tell_lines(text: str) -> None:
-    """Say what a program wrote as it did, in lines."""
+    """Emit each line of ``text``."""
     for line in text.splitlines():
         emit_output(line)

@@ -1,4 +1,4 @@
-"""Packages that come from a file or a URL and from no repository: what is checked is a private copy, which is installed."""
+"""Packages from a file or URL instead of a repository. They are checked and installed as a private copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reactor.resources.download.source import http_filename, is_url, resolve_sou
 from reactor.resources.package.planner import Change, Changes, Compare, Desired, Refusals
 
 SUFFIXES: Final = {"apt": ".deb", "dnf": ".rpm"}
-"""How the files end that each provider installs."""
+"""The suffix of the files that each provider installs."""
 _LINE: Final = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MODE: Final = 0o600
@@ -27,11 +27,11 @@ _MAX_SIZE: Final = 4 << 30
 _TIMEOUT: Final = 600.0
 
 Read = Callable[[str], Awaitable[str]]
-"""What the tool of a provider says of the file at a path: lines of name, architecture and version, split by tabs."""
+"""Reads the package file at a path: lines of name, architecture and version, separated by tabs."""
 
 
 def suffix_of(source: str) -> str:
-    """How the name of the file ends: one of `SUFFIXES`."""
+    """The suffix of the file name, such as ``.deb``."""
     return os.path.splitext(urlsplit(source).path if is_url(source) else source)[1]
 
 
@@ -50,7 +50,7 @@ PackageSource = Annotated[str, AfterValidator(_check_source)]
 
 
 class _Identity(NamedTuple):
-    """What a file says it holds."""
+    """The package in a file."""
 
     name: str
     architecture: str
@@ -58,7 +58,7 @@ class _Identity(NamedTuple):
 
 
 def _parse_identities(text: str) -> list[_Identity]:
-    """Name, architecture and version of each package, of such lines; warnings between them are left out."""
+    """The packages in such lines; warnings between them are ignored."""
     return [_Identity(name, arch, version.removeprefix("0:")) for name, arch, version in _LINE.findall(text)]
 
 
@@ -78,8 +78,10 @@ class PackageFiles:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    async def put_in(self, all_desired: Mapping[str, Desired], changes: Changes) -> tuple[Changes, Refusals]:
-        """Put in the files that `changes` install. Files of no use are refused."""
+    async def with_files(
+        self, all_desired: Mapping[str, Desired], changes: Changes
+    ) -> tuple[Changes, Refusals]:
+        """Add the files to the ``changes`` that install them, and refuse files that can't be used."""
         ready: dict[str, Change] = {}
         refusals: Refusals = {}
         for ref, change in changes.items():
@@ -91,7 +93,7 @@ class PackageFiles:
         return ready, refusals
 
     async def copy_of(self, desired: Desired) -> str:
-        """The path of the copy for a wish with a source: of the package, version and SHA-256 that are wanted.
+        """The path of the copy of the source file, after its package, version and SHA-256 were checked.
 
         Raises ResourceError.
         """
@@ -102,7 +104,7 @@ class PackageFiles:
         return self._copies[desired.name]
 
     async def version_of(self, desired: Desired) -> str:
-        """The version that the file of a wish holds. Raises ResourceError as `copy_of`."""
+        """The version in the source file. Raises ResourceError as `copy_of`."""
         path = await self.copy_of(desired)
         return (await self._identity(_shown(desired.source or ""), path)).version
 
@@ -111,7 +113,8 @@ class PackageFiles:
         suffix = SUFFIXES[self._provider]
         if suffix_of(source) != suffix:
             raise ResourceError(
-                f"{self._provider} installs no {suffix_of(source)}", f"name a file that ends in {suffix}"
+                f"{self._provider} can't install a {suffix_of(source)} file",
+                f"name a file that ends in {suffix}",
             )
         name = f"{desired.name}{suffix}"
         if is_url(source):
@@ -120,7 +123,7 @@ class PackageFiles:
             return await in_thread(self._copy_local, source, name, desired.checksum is not None)
 
     def _copy_local(self, path: str, name: str, has_checksum: bool) -> str:
-        """A checksum vouches for a file whoever may write to it; without one, that must be nobody but root."""
+        """Copy a local file. Without a checksum, only root may be able to write to it."""
         fd = _opened(path, has_checksum)
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -135,7 +138,7 @@ class PackageFiles:
         found = await in_thread(checksum_of, path) if desired.checksum is not None else None
         if found != desired.checksum:
             words = f"{source} has the SHA-256 {found}, and not {desired.checksum}"
-            raise ResourceError(words, "correct the checksum, if that is the package you want")
+            raise ResourceError(words, "correct the checksum, if this is the intended package")
         identity = await self._identity(source, path)
         if desired.name not in (
             identity.name,
@@ -152,11 +155,11 @@ class PackageFiles:
         try:
             identities = _parse_identities(await self._read(path))
         except ResourceError as error:
-            words = f"{source} is no package that {self._provider} can install"
+            words = f"{source} is not a package that {self._provider} can install"
             raise ResourceError(f"{words}: {error.message}", error.hint) from error
         if len(identities) != 1:
             raise ResourceError(
-                f"{source} is no package that {self._provider} can install", "name another file"
+                f"{source} is not a package that {self._provider} can install", "name another file"
             )
         return identities[0]
 
@@ -170,7 +173,7 @@ def _opened(path: str, has_checksum: bool) -> int:
         return open_source(path) if has_checksum else open_input(path, _READ)
     except FileNotFoundError as error:
         words = f"can't read the package {path}: there is no such file"
-        hint = "correct the path, or require the resource that makes the file"
+        hint = "correct the path, or require the resource that creates the file"
         raise ResourceError(words, hint, missing=path) from error
     except DistrustedError as error:
         hint = f"{error.hint or 'give it to root'}, or write its checksum"
@@ -178,7 +181,7 @@ def _opened(path: str, has_checksum: bool) -> int:
 
 
 async def _fetch(url: str, path: str) -> str:
-    """Put what is at ``url`` to ``path``, fetched as an archive is, and return that. Raises ResourceError."""
+    """Download ``url`` to ``path``, and return ``path``. Raises ResourceError."""
     from reactor.resources.download.fetching import fetch_to  # noqa: PLC0415 - most packages come from repositories
 
     await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)

@@ -1,4 +1,4 @@
-"""The decision table of a package: from what is wanted and what is there to the one change between them."""
+"""The decision table of a package: a pure function from the state to at most one change."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from reactor.resources.download.source import is_url
 from reactor.resources.package.properties import GONE
 
 Compare = Callable[[str, str], int]
-"""-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
+"""-1, 0 or 1: whether the installed version is older than the wanted one, equal, or newer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackageState:
-    """``version`` is what is there, None for nothing. Files that only remain as configuration are nothing."""
+    """The state of a package. ``version`` is None if it is not installed, also if its configuration files remain."""
 
     version: str | None = None
     is_whole: bool = True
-    """Whether what is there was unpacked and configured to the end."""
+    """Whether it was completely unpacked and configured."""
     is_essential: bool = False
-    """Whether the host, or the package manager, does not work without it."""
+    """Whether the host or the package manager needs it."""
     is_held: bool = False
-    """Whether the administrator has forbidden to change it."""
+    """Whether the administrator holds it at its version."""
     beside: tuple[str, ...] = ()
-    """Other versions that are there at the same time, as with kernels of RPM."""
+    """Other versions that are installed at the same time, as with kernels of RPM."""
     has_configuration: bool = False
-    """Whether it was removed, and its configuration left (dpkg)."""
+    """Whether it was removed, and its configuration remains (dpkg)."""
     provided_by: tuple[str, ...] = ()
-    """The installed packages that provide what is only virtual; known only where it is to be present."""
+    """The installed packages that provide a virtual package; only known for ``ensure: present``."""
     newest: str | None = None
-    """The version that the package manager would choose, or a file holds; known only where one of them is wanted."""
+    """The version that the package manager would choose, or that of the file; only known if one of them is desired."""
 
 
 NOT_INSTALLED = PackageState()
 
 
 class Step(StrEnum):
-    """What is done to a package."""
+    """The kind of a change. The values are words for messages."""
 
     INSTALL = "installed"
     REINSTALL = "installed again"
@@ -53,14 +53,14 @@ class Step(StrEnum):
 
     @property
     def is_removal(self) -> bool:
-        """Whether the package is not there afterwards."""
+        """Whether the package is not installed afterwards."""
         return self in (Step.REMOVE, Step.PURGE)
 
 
 class Options(NamedTuple):
-    """How a transaction is made. ``recommends``: whether what is recommended comes along, None as configured.
+    """The options of a transaction. ``recommends``: whether recommended packages are installed, None as configured.
 
-    ``autoremove``: whether what nothing needs any more goes along with what is removed.
+    ``autoremove``: whether packages that nothing needs any more are removed with a removal.
     """
 
     recommends: bool | None = None
@@ -72,9 +72,10 @@ USUAL: Final = Options()
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What is wanted: ``ensure`` is present, absent, purged, latest or a version. ``interval``: seconds "latest" may be old.
+    """The desired state. ``ensure`` is present, absent, purged, latest or a version; ``interval`` is in seconds, for latest.
 
-    ``hold``: whether the package manager keeps it as it is, None leaves that alone. ``options`` hold for the transaction.
+    ``hold``: whether the package manager holds it at its version; None is not managed. ``options`` are those of the
+    transaction.
     """
 
     name: str
@@ -83,31 +84,31 @@ class Desired:
     hold: bool | None = None
     options: Options = USUAL
     answers: str = field(default="", repr=False)
-    """What debconf is told before the package is installed, as lines of debconf-set-selections(1)."""
+    """The answers for debconf, as lines of debconf-set-selections(1)."""
     source: str | None = field(default=None, repr=False)
-    """The path or URL of the file that it is installed from; None where that is a repository."""
+    """The path or URL of the file to install; None for a repository."""
     checksum: str | None = None
-    """The SHA-256 of that file in hex, where it is known."""
+    """The SHA-256 of that file in hex, if given."""
 
     @property
-    def is_what_a_file_holds(self) -> bool:
-        """Whether the version is to be that of a file on this host. That of a URL is not known until it is fetched."""
+    def follows_file(self) -> bool:
+        """Whether the desired version is that of a file on this host. That of a URL is unknown before the download."""
         return self.ensure == "present" and self.source is not None and not is_url(self.source)
 
     @property
-    def is_to_go(self) -> bool:
-        """Whether the package is not to be there."""
+    def is_removal(self) -> bool:
+        """Whether the package must not be installed."""
         return self.ensure in GONE
 
     @property
     def transaction(self) -> Hashable:
-        """Equal for wishes that one transaction can make true."""
-        return (self.ensure if self.is_to_go else "there", self.options)
+        """A key that is equal for packages that one transaction can change."""
+        return (self.ensure if self.is_removal else "there", self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``version`` is the one to install; None leaves the choice to the package manager."""
+    """A change of a package. ``version`` is the version to install; None leaves the choice to the package manager."""
 
     name: str
     step: Step
@@ -115,26 +116,26 @@ class Change:
     version: str | None = None
     options: Options = USUAL
     file: str = ""
-    """The path of the file to install; empty where the package comes from a repository."""
+    """The path of the file to install; empty for a repository."""
 
 
 Changes = Mapping[str, Change]
-"""Changes by the ref of the resource that wants them."""
+"""Changes by the ref of their resource."""
 
 
 Refusals = dict[str, ResourceError]
-"""Why single changes can't be made, by the same refs."""
+"""The errors of single changes, by the same refs."""
 
 
 def plan_package(desired: Desired, state: PackageState, compare: Compare) -> Change | None:
-    """The change to make, or None. Raises ResourceError when the package is held as it is."""
+    """The change to make, or None. Raises ResourceError when the package is held, or essential and would be removed."""
     if desired.ensure == "present" and state.provided_by:
         return None
     change = _change(desired, state, compare)
     if change is not None and change.step.is_removal and state.is_essential:
         raise ResourceError(
             f"refusing to remove {desired.name}, which is essential: this host does not work without it",
-            "if that is meant, do it by hand",
+            "if that is intended, do it by hand",
         )
     if desired.hold is not None:
         return _with_hold(desired, state, change)
@@ -148,7 +149,7 @@ def plan_package(desired: Desired, state: PackageState, compare: Compare) -> Cha
 
 
 def _with_hold(desired: Desired, state: PackageState, change: Change | None) -> Change | None:
-    """``change`` together with that of the hold: who manages the hold wants a held package changed, too."""
+    """``change`` combined with that of the hold. If the hold is managed, a held package may be changed."""
     step = Step.HOLD if desired.hold else Step.RELEASE
     if change is not None:
         words = f"{change.did} and {step}" if bool(desired.hold) is not state.is_held else change.did
@@ -157,7 +158,7 @@ def _with_hold(desired: Desired, state: PackageState, change: Change | None) -> 
 
 
 def _change(desired: Desired, state: PackageState, compare: Compare) -> Change | None:
-    if desired.is_to_go:
+    if desired.is_removal:
         return _removal(desired, state)
     if state.version is None or not state.is_whole:
         return _install(desired, Step.INSTALL if state.version is None else Step.REINSTALL)
@@ -174,7 +175,7 @@ def _change(desired: Desired, state: PackageState, compare: Compare) -> Change |
 
 
 def _others_there(desired: Desired, state: PackageState) -> tuple[str, ...]:
-    """The versions beside the newest that are as good: one is asked for by its number."""
+    """The other installed versions that satisfy a desired version; none for "latest"."""
     return () if desired.ensure == "latest" else state.beside
 
 
@@ -185,7 +186,7 @@ def _removal(desired: Desired, state: PackageState) -> Change | None:
 
 
 def _install(desired: Desired, step: Step) -> Change:
-    """What is there in part counts as absent: installing it again mends it."""
+    """The installation of a missing package, or of a half-installed one, which repairs it."""
     if desired.ensure == "latest":
         return Change(desired.name, step, f"{Step.INSTALL} latest")
     version = None if desired.ensure == "present" else desired.ensure

@@ -1,4 +1,4 @@
-"""What both package managers have in common: one transaction at a time, and a fresh look before each."""
+"""The base class of both providers: one transaction at a time, decided from the state right before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reactor.resources.download.source import is_url
 from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.commands import released
 from reactor.resources.package.database import Database, stamps_of
-from reactor.resources.package.error_lines import complaint
+from reactor.resources.package.error_lines import error_lines
 from reactor.resources.package.observer import PackageObserver, tell_lines
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.package.planner import (
@@ -35,36 +35,36 @@ from reactor.resources.package.transaction import (
 from reactor.resources.process import Completed, missing_rights
 
 _MARKS: Final = (Step.HOLD, Step.RELEASE)
-"""Changes of what is known of a package, and not of the package."""
+"""Changes of the hold, which do not change the package itself."""
 
 FRESH: Final = 300.0
-"""Seconds for which lists are new enough to say that a package is in no repository."""
+"""Seconds for which package lists are new enough to conclude that a package is in no repository."""
 
 
 class Applied(NamedTuple):
-    """What became of wishes, by the refs of the resources: why some can't be made true, and what else was changed."""
+    """The result of `Provider.apply`, by the refs of the resources: errors, and what else was changed, for messages."""
 
     refusals: Refusals
     others: Mapping[str, str]
 
 
 class Provider(PackageObserver):
-    """One package manager: it looks at packages, as `PackageObserver`, and changes them in transactions."""
+    """One package manager: reads packages, as `PackageObserver`, and changes them in transactions."""
 
     def __init__(self, database: Database, catalog: Catalog) -> None:
         super().__init__(database, catalog)
         self._preflight = Preflight(self._simulate_wishes, self._one_at_a_time)
 
     async def apply(self, all_desired: Mapping[str, Desired]) -> Applied:
-        """Make all wishes true in as few transactions as can be.
+        """Bring all packages to their desired states, in as few transactions as possible.
 
-        Raises GroupError when a transaction failed, and it is not known because of which.
+        Raises GroupError when a transaction failed and the package that caused it is unknown.
         """
         async with self._one_at_a_time:
             await released(self.database.lock)
             await self.database.load()
             before = self.database.versions()
-            await self._mend(
+            await self._repair(
                 [desired for desired in all_desired.values() if not (await self._look(desired)).is_whole]
             )
             changes, refusals = await self._decide(all_desired)
@@ -84,14 +84,14 @@ class Provider(PackageObserver):
             return Applied(refusals, _told_to_each({ref: all_desired[ref] for ref in changes}, others))
 
     async def preflight(self, desired: Desired) -> None:
-        """Raise what `apply` would for want of a package in the repositories; lists are fetched as that would."""
+        """Raise the ResourceError of `apply` for a package in no repository. Package lists are fetched as `apply` would."""
         self._catalog.want(desired.name)
         async with self._one_at_a_time:
             change = plan_package(desired, await self._look(desired), self.compare)
             if change is None or change.step.is_removal or change.step in _MARKS:
                 return
             if desired.source is not None:
-                await self._rehearse_file(desired)
+                await self._check_file(desired)
                 return
             _, refusals = await self._choose({desired.name: change})
             if refusals and self._has_lists():
@@ -105,11 +105,11 @@ class Provider(PackageObserver):
         if not self._has_lists():
             return "; what else would change is not known: there are no package lists"
         if missing_rights() is not None and not self.simulates_for_all:
-            return f"; what else would change is not known: {self.program} tells it to root only"
-        return await self._preflight.tell(desired)
+            return f"; what else would change is not known: {self.program} simulates it for root only"
+        return await self._preflight.foresee(desired)
 
     async def fetch_from(self, file: str) -> None:
-        """Fetch what one repository offers, of which nobody else knows yet: ``file`` describes it, alone in its directory.
+        """Fetch the lists of a new repository: ``file`` describes it, and is alone in its directory.
 
         Raises ResourceError when it can't be reached or trusted.
         """
@@ -120,20 +120,20 @@ class Provider(PackageObserver):
     async def _fetch_from(self, file: str) -> None: ...
 
     @abstractmethod
-    async def _mend(self, broken: Iterable[Desired]) -> None:
-        """Let an interrupted transaction come to its end."""
+    async def _repair(self, broken: Iterable[Desired]) -> None:
+        """Complete an interrupted transaction."""
 
     @abstractmethod
     async def _hold(self, names: Collection[str]) -> None:
-        """Have the package manager keep packages as they are. Raises ResourceError when that fails."""
+        """Hold packages at their versions. Raises ResourceError."""
 
     @abstractmethod
     async def _release(self, names: Collection[str]) -> None:
-        """Let packages be changed again, whether they are held or not. Raises ResourceError when that fails."""
+        """Release packages, whether they are held or not. Raises ResourceError."""
 
     @abstractmethod
     async def _answer(self, answers: Collection[str]) -> None:
-        """Tell whoever asks questions during an installation the answers."""
+        """Store the answers to the questions of an installation."""
 
     @abstractmethod
     async def _install(self, changes: Changes) -> Completed: ...
@@ -143,54 +143,54 @@ class Provider(PackageObserver):
 
     @abstractmethod
     async def _simulate(self, changes: Changes) -> Others:
-        """What one transaction would change beside what it is asked for. Raises ResourceError when it would be refused."""
+        """What else a transaction would change. Raises ResourceError when it would be refused."""
 
     async def _simulate_wishes(self, all_desired: Mapping[str, Desired]) -> Others:
         decided, refusals = await self._decide(all_desired)
         changes: Changes = _without_marks(decided)
         with self._files() as files:
             if any(not change.step.is_removal for change in changes.values()):
-                changes, unusable = await files.put_in(all_desired, changes)
+                changes, unusable = await files.with_files(all_desired, changes)
                 changes, unavailable = await self._choose(changes)
                 refusals |= unusable | unavailable
             for refusal in refusals.values():
                 raise refusal
             return await self._simulate(changes) if changes else NOTHING
 
-    async def _rehearse_file(self, desired: Desired) -> None:
-        """Raise what keeps the file of ``desired`` from being installed. A server is not asked, but by a simulation."""
+    async def _check_file(self, desired: Desired) -> None:
+        """Raise ResourceError when the file of ``desired`` can't be installed. A URL is only downloaded by a simulation."""
         if not is_url(desired.source or ""):
             with self._files() as files:
                 await files.copy_of(desired)
 
     async def _others(self, before: Versions, all_desired: Mapping[str, Desired]) -> Others:
-        """What has changed since, beside what was asked for."""
+        """What else has changed since ``before``."""
         await self._catch_up()
         asked = {desired.name for desired in all_desired.values()}
         return others_between(before, self.database.versions(), asked, self.compare)
 
     async def _change(self, all_desired: Mapping[str, Desired], changes: Changes, refusals: Refusals) -> None:
-        """Remove what is to go, then install the rest; what can't be done is added to ``refusals``."""
+        """Remove packages, then install the others. Errors of single packages are added to ``refusals``."""
         removals = {ref: change for ref, change in changes.items() if change.step.is_removal}
         if removals:
             refusals.update(await self._finish(all_desired, removals, await self._remove(removals)))
         if wanted := {ref: change for ref, change in changes.items() if ref not in removals}:
             with self._files() as files:
-                usable, unusable = await files.put_in(all_desired, wanted)
+                usable, unusable = await files.with_files(all_desired, wanted)
                 refusals.update(unusable)
-                await self._bring(all_desired, usable, refusals, files)
+                await self._install_all(all_desired, usable, refusals, files)
 
-    async def _bring(
+    async def _install_all(
         self, all_desired: Mapping[str, Desired], wanted: Changes, refusals: Refusals, files: PackageFiles
     ) -> None:
-        """Install what is ``wanted``; what is in no repository is added to ``refusals``."""
+        """Install the ``wanted`` packages. Packages in no repository are added to ``refusals``."""
         installs, unavailable = await self._choose(wanted)
         await self._answer([all_desired[ref].answers for ref in installs])
         completed = await self._install(installs) if installs else None
         if completed is not None and self._was_outdated(completed):
             await self._try_to_refresh()
             wanted, _ = await self._decide({ref: all_desired[ref] for ref in wanted})
-            wanted, _ = await files.put_in(all_desired, wanted)
+            wanted, _ = await files.with_files(all_desired, wanted)
             installs, unavailable = await self._choose_from_lists(wanted)
             completed = await self._install(installs) if installs else None
         refusals.update(unavailable)
@@ -198,7 +198,7 @@ class Provider(PackageObserver):
             refusals.update(await self._finish(all_desired, installs, completed))
 
     def _was_outdated(self, completed: Completed) -> bool:
-        """Whether fresh lists may help: repositories drop a version when there is a newer one."""
+        """Whether new lists may help: repositories drop a version when there is a newer one."""
         output = completed.stdout + completed.stderr
         return any(words in output for words in self.fetch_complaints) and self._age() > self._freshness()
 
@@ -216,7 +216,7 @@ class Provider(PackageObserver):
         return changes, refusals
 
     async def _choose(self, changes: Changes) -> tuple[Changes, Refusals]:
-        """Put in the very versions to install. What no repository has is refused, after a look at fresh lists."""
+        """Set the exact versions to install. Packages in no repository are refused, after fetching new lists."""
         chosen, refusals = await self._choose_from_lists(changes)
         if refusals and self._age() > self._freshness():
             await self._try_to_refresh()
@@ -224,7 +224,7 @@ class Provider(PackageObserver):
         return chosen, refusals
 
     def _freshness(self) -> float:
-        """Seconds for which lists are believed: less than `FRESH` if repositories were added since they were fetched."""
+        """Seconds for which lists are new enough: less than `FRESH` if repositories were changed since the fetch."""
         changes = [stamp.modified / 1e9 for stamp in stamps_of(self.sources) if stamp]
         return min(FRESH, time.time() - max(changes, default=0.0))
 
@@ -236,18 +236,18 @@ class Provider(PackageObserver):
     async def _finish(
         self, all_desired: Mapping[str, Desired], changes: Changes, completed: Completed
     ) -> Refusals:
-        """Judge a transaction by what it reached: a package that was broken before fails those of others.
+        """Judge a transaction by its effect: an unrelated broken package makes the package manager fail, too.
 
-        Returns what one that succeeded did not do. Raises ResourceError for one that failed.
+        Returns the errors of packages that a successful transaction did not change. Raises ResourceError for a failed one.
         """
         self.database.forget()
         left, _ = await self._decide({ref: replace(all_desired[ref], hold=None) for ref in changes})
         if completed.exit_code == 0:
             return {ref: self._ignored(change) for ref, change in left.items()}
-        words = complaint(completed)
+        words = error_lines(completed)
         if not left:
             tell_lines(
-                f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}"
+                f"{self.program} exited {completed.exit_code}, but not because of the requested packages:{words}"
             )
             return {}
         names = ", ".join(f'"{change.name}"' for change in left.values())
@@ -257,8 +257,8 @@ class Provider(PackageObserver):
             missing_rights() or self._advice(words),
         )
 
-    def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may know what they mean
-        """How to mend what the package manager complains of in ``words``, where it does not say so itself."""
+    def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may use them
+        """A hint for the error in ``words``, if the package manager gives none."""
         return None
 
     def _ignored(self, change: Change) -> ResourceError:
@@ -270,7 +270,7 @@ class Provider(PackageObserver):
 
 
 def _told_to_each(changed: Mapping[str, Desired], others: Others) -> dict[str, str]:
-    """What each of those that were changed in one transaction tells of what else that did."""
+    """For each package of a transaction, the message about what else the transaction changed."""
     told = {}
     for ref in changed:
         companions = [desired.name for other, desired in changed.items() if other != ref]

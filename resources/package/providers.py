@@ -1,4 +1,4 @@
-"""Which package manager a host has. Each is one object, shared by all resources: they share its database and its lock."""
+"""Chooses the provider of the host. Each provider is one object, so that resources share its database and lock."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reactor.resources.package.provider import Provider
 PROVIDERS = ("apt", "dnf")
 
 made: dict[str, Provider] = {}
-"""Those in use, by name."""
+"""The providers in use, by name."""
 
 
 def provider_of(name: str | None) -> Provider:
-    """The provider ``name``; without one, that of the host."""
+    """The provider ``name``; by default that of the host."""
     name = name or _fitting()
     if name not in made:
         made[name] = Apt() if name == "apt" else Dnf()
@@ -30,5 +30,5 @@ def is_here(name: str) -> bool:
 
 @cache
 def _fitting() -> str:
-    """Both can be on one host, to make packages for another. Where neither is, apt is what is missing."""
+    """The provider of the host. A host with both uses apt; without any, the error is about a missing apt."""
     return "dnf" if is_here("dnf") and not is_here("apt") else "apt"

@@ -1,4 +1,4 @@
-"""What rpm knows to be installed: asked for everything at once, whenever its database has changed."""
+"""The installed packages of rpm, all queried at once whenever its database has changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
 _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
 FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
-"""How rpm is asked to write what a package is."""
+"""The output format of rpm: name, architecture and version."""
 _AGE = cmp_to_key(rpm_versions.compare)
 _ERROR = re.compile(r"^error: (.*)", re.MULTILINE)
 _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
@@ -34,11 +34,11 @@ class RpmDatabase(Database):
         self._packages: dict[str, list[tuple[str, str]]] = {}
 
     def watch(self) -> Watch:
-        """The file itself: those beside it also change when it is only read."""
+        """The database file itself: other files of it also change when it is read."""
         return PathWatch(self.file, is_input=True)
 
     def find(self, name: str) -> PackageState:
-        """By name, or by name and architecture as in ``glibc.i686``; of several versions the newest, and those beside it."""
+        """Find by name, or by name and architecture as in ``glibc.i686``; of several versions the newest, with the others beside it."""
         found = self._packages.get(name, [])
         if not found:
             name, _, architecture = name.rpartition(".")
@@ -50,7 +50,7 @@ class RpmDatabase(Database):
         return PackageState(newest[1], beside=tuple(beside))
 
     def versions(self) -> Versions:
-        """As rpm tells them; those of several architectures are one package."""
+        """All installed packages; several architectures count as one package."""
         return {
             name: frozenset(version.removeprefix("0:") for _, version in found)
             for name, found in self._packages.items()
@@ -59,27 +59,27 @@ class RpmDatabase(Database):
     def _files(self) -> tuple[str, ...]:
         return (self.file,)
 
-    def _check_that_it_is_there(self) -> None:
-        """Raise ResourceError when this host has no database: rpm would make an empty one, and say nothing."""
+    def _check_exists(self) -> None:
+        """Raise ResourceError when there is no database: rpm would silently create an empty one."""
         if not self._root and not os.path.exists(_find(self._root)):
-            hint = "bring it back from a backup; rpm --initdb makes an empty one"
+            hint = "restore it from a backup; rpm --initdb creates an empty one"
             raise ResourceError(f"the database of rpm is gone: there is no {self.file}", hint)
 
     async def _read(self) -> None:
-        self._check_that_it_is_there()
+        self._check_exists()
         root = ("--root", self._root) if self._root else ()
         text = await self._programs.read("rpm", *root, "-qa", "--queryformat", FORMAT)
         if (
             trouble := _ERROR.search(text)
-        ) is not None:  # rpm ends with 0 also when it has skipped what it can't read
-            hint = "see what rpmdb --verifydb says; rpmdb --rebuilddb mends what can be read"
-            raise ResourceError(f"rpm can't list what is installed: {trouble[1]}", hint)
+        ) is not None:  # rpm exits with 0 also when it skips unreadable entries
+            hint = "run rpmdb --verifydb; rpmdb --rebuilddb repairs it as far as possible"
+            raise ResourceError(f"rpm can't list the installed packages: {trouble[1]}", hint)
         self._packages = {}
         for name, architecture, version in _LINE.findall(text):
             self._packages.setdefault(name, []).append((architecture, version))
 
 
 def _find(root: str) -> str:
-    """Where the database is, or will be. One of both directories is a link to the other, or empty."""
+    """The path of the present or future database. One of both directories is a link to the other, or empty."""
     files = [f"{root}{directory}/{file}" for directory in _DIRECTORIES for file in _FILES]
     return next(filter(os.path.exists, files), f"{root}{_DIRECTORIES[-1]}/{_FILES[0]}")

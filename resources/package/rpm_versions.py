@@ -1,4 +1,4 @@
-"""Versions as rpm compares them: ``[epoch:]version[-release]``, by rpm-version(7)."""
+"""Compares versions as rpm does: ``[epoch:]version[-release]``, by rpm-version(7)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 _SEGMENTS = re.compile(r"[~^]|[0-9]+|[A-Za-z]+")
 
 _TILDE, _END, _CARET, _WORD, _NUMBER = range(5)
-"""What a segment is, from the oldest to the newest."""
+"""The types of segments, from the oldest to the newest."""
 
 Segments = tuple[tuple[int, int | str], ...]
 
 
 class Evr(NamedTuple):
-    """A version in its parts. What was not said is None."""
+    """The parts of a version; None for a missing one."""
 
     epoch: int | None
     version: str
@@ -33,12 +33,12 @@ class Evr(NamedTuple):
 
 
 def compare(a: str, b: str) -> int:
-    """-1, 0 or 1, as rpm orders versions: no epoch is the epoch 0, and no release is older than any."""
+    """-1, 0 or 1, in the order of rpm: a missing epoch is 0, and a missing release is older than any."""
     return _compare(Evr.of(a), Evr.of(b))
 
 
 def compare_installed(installed: str, wanted: str) -> int:
-    """The same for what someone asks for. Like dnf: who names no epoch, or no release, means any."""
+    """As `compare`, but as in dnf, a missing epoch or release of ``wanted`` matches any."""
     found, asked = Evr.of(installed), Evr.of(wanted)
     if asked.epoch is None:
         found = found._replace(epoch=None)
@@ -57,7 +57,7 @@ def _key(evr: Evr) -> tuple[int, Segments, bool, Segments]:
 
 
 def _segments(text: str) -> Segments:
-    """The text without separators, which only separate."""
+    """The sort key of a version or release, without its separators."""
     return (*map(_segment, _SEGMENTS.findall(text)), (_END, 0))
 
 

@@ -1,4 +1,4 @@
-"""What a transaction of a package manager changes beside what it was asked for."""
+"""Describes what else a transaction changes besides the requested packages, and protects the packages of this process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from reactor import ResourceError
 from reactor.resources.package.planner import Compare, Desired
 
 Versions = Mapping[str, frozenset[str]]
-"""The versions of each package that is there: of most one."""
+"""The versions of each installed package; most have one."""
 
 
 class Others(NamedTuple):
-    """The packages that are changed beside those asked for, each as it is told: its name, and the versions it has or had."""
+    """The other packages that a transaction changes, for messages: each with its name and versions."""
 
     installed: tuple[str, ...] = ()
     upgraded: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Others(NamedTuple):
     removed: tuple[str, ...] = ()
 
     def told(self, beginning: str) -> str:
-        """The end of a sentence: all that there is, after ``beginning``; empty when there is none."""
+        """The end of a sentence about all changes, after ``beginning``; empty if there are none."""
         parts = ("removed", self.removed), ("installed", self.installed), ("upgraded", self.upgraded)
         told = [f"{verb} {_listed(some)}" for verb, some in (*parts, ("downgraded", self.downgraded)) if some]
         return f"; {beginning} {', '.join(told)}" if told else ""
@@ -36,7 +36,7 @@ NOTHING: Final = Others()
 
 
 def beginning(companions: Sequence[str], *, would: bool) -> str:
-    """How the sentence goes on for a package that is changed together with ``companions``."""
+    """The beginning of that part of a sentence, for a package that is changed together with ``companions``."""
     if not companions:
         return "would also have" if would else "also"
     who = companions[0] if len(companions) == 1 else f"{len(companions)} other packages"
@@ -44,7 +44,7 @@ def beginning(companions: Sequence[str], *, would: bool) -> str:
 
 
 def others_between(before: Versions, after: Versions, asked: Collection[str], compare: Compare) -> Others:
-    """What has changed from one state of the host to another, without the packages that were ``asked`` for."""
+    """The changes between two states of the host, without the packages that were ``asked`` for."""
     found: dict[str, list[str]] = {kind: [] for kind in Others._fields}
     for name in sorted(before.keys() | after.keys()):
         if name not in asked and before.get(name) != after.get(name):
@@ -58,7 +58,7 @@ def others_between(before: Versions, after: Versions, asked: Collection[str], co
 def _changes(
     name: str, before: frozenset[str], after: frozenset[str], compare: Compare
 ) -> Iterator[tuple[str, str]]:
-    """The field of `Others` and the words for each change of one package."""
+    """The field of `Others` and the message for each change of one package."""
     if not after:
         yield "removed", name
     elif len(before) == len(after) == 1:
@@ -73,7 +73,7 @@ def _changes(
 
 
 def moved(name: str, old: str, new: str, compare: Compare) -> tuple[str, str]:
-    """The field of `Others` and the words for a package whose version changes."""
+    """The field of `Others` and the message for a package whose version changes."""
     return "upgraded" if compare(old, new) < 0 else "downgraded", f"{name} from {old} to {new}"
 
 
@@ -83,11 +83,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 Simulate = Callable[[Mapping[str, Desired]], Awaitable[Others]]
-"""Simulates the one transaction that makes wishes true, by the names of their packages. Raises ResourceError."""
+"""Simulates one transaction for the desired states, by package name. Raises ResourceError."""
 
 
 class Preflight:
-    """Gathers the wishes of those who wait for ``lock``: who gets it asks for all of them."""
+    """Simulates many dry runs at once: a task that gets ``lock`` simulates one transaction for all tasks that wait for it."""
 
     def __init__(self, simulate: Simulate, lock: trio.Lock) -> None:
         self._simulate = simulate
@@ -95,7 +95,7 @@ class Preflight:
         self._waiting: dict[Desired, None] = {}
         self._answers: dict[Desired, str | ResourceError] = {}
 
-    async def tell(self, desired: Desired) -> str:
+    async def foresee(self, desired: Desired) -> str:
         """What else would change, as the end of a sentence. Raises ResourceError when the transaction would be refused."""
         self._waiting[desired] = None
         async with self._lock:
@@ -107,7 +107,7 @@ class Preflight:
         return answer
 
     async def _answer(self, all_desired: list[Desired]) -> None:
-        """Of a transaction that would be refused as a whole, each is asked for by itself: so a run would find the culprit."""
+        """Simulate the transaction. If it would be refused, simulate each package alone, to find the culprit."""
         for desired in all_desired:
             del self._waiting[desired]
         try:
@@ -126,13 +126,13 @@ class Preflight:
 
 
 def _goes_with(one: Desired, other: Desired) -> bool:
-    """Whether one transaction would be for both: what is to go leaves in another."""
+    """Whether one transaction would change both."""
     return one.transaction == other.transaction
 
 
 @cache
 def own_files() -> tuple[str, ...]:
-    """The interpreter, what is mapped into this process, and the modules it has loaded; by all names of a merged ``/usr``."""
+    """The interpreter, the libraries and the modules of this process, with all their names on a merged ``/usr``."""
     files = {os.path.realpath(sys.executable), *_mapped(), *_modules()}
     files |= {
         path.removeprefix("/usr") for path in files if path.startswith(("/usr/lib", "/usr/bin", "/usr/sbin"))
@@ -141,11 +141,11 @@ def own_files() -> tuple[str, ...]:
 
 
 def refusal_of_own(name: str, asked: Collection[str]) -> ResourceError:
-    """Why a transaction that was ``asked`` for is not made: it would remove the package ``name``."""
-    others = "" if name in asked else f" (it would go with {', '.join(asked)})"
+    """The error for a transaction that would remove the package ``name``, which this process needs."""
+    others = "" if name in asked else f" (it would be removed with {', '.join(asked)})"
     return ResourceError(
         f"refusing to remove {name}, which reactor itself runs on{others}",
-        "if that is meant, do it by hand, or have reactor run on another interpreter",
+        "if that is intended, do it by hand, or have reactor run on another interpreter",
     )
 
 

@@ -1,4 +1,4 @@
-"""The kind `repository`: where the package manager of the host finds packages."""
+"""The kind `repository`: a package repository of apt or dnf."""
 
 from reactor.resources.repository.kind import Repository
 

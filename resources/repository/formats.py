@@ -1,4 +1,4 @@
-"""The files that tell a package manager of a repository: sources.list(5) in its deb822 style, and dnf.conf(5)."""
+"""The file formats of repositories: sources.list(5) in its deb822 style for apt, and dnf.conf(5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A repository in the words of both formats. ``key`` is the path of the file with the public key."""
+    """A repository, for both formats. ``key`` is the path of the file with the public key."""
 
     name: str
     url: str
@@ -20,34 +20,34 @@ class Description:
 
 
 class Format(ABC):
-    """Where a package manager looks for its repositories below a root directory, and how they are written."""
+    """The paths and the content of the repository files of one package manager."""
 
     @abstractmethod
     def file(self, name: str) -> str:
-        """The path of the file about one repository."""
+        """The path of the file of one repository."""
 
     @abstractmethod
     def key_file(self, name: str) -> str:
-        """The path for the key of one repository."""
+        """The path of the key of one repository."""
 
     @abstractmethod
     def text(self, repository: Description) -> str:
-        """What the file holds."""
+        """The content of the file."""
 
 
 class Deb822(Format):
-    """For apt. A repository without suites is a flat one: its packages are where its URL leads."""
+    """The format of apt. A repository without suites is flat: its packages are directly at its URL."""
 
     def file(self, name: str) -> str:
-        """A file of its own, with the suffix that says how it is written."""
+        """A file of its own; the suffix names the format."""
         return f"/etc/apt/sources.list.d/{name}.sources"
 
     def key_file(self, name: str) -> str:
-        """Where apt does not find it by itself: the key is good for this repository only."""
+        """A directory that apt does not read by itself: the key is trusted for this repository only."""
         return f"/etc/apt/keyrings/{name}.asc"
 
     def text(self, repository: Description) -> str:
-        """One paragraph."""
+        """One paragraph of fields."""
         fields = {
             "Types": "deb",
             "URIs": repository.url,
@@ -60,18 +60,18 @@ class Deb822(Format):
 
 
 class Ini(Format):
-    """For dnf."""
+    """The format of dnf."""
 
     def file(self, name: str) -> str:
         """A file of its own."""
         return f"/etc/yum.repos.d/{name}.repo"
 
     def key_file(self, name: str) -> str:
-        """Beside those that the distribution brings."""
+        """In the directory of the keys of the distribution."""
         return f"/etc/pki/rpm-gpg/{name}.asc"
 
     def text(self, repository: Description) -> str:
-        """One section."""
+        """One section of settings."""
         key = [f"gpgkey=file://{repository.key}"] if repository.key else []
         check = f"gpgcheck={0 if repository.trusted else 1}"
         name = repository.name

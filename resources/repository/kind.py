@@ -1,4 +1,4 @@
-"""The kind `repository`: its properties, and its decisions."""
+"""The kind `repository`: its properties, state and plan."""
 
 from __future__ import annotations
 
@@ -44,41 +44,41 @@ def _without_credentials_shown(url: str) -> str:
 
 
 Word = Annotated[str, Field(pattern=r"^[^\s\x00]+$")]
-"""Without white space, which would end a field or a line of the file."""
+"""A string without white space, which would end a field or a line of the file."""
 
 
 MODE = 0o644
-"""Who downloads packages is not root, and has to read the files."""
+"""Everybody may read the files: packages are downloaded by a user other than root."""
 
 
 class RepositoryState(NamedTuple):
-    """What the files hold; None where there is none."""
+    """The content of the files; None for a missing file."""
 
     text: str | None
     key: str | None
     modes: tuple[tuple[str, int], ...] = ()
-    """The files whose permissions are not `MODE`, with those they have."""
+    """The files with a mode other than `MODE`, and that mode."""
 
 
 class Repository(Resource, kind="repository", providers=PROVIDERS):
-    """Manage one repository of packages: its file, the key that signs it, and that its packages are known."""
+    """Manage one package repository: its file, its signing key, and the download of its package lists."""
 
     example = "app --url https://example.com/debian --suites bookworm --components main --key /usr/share/keyrings/app.asc"
 
     ensure: Literal["present", "absent"] = "present"
     url: Annotated[Word, AfterValidator(_without_credentials_shown)] | None = None
-    """Where the packages are."""
+    """The URL of the packages."""
     suites: tuple[Word, ...] = ()
-    """Of a repository for apt: its suites, such as `bookworm`; without any it is a flat one."""
+    """For apt: the suites, such as `bookworm`; a repository without suites is flat."""
     components: tuple[Word, ...] = ()
-    """Of a repository for apt: its components, such as `main`."""
+    """For apt: the components, such as `main`."""
     key: str | None = None
-    """The public key that signs it: the text of the key, or the absolute path of a file that holds it."""
+    """The public key that signs the repository: the key itself, or the absolute path of its file."""
     trusted: Flag = False
-    """Whether to take packages that nobody has signed."""
+    """Whether to accept unsigned packages."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds names that are no file names, and what a repository can't do without."""
+        """Names that are not valid file names, and missing properties."""
         yield from super().property_problems()
         if not _NAME.fullmatch(self.name):
             hint = "use letters, digits and . _ -, as in nginx or docker-ce"
@@ -88,13 +88,15 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         elif self.name == "main" and self.provider in (None, "dnf") and self._provider.name == "dnf":
             hint = "give it another name, as in app-main"
             yield PropertyProblem(
-                ("name",), "dnf takes [main] for its own settings, and for no repository", hint
+                ("name",), "dnf uses [main] for its own settings, and not for a repository", hint
             )
         yield from self._faults_of_suites()
         if self.ensure == "present" and self.url is None:
-            yield PropertyProblem(("url",), "url is missing", "say where the packages are: url: https://...")
+            yield PropertyProblem(
+                ("url",), "url is missing", "add the address of the packages: url: https://..."
+            )
         if self.key is not None and not (self._has_key_text or self.key.startswith("/")):
-            hint = f"write an absolute path, or the text from {_KEY} on"
+            hint = f"write an absolute path, or the key itself, from {_KEY} on"
             yield PropertyProblem(("key",), "this is neither a public key nor the path of one", hint)
 
     def watches(self) -> Iterable[Watch]:
@@ -102,11 +104,11 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return map(PathWatch, self._files)
 
     def provides(self) -> Iterable[str]:
-        """Its file and its key: packages need them."""
+        """Its file and its key, which packages depend on."""
         return self._files if self.ensure == "present" else ()
 
     def removes(self) -> Iterable[str]:
-        """Its file, if it is to go: then no package comes from it any more."""
+        """Its file, if it is removed: it provides no packages then."""
         return self._files[:1] if self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
@@ -116,9 +118,9 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             yield self.key
 
     def claims(self) -> Iterable[Claim]:
-        """What it has of the packages behind its URL: a package manager wants them described once.
+        """The URL, with suite and component: a package manager refuses to have them described twice.
 
-        To apt, what is behind one URL and suite is signed by one key.
+        For apt, one URL and suite has one signing key.
         """
         if self.ensure == "absent" or self.url is None:
             return
@@ -133,7 +135,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             yield Claim("signature of the repository", f"{url} {suite}", {"key": key})
 
     async def observe(self) -> RepositoryState:
-        """What its files hold. Raises ResourceError when they can't be read."""
+        """The content of its files. Raises ResourceError when they can't be read."""
         file, key_file = self._files
         text = textfile.read(file)
         key = textfile.read(key_file) if self._has_own_key(text) else None
@@ -142,7 +144,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return RepositoryState(text, key, tuple(modes) if self.ensure == "present" else ())
 
     def plan(self, state: RepositoryState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a file
-        """Write both files or remove them."""
+        """Write both files, or remove them."""
         modes = tuple(self._set_mode(path, mode) for path, mode in state.modes)
         if state[:2] == self._desired[:2]:
             return modes
@@ -154,16 +156,16 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return (Action(f"Would have {what}", what, self._add, self._diff, is_proof=True), *modes)
 
     async def reversal(self, state: RepositoryState) -> Self:
-        """No repository, where there was none. Raises ResourceError for one that was there, as its properties are not known."""
+        """No repository, if there was none. Raises ResourceError for one that was there, since its properties are not known."""
         if state[:2] != (None, None):
             raise ResourceError(
                 f"the repository {self.name} was there before, and could not be brought back",
-                "remove reverse; what leaves the manifest is then let go",
+                "remove reverse; a repository that leaves the manifest then stays on the host",
             )
         return type(self)(name=self.name, provider=self.provider, ensure="absent")
 
     def _faults_of_suites(self) -> Iterable[PropertyProblem]:
-        """What apt takes for malformed, by sources.list(5): the name of a flat suite is a path, and ends in ``/``."""
+        """Suites that apt rejects as malformed, see sources.list(5): a flat suite is a path that ends in ``/``."""
         if self.ensure == "absent" or self._provider.name != "apt":
             return
         flat = [suite for suite in self.suites or ("./",) if suite.endswith("/")]
@@ -180,9 +182,9 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return self.key is not None and self.key.lstrip().startswith(_KEY)
 
     def _has_own_key(self, text: str | None) -> bool:
-        """Whether the file of its key is its own: it is given as text, or the file ``text`` of the repository names it.
+        """Whether the key file belongs to the repository: the manifest has the key itself, or the repository file ``text`` names it.
 
-        Others may have put a key there, and for something else.
+        Otherwise another program may have put a key for something else there.
         """
         key_file = self._files[1]
         is_named = text is not None and any(word.endswith(key_file) for word in text.split())
@@ -203,20 +205,20 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
 
     @property
     def _desired(self) -> RepositoryState:
-        """A key from elsewhere is not copied."""
+        """The desired content of the files. The key file of the user is not copied."""
         if self.ensure == "absent":
             return RepositoryState(None, None)
         key = self.key if self._has_key_text else None
         return RepositoryState(self._text(self._files[1]), key)
 
     def _text(self, key_file: str) -> str:
-        """What the file of the repository holds; a key that was given as text is in ``key_file``."""
+        """The content of the repository file. If the manifest has the key itself, it is in ``key_file``."""
         key = key_file if self._has_key_text else self.key
         description = Description(self.name, self.url or "", self.suites, self.components, key, self.trusted)
         return self._format.text(description)
 
     async def _add(self) -> None:
-        """Write the file of the repository last, when its lists could be fetched: so a bad repository breaks nothing."""
+        """Write the repository file last, after its package lists were fetched, so that a bad repository breaks nothing."""
         file, key_file = self._files
         text, key, _ = self._desired
         await self._refuse_missing_key()
@@ -237,10 +239,10 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return Action(f"Would have {words}", words, run, is_proof=True)
 
     async def _try(self, key: str | None) -> None:
-        """Fetch its lists with copies of both files.
+        """Fetch the package lists with copies of both files.
 
-        The copy of the key is beside the key, where the program that checks signatures may read it. Its name begins
-        with a dot, as that of no repository does.
+        The copy of the key is in the directory of the key, which the program that checks signatures can read. Its name begins with
+        a dot, so it can't be the key of another repository.
         """
         file, key_file = self._files
         new_key = os.path.join(os.path.dirname(key_file), f".{os.path.basename(key_file)}")
@@ -255,16 +257,16 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             _unlink(new_key)
 
     async def _refuse_missing_key(self) -> None:
-        """Say so here: dnf looks for the key only when it installs a package, and that would fail instead."""
+        """Raise ResourceError for a missing key now: dnf reads the key only when it installs a package, which would fail then."""
         if self.key is None or self._has_key_text:
             return
         await fragile_mounts().ask(self.key)
-        if not os.path.exists(self.key):  # noqa: ASYNC240 - it answers
-            hint = "correct the path, or require the resource that brings it"
+        if not os.path.exists(self.key):  # noqa: ASYNC240 - its mount was asked just now
+            hint = "correct the path, or require the resource that creates it"
             raise ResourceError(f"the key {self.key} does not exist", hint)
 
     async def _remove(self) -> None:
-        """The key first: without the file, nobody would know whose it is."""
+        """Remove the key first: without the repository file, it is unknown to whom the key belongs."""
         file, key_file = self._files
         if self._has_own_key(textfile.read(file)):
             _unlink(key_file)

@@ -1,4 +1,4 @@
-"""Changes the tree on the disk: file by file, each replaced in one step."""
+"""Writes the tree on the disk, file by file, each replaced atomically, and runs the commands in ``post``."""
 
 from __future__ import annotations
 
@@ -41,22 +41,21 @@ _NOTE = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PLACEHOLDER = "{}"
 _PERMISSIONS = 0o777
 _AT_ONCE = 32
-"""Files written side by side, by all scaffolds together, for each takes descriptors: those that wait for the disk at the
-same time share one flush."""
+"""The most files written concurrently by all scaffolds, since each needs descriptors. Concurrent writes share one flush."""
 _SHOWN = 100
-"""Files whose diff is shown; of the others their number is."""
+"""The files whose diff is shown; the others are only counted."""
 _writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("writers")
 
 
 def note_of(path: str) -> str:
-    """Where the note is: beside the file at ``path``, named as a temporary file, which is stale once no process holds it."""
+    """The path of the note that commands for ``path`` are due: a temporary file beside it, which is stale when no process locks it."""
     directory, base = os.path.split(path)
     return f"{directory}/.post.{blake2b(os.fsencode(base), digest_size=6).hexdigest()}.reactor"
 
 
 @contextmanager
 def noted(path: str) -> Iterator[None]:
-    """Owe the commands for the file at ``path`` from now on, and no longer once the block has ended without an error."""
+    """Note on the disk that the commands for ``path`` are due; remove the note when the block ends without an error."""
     with Parent(note_of(path)) as (directory, name):
         with ErrorContext(f"write {note_of(path)}"):
             fd = os.open(name, _NOTE, 0o600, dir_fd=directory)
@@ -71,30 +70,30 @@ def noted(path: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class PostCommand:
-    """A command for each changed file whose name matches a pattern."""
+    """A command that is run for each changed file whose name matches a pattern."""
 
     pattern: str
     words: tuple[str, ...]
 
     def arguments(self, path: str) -> tuple[str, ...]:
-        """The command for the file at ``path``: in place of ``{}``, or at the end."""
+        """The command with ``path`` in place of ``{}``, or at the end."""
         if any(PLACEHOLDER in word for word in self.words):
             return tuple(word.replace(PLACEHOLDER, path) for word in self.words)
         return (*self.words, path)
 
 
 class Builder:
-    """Carries the plans of one scaffold out. ``touched`` are the paths that it has changed, or tried to."""
+    """Executes the plans of one scaffold. ``touched`` are the paths that it has changed, or tried to change."""
 
     def __init__(self, target: TargetTree, commands: Sequence[PostCommand], *, is_secret: bool) -> None:
         self._target = target
         self._commands = commands
         self.touched = ChangedPaths()
-        self.touched.take()  # nothing so far, where a listener would begin in doubt
+        self.touched.take()  # nothing has been touched; a new ChangedPaths means that everything may have changed
         self._is_secret = is_secret
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:
-        """Make the tree as desired. Raises ResourceError for the first thing that can't be done."""
+        """Make the tree as desired. Raises ResourceError for the first failure."""
         purged = state.purged if purge else ()
         if state.directories:
             self.touched.lose()
@@ -103,16 +102,18 @@ class Builder:
         for directory in state.directories:
             if not directory.changes:
                 with ErrorContext(f"create the directory {directory.path}"):
-                    make_directories(directory.path)  # with the mode of new ones: nobody sets it after a kill
+                    make_directories(
+                        directory.path
+                    )  # with the default mode: after a kill, nothing would set it
             await set_attributes(directory.path, directory.attributes)
         await self._write_all(state.changed)
-        await self._catch_up(state)
+        await self._run_due_commands(state)
         await self._remove_stale_temporaries(state.stale_temporaries)
         await self._remove_directories(state.empty_others if purge else ())
         await self._remove(purged)
 
     async def clear(self, state: ScaffoldState) -> None:
-        """Remove what belongs to the scaffold, and the directories that this leaves empty."""
+        """Remove the files of the scaffold, and directories that become empty."""
         self.touched.lose()
         await self._remove_stale_temporaries(state.stale_temporaries)
         await self._remove_directories(state.empty)
@@ -121,14 +122,14 @@ class Builder:
             os.rmdir(self._target.root)
 
     async def require_startable(self, state: ScaffoldState) -> None:
-        """Raise ResourceError where a command that is to run after a change can't be started."""
+        """Raise ResourceError if a command that would run after a change can't be started."""
         due = {command for file in state.changed for command in self._commands_for(file.path)}
         for command in due:
-            if PLACEHOLDER not in command.words[0]:  # the new file itself
+            if PLACEHOLDER not in command.words[0]:  # otherwise the new file itself is run
                 await require_startable(Command(command.words, "/", ENVIRONMENT))
 
     async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
-        """What `build` would change, as a unified diff; where that may show secrets, without contents."""
+        """The changes that `build` would make, as a unified diff; without content if that may be secret."""
         seen = [
             await attributes_diff(one.path, one.changes, created=not one.changes) for one in state.directories
         ]
@@ -149,7 +150,7 @@ class Builder:
         return await content_diff(path, content, changes)
 
     async def _write_all(self, files: Iterable[Difference]) -> None:
-        """Write them side by side. After an error no further one is begun."""
+        """Write the files concurrently. After an error, no further one is begun."""
         waiting = iter(files)
         errors: list[ResourceError | OSError] = []
 
@@ -176,12 +177,12 @@ class Builder:
                 await write_file(file.path, Inline(file.text), file.attributes)
             else:
                 await set_attributes(file.path, file.attributes)
-                if self._target.has_accepted(file.path):  # what the commands made of the attributes, too
+                if self._target.has_accepted(file.path):  # the commands already set these attributes
                     return
             await self._perform_all(commands, file.path)
 
-    async def _catch_up(self, state: ScaffoldState) -> None:
-        """Run the commands that an interrupted run owes for files that are as their templates make them."""
+    async def _run_due_commands(self, state: ScaffoldState) -> None:
+        """Run the commands that an interrupted run left due for files that are otherwise correct."""
         written = {file.path for file in state.changed}
         for path in state.managed if state.stale_temporaries else ():
             if path not in written and note_of(path) in state.stale_temporaries:
@@ -205,13 +206,13 @@ class Builder:
             self._target.accept(path)
 
     async def _remove_stale_temporaries(self, paths: Sequence[str]) -> None:
-        """Remove temporary files, and say so of each. One that a living process has taken up meanwhile stays."""
+        """Remove temporary files, and report each. One that a process uses by now stays."""
         for path in filter(self._target.is_stale_temporary, paths):
             await self._remove((path,))
             emit_output(f"removed {path}, a temporary file of an interrupted run")
 
     async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
-        """The same where others may put another file, or a symlink, at ``path``: on a copy out of their reach."""
+        """Run the commands on a private copy: other users could replace the file at ``path``."""
         with ErrorContext(f"run the commands in `post` for {path}"), private_directory() as directory:
             copy = f"{directory}/{os.path.basename(path)}"
             text = self._target.text_of(path).encode()
@@ -224,12 +225,12 @@ class Builder:
                 await write_file(path, Source(copy), made)
 
     async def _remove_directories(self, directories: Iterable[str]) -> None:
-        """Remove empty directories, each after those in it."""
+        """Remove empty directories, the deepest first."""
         for directory in directories:
             await remove_path(directory, recursive=False)
 
     async def _remove(self, paths: Sequence[str]) -> None:
-        """Remove files, and the directories below the root that this leaves empty."""
+        """Remove files, and directories below the root that become empty."""
         for path in paths:
             await remove_path(path, recursive=False)
         for parent in sorted({os.path.dirname(path) for path in paths}, key=len, reverse=True):
@@ -262,7 +263,7 @@ def _content_of(path: str) -> bytes:
 
 
 def _all_writers() -> trio.CapacityLimiter:
-    """What those who write a file hold, in whatever scaffold it is."""
+    """The limiter of concurrent writes, shared by all scaffolds."""
     try:
         return _writers.get()
     except LookupError:
@@ -271,7 +272,7 @@ def _all_writers() -> trio.CapacityLimiter:
 
 
 async def _all_of(diffs: Sequence[Diff], left: int) -> str:
-    """All of them, and how many more files there are."""
+    """The diffs, and the number of files that are not shown."""
     parts = [await text() for text in diffs]
     return "".join(parts) + (f"and {left} more files\n" if left else "")
 
@@ -280,7 +281,7 @@ async def _perform(arguments: Sequence[str], path: str) -> None:
     completed = await run(Command(arguments, "/", ENVIRONMENT))
     if completed.exit_code != 0:
         words = output_tail(completed.stdout, completed.stderr)
-        hint = "the file is in place, and is made anew with the next attempt; mend the command in `post`"
+        hint = "the file is in place, and is written again at the next attempt; correct the command in `post`"
         raise ResourceError(
             f"post: exit code {completed.exit_code} of {arguments[0]} for {path}{words}", hint
         )

@@ -1,4 +1,4 @@
-"""The properties of a scaffold, and what of them goes together."""
+"""The kind `scaffold`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from reactor.resources.scaffold.state import Desired, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
 
 _AT_ONCE = 100
-"""Files that are looked at without a thread, which takes one millisecond."""
+"""The files that are checked without a thread; they take one millisecond."""
 
 
 def _check_mode(text: str) -> str:
@@ -45,7 +45,7 @@ Mode = Annotated[str, AfterValidator(_check_mode)]
 
 
 class Scaffold(Resource, kind="scaffold", providers=("choria",)):
-    """Keep a directory of files as a directory of templates makes them."""
+    """Keep a directory of files as rendered from a directory of templates."""
 
     example = "/etc/app present --source templates"
 
@@ -54,23 +54,23 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     source: SourcePath
     """The directory of templates; relative to the directory of the manifest."""
     engine: Literal["jinja", "go", "jet"] = "jinja"
-    """The language of the templates. Unset, it is jet in a manifest of the `ccm:` form, as its users are used to."""
+    """The language of the templates. The default is jet in a manifest of the `ccm:` form."""
     left_delimiter: str | None = None
-    """What begins an expression, in place of ``{{`` or, with jet, ``[[``."""
+    """The start of an expression, instead of ``{{`` or, with jet, ``[[``."""
     right_delimiter: str | None = None
-    """What ends an expression."""
+    """The end of an expression."""
     skip_empty: Flag = False
-    """Whether a template that makes nothing but space makes no file."""
+    """Whether a template that renders only white space makes no file."""
     purge: Flag = False
-    """Whether files are removed that no template makes and no other resource manages."""
+    """Whether files are removed that neither a template nor another resource manages."""
     post: tuple[dict[str, str], ...] = ()
     """Commands for files that have changed: ``- "*.sh": chmod +x {}``. Without ``{}`` the path comes last."""
     data: dict[str, Any] | None = None
-    """What the templates see as ``data``, in place of the data of the manifest."""
+    """The variable ``data`` of the templates, instead of the data of the manifest."""
     owner: Account | None = None
-    """Who owns all of it; unset, new files belong to whoever runs this."""
+    """The owner of all files; unset, new files belong to the user that runs reactor."""
     group: Account | None = None
-    """The group of all of it; unset, new files get that of whoever runs this."""
+    """The group of all files; unset, new files get that of the user that runs reactor."""
     file_mode: Mode | None = None
     """Permissions of the files in octal; unset, new ones get 0644."""
     directory_mode: Mode | None = None
@@ -81,13 +81,13 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @model_validator(mode="after")
     def _take_values(self, info: ValidationInfo) -> Self:
-        """The manifest hands over its data along with the properties."""
+        """Take the data that the manifest passes along with the properties."""
         if (values := (info.context or {}).get("templates")) is not None:
             self._values = values()
         return self
 
     def asks_the_same_as(self, other: Resource) -> bool:
-        """Whether both ask for the same files: the data of the manifest count too, as far as templates see them."""
+        """Whether both have the same desired files, including the data that the templates have used."""
         return (
             super().asks_the_same_as(other)
             and isinstance(other, Scaffold)
@@ -96,13 +96,13 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         )
 
     def keep_to_ccm(self, *, in_order: bool) -> None:
-        """There, templates are in Jet unless something else is said."""
+        """As in CCM, the default language of templates is Jet."""
         super().keep_to_ccm(in_order=in_order)
         if "engine" not in self.model_fields_set:
             self.__dict__["engine"] = "jet"
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if (self.left_delimiter is None) != (self.right_delimiter is None):
             missing = "right_delimiter" if self.right_delimiter is None else "left_delimiter"
@@ -112,7 +112,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
                 words = f"{name} cannot be empty or a space"
                 yield PropertyProblem((name,), words, "leave both out for the usual ones, or write << and >>")
         if os.path.commonpath((self.name, self.source)) in (self.name, self.source):
-            words = "source and target must not lie inside of each other"
+            words = "source and target must not be inside of each other"
             yield PropertyProblem(("source",), words, "keep the templates elsewhere")
         yield from self._faults_of_post()
 
@@ -132,20 +132,20 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
                     )
 
     def watches(self) -> Iterable[PathWatch]:
-        """The target and the templates, each with all that is in them."""
+        """The target and the templates, each with everything in them."""
         yield PathWatch(self.name, self._heard)
         yield PathWatch(self.source, self._heard, is_input=True)
 
     async def observe(self) -> ScaffoldState:
-        """The tree, compared with what the templates make now. Raises ResourceError."""
+        """The tree, compared with the rendered templates. Raises ResourceError."""
         return await self._observe(self._heard)
 
     async def verify(self) -> Plan:
-        """What is still to be done where something was done. Events of that are left for the check they ask for."""
+        """The remaining plan for the changed files. The events of the changes stay for the next check."""
         return self.plan(await self._observe(self._builder.touched), refresh=False)
 
     async def _observe(self, heard: ChangedPaths) -> ScaffoldState:
-        """Files that were heard of are looked at on the spot; templates, and all of it, in a thread."""
+        """Check the changed files at once, and templates, or the whole tree, in a thread."""
         desired = await self._desired()
         paths = heard.take()
         try:
@@ -164,12 +164,12 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return self._target.compare(self._renderer.files, desired)
 
     async def _look_at(self, paths: Collection[str], desired: Desired) -> ScaffoldState | None:
-        """Only these paths of both trees; None when that does not do."""
+        """Check only these paths of both trees; None if the whole trees must be checked."""
         templates = _below(self.source, paths)
         files = _below(self.name, paths)
         rendered = await in_thread(self._renderer.refresh, templates) if templates else ()
         if len(templates) + len(files) < len(paths):
-            return None  # a tree as a whole
+            return None  # the root of a tree has changed
         compare = partial(self._target.compare_only, [*files, *rendered], self._renderer.files, desired)
         is_long = self._target.is_crowded or len(files) > _AT_ONCE
         return await in_thread(compare) if is_long else compare()
@@ -185,33 +185,33 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         )
 
     def plan(self, state: ScaffoldState, *, refresh: bool) -> Plan:  # noqa: ARG002  a tree has nothing to refresh
-        """What to do, by the decision table."""
+        """The plan by the decision table, `plan_scaffold`."""
         has_commands = bool(self.post)
         return plan_scaffold(self.ensure, state, self._builder, purge=self.purge, has_commands=has_commands)
 
     async def preflight(self, state: ScaffoldState) -> None:
-        """Look whether the commands of `post` can be started."""
+        """Check that the commands in `post` can be started."""
         if self.ensure == "present":
             await self._builder.require_startable(state)
 
     def purged_directory(self) -> str | None:
-        """The target, if it is asked to."""
+        """The target, with ``purge: true``."""
         return self.name if self.purge else None
 
     def exclude_from_purge(self, managed: frozenset[str]) -> None:
-        """Take these paths for no files of the target."""
+        """Leave these paths alone, which other resources manage."""
         self._spared = managed
 
     def provides(self) -> Iterable[str]:
-        """The target, unless it is to go."""
+        """The target, unless it is removed."""
         return () if self.ensure == "absent" else (self.name,)
 
     def clears(self) -> Iterable[str]:
-        """The target, if it is to go: it goes with the last file."""
+        """The target, if it is removed, together with its last file."""
         return (self.name,) if self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The directory above the target, the templates with whoever makes them, and the owners."""
+        """The parent directory of the target, the templates, and the owners."""
         return (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
 
     def reads(self) -> Collection[str]:
@@ -219,7 +219,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return () if self.ensure == "absent" else (f"{self.source}/",)
 
     def claims(self) -> Iterable[Claim]:
-        """The target, with where it comes from."""
+        """The target, with its source."""
         yield Claim(
             "path",
             self.name,
@@ -227,7 +227,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         )
 
     def __copy__(self) -> Self:
-        """Copy the properties only: what was derived from them does not fit a copy with other ones."""
+        """Copy the properties only: a copy with other properties needs its own renderer and target."""
         copied = super().__copy__()
         for derived in ("_heard", "_renderer", "_target", "_builder"):
             copied.__dict__.pop(derived, None)
@@ -253,7 +253,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @property
     def holds_secrets(self) -> bool:
-        """Whether what templates make, and what they say when they fail, may show a secret."""
+        """Whether rendered files, and errors of templates, may show a secret."""
         return bool(self.secrets) or self._values.has_secrets
 
     @cached_property
@@ -271,7 +271,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
 
 def _below(root: str, paths: Iterable[str]) -> list[str]:
-    """Those of ``paths`` that lie in ``root``, from there."""
+    """The ``paths`` that are below ``root``, relative to it."""
     return [os.path.relpath(path, root) for path in paths if path.startswith(f"{root}/")]
 
 

@@ -1,4 +1,4 @@
-"""What to do about a scaffold: a pure function of what was found, so that it can be tested as a table."""
+"""The decision table of a scaffold: a pure function from the state to the plan."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from reactor import Action, Diff, Plan
 from reactor.resources.scaffold.state import ScaffoldState
 
 _NAMED = 10
-"""Temporary files that a sentence names; each is also told of when it is removed."""
+"""The temporary files that the message names; each is also reported when it is removed."""
 
 
 class Actions(Protocol):
-    """What carries a plan out."""
+    """Executes a plan."""
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:
         """Make the tree as desired."""
 
     async def clear(self, state: ScaffoldState) -> None:
-        """Remove what belongs to the scaffold, and the directories that this leaves empty."""
+        """Remove the files of the scaffold, and directories that become empty."""
 
     async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
-        """What `build` would change."""
+        """The changes that `build` would make."""
 
 
 def plan_scaffold(
     ensure: str, state: ScaffoldState, actions: Actions, *, purge: bool, has_commands: bool = False
 ) -> Plan:
-    """Nothing, or one action that does it all. With ``has_commands``, these may undo what was written."""
+    """No action, or one that does everything. With ``has_commands``, the result must be verified: commands may change files."""
     if ensure == "absent":
         done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
         done += _empty_in_words(state.empty)

@@ -1,4 +1,4 @@
-"""Renders the tree in memory: only what has changed, and what uses what has changed."""
+"""Renders the templates in memory: only those that have changed, and those that use changed ones."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ class Values(Protocol):
 
     @property
     def has_secrets(self) -> bool:
-        """Whether any of the data must not be shown."""
+        """Whether the data contain secrets."""
 
     @property
     def strict(self) -> bool:
-        """Whether a value that is missing is an error."""
+        """Whether a missing value is an error."""
 
     @property
     def moment(self) -> datetime | None:
-        """What time it is to the templates; None: the time of each rendering."""
+        """The time that templates see; None: the time of each rendering."""
 
     @property
     def reads(self) -> set[str]:
-        """The absolute paths of the files that the functions have read; whoever has looked clears it."""
+        """The absolute paths of the files that the functions have read; the reader of the set clears it."""
 
     def matches(self, other: Any) -> bool:
-        """Whether templates that have used these values would make the same of those."""
+        """Whether templates that have used these values would render the same with the ``other`` ones."""
 
 
 @dataclass(frozen=True)
 class FixedValues:
-    """Values that are known: none, for a scaffold that is not from a manifest."""
+    """Values that are given directly; by default none, for a scaffold without a manifest."""
 
     context: Mapping[str, Any] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
@@ -65,47 +65,47 @@ class FixedValues:
 
 
 class Made(Protocol):
-    """What one template made: its text, the paths it asked for, and further files from ``write()``."""
+    """The result of one template: its text, the paths of templates that it used, and further files from ``write()``."""
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The rendered text."""
 
     @property
     def used(self) -> frozenset[str]:
-        """Also paths of templates that were not there."""
+        """The paths of templates that it used, also of missing ones."""
 
     @property
     def written(self) -> Mapping[str, str]:
-        """Texts by their paths below the target."""
+        """The texts of further files, by their paths below the target."""
 
     @property
     def missing(self) -> Sequence[TemplateError]:
-        """Where a value was missing, which is no error here."""
+        """The places where a value was missing, if that is no error."""
 
 
 class Tree(Protocol):
     """Templates that see the same data."""
 
     def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Made], None]) -> None:
-        """Render them, paths and sources, and hand over what each makes. Raises TemplateError."""
+        """Render the templates, given as path and source, and pass each result to ``received``. Raises TemplateError."""
 
 
 MakeTree = Callable[..., Tree]
-"""Makes a tree of the names and the functions of templates, with a ``loader`` of others."""
+"""Makes a `Tree` from the variables and functions of templates, with a ``loader`` for included templates."""
 
 
 @dataclass(slots=True)
 class Rendered:
-    """What one template made, and what that depends on."""
+    """The result of one template, with its dependencies."""
 
     text: str
     used: frozenset[str]
-    """The paths it asked for, also those that were not there."""
+    """The paths of templates that it used, also of missing ones."""
     written: Mapping[str, str]
     """Further files, from ``write()``."""
     read: dict[str, Stamp | None]
-    """The files that functions have read, with stamps that prove that they have not changed since."""
+    """The files that functions have read, with their stamps; None for an unreliable stamp."""
 
     @property
     def is_stale(self) -> bool:
@@ -116,7 +116,7 @@ class Rendered:
 
 
 class Renderer:
-    """The files that a tree of templates makes of some data."""
+    """The files that a tree of templates renders from some data."""
 
     def __init__(
         self,
@@ -138,17 +138,17 @@ class Renderer:
         )
         self._rendered: dict[str, Rendered] = {}
         self._owed: set[str] = set()
-        """Paths that have changed and were not rendered since: also those of a rendering that failed."""
+        """Changed paths that were not rendered since, also after a failed rendering."""
         self.files: dict[str, str] = {}
-        """What the templates make: texts by their paths below the target."""
+        """The rendered texts, by their paths below the target."""
         self._remarks: dict[str, bool] = {}
-        """What is missing, and whether that was told."""
+        """Warnings about missing values, and whether they were reported."""
 
     def refresh(self, paths: Iterable[str] | None = None) -> frozenset[str]:
-        """Render what has changed since the last time; the paths of the files made anew.
+        """Render the templates that have changed since the last time. Returns the paths of the rendered files.
 
-        Only ``paths`` are looked at, where they are given. Raises ResourceError for the first template that can't be
-        rendered; then nothing of this tree has changed.
+        Only ``paths`` are checked, if they are given. Raises ResourceError for the first template that can't be rendered; the
+        tree is then unchanged.
         """
         changed = None if paths is None else self._source.refresh_only(paths)
         if changed is None:
@@ -175,7 +175,7 @@ class Renderer:
             yield from rendered.written.items()
 
     def _render(self, paths: Sequence[str]) -> list[Rendered]:
-        """What the templates at ``paths`` make. They are rendered elsewhere, so this waits more than it works."""
+        """Render the templates at ``paths``. Another process renders them, so this mostly waits."""
         found: list[Rendered] = []
         reads, begun = self._values.reads, time.time_ns()
 
@@ -204,7 +204,7 @@ class Renderer:
             self._remarks.setdefault(remark, False)
 
     def remarks(self) -> list[str]:
-        """What has been missing, without being an error, and was not told yet."""
+        """New warnings about missing values."""
         found = [remark for remark, is_told in self._remarks.items() if not is_told]
         self._remarks.update(dict.fromkeys(found, True))
         return found
@@ -214,7 +214,7 @@ class Renderer:
 
 
 def _stamp(path: str, now_ns: int) -> Stamp | None:
-    """The stamp of a file that was read after ``now_ns``; None when it proves nothing."""
+    """The stamp of a file that was read after ``now_ns``; None if it is not reliable."""
     try:
         found = os.stat(path)
     except OSError:

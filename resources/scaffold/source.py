@@ -1,4 +1,4 @@
-"""The directory of templates, with an index: a file is read again only when its stamp has moved."""
+"""The directory of templates, with an index: a file is read again only when its stamp has changed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from reactor import DistrustedError, ResourceError, open_input, require_input_di
 from reactor.hostfs import ErrorContext, FileType, Stamp, scan_directory, stamp_is_reliable, stamp_of
 
 PARTIALS = "_partials"
-"""Directories and files of this name, wherever they are, make no files: others include them."""
+"""Directories and files with this name make no files: other templates include them."""
 
 
 class _Template(NamedTuple):
     text: str
     stamp: Stamp | None
-    """None while the file may change without its stamp moving."""
+    """None while the stamp is not reliable."""
 
 
 class SourceTree:
-    """The templates below ``root`` by their paths from there."""
+    """The templates below ``root``, by their relative paths."""
 
     def __init__(self, root: str) -> None:
         self.root = root
         self._known: dict[str, _Template] = {}
 
     def refresh(self) -> frozenset[str]:
-        """Look at all of them; the paths of those that are new, gone or other than at the last look.
+        """Read all templates. Returns the paths of those that are new, removed or changed since the last time.
 
-        Raises ResourceError when there is anything that is neither a directory nor a file of text.
+        Raises ResourceError for anything that is neither a directory nor a text file.
         """
         found = {path: self._look(path) for path in self._walk()}
         before, self._known = self._known, found
@@ -42,7 +42,7 @@ class SourceTree:
         )
 
     def refresh_only(self, paths: Iterable[str]) -> frozenset[str] | None:
-        """The same, looking at these paths only; None when that does not do: a directory has come or gone."""
+        """The same for these paths only; None if all must be read, since a directory was added or removed."""
         paths = tuple(paths)
         if not all(path in self._known and os.path.isfile(self._absolute(path)) for path in paths):
             return None
@@ -52,19 +52,19 @@ class SourceTree:
         return changed
 
     def read(self, path: str) -> str | None:
-        """The text of one; None when there is none at this path."""
+        """The text of a template; None if there is none at this path."""
         template = self._known.get(path)
         return None if template is None else template.text
 
     def outputs(self) -> Iterator[str]:
-        """The paths of those that make a file each."""
+        """The paths of the templates that make a file."""
         return (path for path in self._known if PARTIALS not in path.split("/"))
 
     def _absolute(self, path: str) -> str:
         return os.path.join(self.root, path)
 
     def _walk(self) -> Iterator[str]:
-        """The paths of all templates, by name; without recursion, for a tree may be deeper than the stack."""
+        """The paths of all templates, by name; without recursion, since a tree may be deeper than the stack."""
         pending = self._entries("")
         while pending:
             path, kind = pending.pop()
@@ -74,10 +74,10 @@ class SourceTree:
                 yield path
             else:
                 hint = "a scaffold takes directories and regular files only"
-                raise ResourceError(f"{self._absolute(path)} is no template", hint)
+                raise ResourceError(f"{self._absolute(path)} is not a template", hint)
 
     def _entries(self, directory: str) -> list[tuple[str, FileType]]:
-        """What is in the directory, the last name first."""
+        """The entries of the directory, the last name first."""
         with (
             ErrorContext(f"read the templates in {self.root}"),
             _refusing(),
@@ -87,7 +87,7 @@ class SourceTree:
         return sorted(listed, key=lambda each: each[0], reverse=True)
 
     def _scanned(self, directory: str) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
-        """The entries of a directory in which nobody else may put or remove templates."""
+        """Open the listing of a directory, after checking that no other user can add or remove templates in it."""
         absolute = self._absolute(directory)
         require_input_directory(absolute)
         return scan_directory(absolute)
@@ -112,7 +112,7 @@ class SourceTree:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Templates that others could change are no fault of the host: what is made of them is root's."""
+    """Turn a DistrustedError, about templates that other users can change, into a ResourceError."""
     try:
         yield
     except DistrustedError as error:

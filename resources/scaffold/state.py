@@ -1,4 +1,4 @@
-"""What a scaffold found: the input of its decision."""
+"""The desired attributes of a scaffold, and the observed differences: the input of the planner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reactor.hostfs import Attributes, Change
 
 
 class Desired(NamedTuple):
-    """What is asked of owner, group and modes; None where that is left alone."""
+    """The desired owner, group and modes; None is not managed."""
 
     uid: int | None = None
     gid: int | None = None
@@ -23,28 +23,28 @@ class Difference:
 
     path: str
     attributes: Attributes
-    """What it is to have."""
+    """The desired attributes."""
     text: str | None = None
-    """What it is to hold; None for a directory, and for a file of which only attributes differ."""
+    """The desired content; None for a directory, and for a file of which only attributes differ."""
     changes: tuple[Change, ...] = ()
     """The attributes that differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaffoldState:
-    """The tree on the disk, compared with what the templates make. All paths are absolute, and in order."""
+    """The tree on the disk, compared with the rendered files. All paths are absolute and sorted."""
 
     changed: tuple[Difference, ...] = ()
-    """Files to be made or changed."""
+    """Files that are missing or differ."""
     purged: tuple[str, ...] = ()
-    """Files that no template makes."""
+    """Files without a template."""
     directories: tuple[Difference, ...] = ()
-    """Directories to be made, or with other attributes; a directory comes before what is in it."""
+    """Directories that are missing or differ; each before its content."""
     managed: tuple[str, ...] = ()
-    """The files of the scaffold that are there: what ``absent`` removes."""
+    """The existing files of the scaffold, which ``absent`` removes."""
     empty: tuple[str, ...] = ()
-    """Directories of the scaffold without any file below, as a killed run leaves them: what ``absent`` removes. Deepest first."""
+    """Directories of the scaffold without any file below, which ``absent`` removes, the deepest first. A killed run leaves them."""
     empty_others: tuple[str, ...] = ()
-    """Those that no template needs."""
+    """Empty directories that no template needs."""
     stale_temporaries: tuple[str, ...] = ()
-    """Temporary files that a killed run left."""
+    """Temporary files of a killed run."""

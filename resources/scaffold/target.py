@@ -1,4 +1,4 @@
-"""The tree on the disk: compared through an index, so that only files whose stamp has moved are read."""
+"""The tree on the disk, compared through an index: only files whose stamp has changed are read."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 from reactor.resources.scaffold.verified_files import PERMISSIONS, VerifiedFiles
 
 _CROWD = 1000
-"""Names beside those of the scaffold; to go through them takes two milliseconds."""
+"""Other files besides those of the scaffold; iterating over so many takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 
 
 class TargetTree:
-    """What is below ``root``, but for what is at or below the absolute paths ``spared``: that is of others."""
+    """The tree below ``root``, without the absolute paths ``spared`` and below, which other resources manage."""
 
     def __init__(self, root: str, spared: Collection[str] = ()) -> None:
         self.root = root
         self._spared = frozenset(os.path.relpath(path, root) for path in spared)
         self.kept = frozenset(above for path in spared for above in _directories_above(path, root))
-        """Directories that are not removed when they are empty: what is spared belongs in them."""
+        """Directories that stay when they are empty: spared paths belong in them."""
         self._verified = VerifiedFiles(root)
         self._desired: Desired | None = None
         self._texts: Mapping[str, str] = {}
         self._paths: dict[str, str] = {}
-        """The absolute path of each file of the scaffold, in order: to join thousands takes a millisecond."""
+        """The absolute path of each file of the scaffold, in order; joining thousands of paths takes a millisecond."""
         self._files: dict[str, Difference | None] = {}
-        """What differs at each path of the scaffold, in order."""
+        """The difference at each path of the scaffold, in order."""
         self._missing: set[str] = set()
         self._others: set[str] = set()
         self._mounted: frozenset[str] = frozenset()
-        """Where something is mounted below the root: what is in there and no file of the scaffold is not of this tree."""
+        """Mount points below the root. Other files on them do not belong to this tree."""
         self._directories: tuple[Difference, ...] = ()
         self._empty: set[str] = set()
-        """Directories below the root with no file in them, however deep."""
+        """Directories below the root without a file in them, at any depth."""
 
     def compare(self, files: Mapping[str, str], desired: Desired) -> ScaffoldState:
-        """The state of the tree, of which ``files`` tells what it is to hold. Raises ResourceError."""
+        """Compare the whole tree with the desired ``files``. Raises ResourceError."""
         found = dict(self._walk())
-        self._desired = None  # until the index is whole again
+        self._desired = None  # until the index is complete again
         self._directories = tuple(self._compare_directories(_directories_of(files), found, desired))
         self._texts = files
         self._paths = {path: self.absolute(path) for path in sorted(files)}
@@ -73,13 +73,13 @@ class TargetTree:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there is so much beside the files of the scaffold that a look at a few of them takes long."""
+        """Whether there are so many other files that even a check of a few files takes long."""
         return len(self._others) > _CROWD
 
     def compare_only(
         self, paths: Iterable[str], files: Mapping[str, str], desired: Desired
     ) -> ScaffoldState | None:
-        """The same, looking at these paths only; None when that does not do: a directory or a template is another."""
+        """The same for these paths only; None if the whole tree must be compared, since a directory or template has changed."""
         if desired != self._desired or self._directories or self._empty:
             return None
         if files is not self._texts and files.keys() != self._texts.keys():
@@ -122,7 +122,7 @@ class TargetTree:
         return tuple(map(self.absolute, sorted(directories, reverse=True)))
 
     def _is_left_alone(self, path: str) -> bool:
-        """Whether ``path``, which is no file of the scaffold, belongs to others. What a killed run left does not."""
+        """Whether ``path``, which is no file of the scaffold, is left alone. Temporary files of a killed run are not."""
         return _is_within(path, self._spared) or (_is_within(path, self._mounted) and not _is_temporary(path))
 
     def _find_mounted(self) -> frozenset[str]:
@@ -133,7 +133,7 @@ class TargetTree:
         return frozenset()
 
     def is_stale_temporary(self, path: str) -> bool:
-        """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no living process writes it."""
+        """Whether the temporary file at the absolute ``path`` belongs to us or the owner, and no living process writes it."""
         return is_stale_temporary(path, 0 if self._desired is None else self._desired.uid or 0)
 
     def doubt(self, path: str) -> None:
@@ -152,17 +152,17 @@ class TargetTree:
         return text is not None and self._verified.has_accepted(relative, text)
 
     def text_of(self, path: str) -> str:
-        """What the template of the file at the absolute ``path`` makes."""
+        """The rendered text of the file at the absolute ``path``."""
         return self._texts[os.path.relpath(path, self.root)]
 
     def absolute(self, path: str) -> str:
-        """The absolute path of one from the root on."""
+        """The absolute path of ``path``, which is relative to the root."""
         return os.path.join(self.root, path) if path else self.root
 
     def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """All that is there, without following symlinks. The root has the empty path.
+        """Everything in the tree, without following symlinks. The root has the empty path.
 
-        Without recursion: whoever owns the tree may make it deeper than the stack.
+        Without recursion: another user may make the tree deeper than the stack.
         """
         pending = [""]
         while pending:
@@ -237,14 +237,14 @@ def _is_within(path: str, tops: Collection[str]) -> bool:
 
 
 def _directories_above(path: str, root: str) -> Iterator[str]:
-    """The directories between ``root`` and ``path``, itself included, which may be one."""
+    """``path``, which may be a directory, and all directories between it and ``root``."""
     while path != root:
         yield path
         path = os.path.dirname(path)
 
 
 def _directories_of(files: Iterable[str]) -> list[str]:
-    """The root and all directories that files are in, each before what is in it."""
+    """The root and all directories of the files, each before its content."""
     found = {""}
     for path in files:
         while (path := os.path.dirname(path)) not in found:
@@ -253,7 +253,7 @@ def _directories_of(files: Iterable[str]) -> list[str]:
 
 
 def _empty_directories(found: Mapping[str, os.stat_result]) -> set[str]:
-    """The directories below the root, among what was ``found``, with no file in them."""
+    """The directories in ``found`` without a file in them, at any depth."""
     files = (path for path, entry in found.items() if not stat.S_ISDIR(entry.st_mode))
     return {path for path, entry in found.items() if stat.S_ISDIR(entry.st_mode)}.difference(
         _directories_of(files)
@@ -267,7 +267,7 @@ def _is_temporary(path: str) -> bool:
 def _attributes(
     found: os.stat_result | None, uid: int | None, gid: int | None, mode: int | None, default: int
 ) -> Attributes:
-    """What is asked for, and for the rest what is there, or what a new one gets."""
+    """The desired attributes; those that are not managed stay, or get the default of a new file."""
     if found is None:
         return Attributes(
             os.geteuid() if uid is None else uid,

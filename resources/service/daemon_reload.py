@@ -1,4 +1,4 @@
-"""When systemd reads its files anew: that takes it a tenth of a second, in which it answers nobody."""
+"""Decides when systemd reloads its unit files, which takes a tenth of a second in which it answers no question."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from contextlib import asynccontextmanager, contextmanager
 import trio
 
 GATHER = 0.05
-"""Seconds for which whoever leaves last waits for others: those whose watches are armed one after the other."""
+"""Seconds for which the last check waits for further ones: at the start, checks begin one after the other."""
 
 LONGEST = 2.0
-"""Seconds for which systemd may not know of a changed link. Until its next boot nothing depends on most of them."""
+"""Seconds for which systemd may not know a changed link. Most links matter only at the next boot."""
 
 
 class DaemonReloads:
-    """One systemd's reloads: as few as do for all that is changed at once. ``reload`` makes one."""
+    """The reloads of one systemd, as few as possible for concurrent changes. ``reload`` makes one."""
 
     def __init__(self, reload: Callable[[], Awaitable[object]]) -> None:
         self._reload = reload
         self._checking = trio.Lock()
         self._owed: dict[str, float] = {}
-        """Whose files were changed, and when."""
+        """The units whose files were changed, and when."""
         self._changing = 0
         self._inside = 0
         self.begun = 0
-        """How many have begun."""
+        """The number of reloads that have begun."""
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Owe in here what was changed: whoever leaves last makes one reload for all. Raises what that raises."""
+        """Share one reload among all blocks that run at the same time: the last one makes it. Raises the errors of ``reload``."""
         self._inside += 1
         try:
             yield
@@ -42,7 +42,7 @@ class DaemonReloads:
 
     @contextmanager
     def changing(self, unit: str) -> Iterator[None]:
-        """Change the links of ``unit`` in here, or the file from which units of this name are made; then it is owed."""
+        """Change the links of ``unit`` in the block, or the file from which it is generated; then a reload is due."""
         self._changing += 1
         try:
             yield
@@ -51,10 +51,10 @@ class DaemonReloads:
             self._changing -= 1
 
     def cover(self, unit: str, begun: int) -> bool:
-        """Whether one reads the files of ``unit`` anyway: it has begun since ``begun`` was their number, or will soon.
+        """Whether a reload will read the files of ``unit`` anyway: one has begun after number ``begun``, or is due.
 
-        As long as it is owed to any unit, systemd 255 and later say of every unit that it should read its files. Which
-        have changed only the reload itself can tell, so that it has to come before the next job of ``unit``.
+        While a reload is due for any unit, systemd 255 and later report every unit as stale. Only the reload shows which files
+        have changed, so it must come before the next job of ``unit``.
         """
         if self._owed or self._changing:
             self._owe(unit)
@@ -62,17 +62,17 @@ class DaemonReloads:
         return self.begun > begun
 
     def is_owed(self, unit: str) -> bool:
-        """Whether systemd is to be told of the links of ``unit``."""
+        """Whether a reload is due because of ``unit``."""
         return unit in self._owed
 
     async def make(self) -> None:
-        """Reload now. What is changed while that goes on is owed again."""
+        """Reload now. Changes during the reload make another one due."""
         self._owed.clear()
         self.begun += 1
         await self._reload()
 
     async def make_if(self, is_stale: Callable[[], Awaitable[bool]]) -> None:
-        """Reload if that is still needed once others have done so."""
+        """Reload if ``is_stale`` still says so after the reloads of other checks."""
         async with self._checking:
             if await is_stale():
                 await self.make()

@@ -100,7 +100,7 @@ def found_state(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
     """The running state and the D-Bus path of ``unit``, from the answer to ListUnitsByNames."""
     if not answer[0]:
         hint = "correct it: systemd allows letters, digits and . _ : - @"
-        raise ResourceError(f"{unit}: systemd does not take this for the name of a unit", hint)
+        raise ResourceError(f"{unit}: systemd rejects this as a unit name", hint)
     name, _, load, active, sub, _, path, _, job, _ = answer[0][0]
     return UnitState(load, active, sub, job, unit=name), path
 

@@ -1,4 +1,4 @@
-"""The kind `service`: its properties, and what of them goes together."""
+"""The kind `service`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _Answer = TypeVar("_Answer")
 
 
 def fault_of(name: str) -> str | None:
-    """What is wrong with the name of a unit, if anything. Those that a shell would read more into are never taken."""
+    """Why ``name`` is not a valid unit name; None if it is. Names with characters that a shell interprets are refused."""
     if not _WORD.fullmatch(name):
         what = "dangerous" if _DANGEROUS.search(name) else "invalid"
         return f"service name contains {what} characters: {name!r}"
@@ -67,36 +67,36 @@ def fault_of(name: str) -> str | None:
 
 
 def full_name(name: str) -> str:
-    """The name with its type; without one it is a service."""
+    """The name with its type; by default ``.service``."""
     return name if name.rpartition(".")[2] in UNIT_TYPES and "." in name else f"{name}.service"
 
 
 class Service(Resource, kind="service", providers=("systemd",)):
-    """Manage one systemd unit: whether it runs, whether it starts at boot, whether anything may start it."""
+    """Manage one systemd unit: whether it runs, whether it starts at boot, and whether it is masked."""
 
     example = "nginx running --enable"
 
     ensure: Literal["running", "stopped"] = "running"
     """Whether it runs."""
     enable: Flag | None = None
-    """Whether it starts at boot; unset leaves that alone."""
+    """Whether it starts at boot; unset, that is not managed."""
     masked: Flag | None = None
-    """Whether nothing can start it, not even by hand; unset leaves that alone."""
+    """Whether it is masked: nothing can start it, not even by hand; unset, that is not managed."""
     preset: Flag = False
-    """Whether it is enabled or disabled as the presets of this host say, see systemd.preset(5)."""
+    """Whether it is enabled or disabled by the presets of this host, see systemd.preset(5)."""
     on_refresh: Literal["restart", "reload", "reload-or-restart"] = "restart"
     """What happens to a running unit when something that it subscribes to has changed."""
     scope: Literal["system", "user"] = "system"
-    """Whether it is a unit of the machine, or of the user who runs reactor."""
+    """Whether it is a unit of the system, or of the user that runs reactor."""
 
     _keeps_to_ccm: bool = PrivateAttr(default=False)
     _told: str | None = PrivateAttr(default=None)
-    """What was said last of how it is enabled."""
+    """The last note about how it is enabled."""
     _starting: tuple[str, ...] = PrivateAttr(default=())
-    """What was said last of the units that start it."""
+    """The units in the last note about units that start it."""
 
     def keep_to_ccm(self, *, in_order: bool) -> None:
-        """There, all that systemd does not call disabled counts as enabled."""
+        """As in CCM, everything that systemd does not call disabled counts as enabled."""
         super().keep_to_ccm(in_order=in_order)
         self._keeps_to_ccm = True
 
@@ -106,18 +106,18 @@ class Service(Resource, kind="service", providers=("systemd",)):
         return full_name(self.name)
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """Adds names that are none, and masked units that are to be started."""
+        """Invalid names, and masked units that must run or be enabled."""
         yield from super().property_problems()
         if fault := fault_of(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
         if self.preset and self.enable is not None:
             yield PropertyProblem(
-                ("preset",), "the presets and enable can't both decide", "remove one of them"
+                ("preset",), "preset and enable are mutually exclusive", "remove one of them"
             )
         if self.masked:
             if self.preset:
                 yield PropertyProblem(("preset",), "a masked unit can't be enabled", "remove preset")
-            hint = "write ensure: stopped, or take masked away"
+            hint = "write ensure: stopped, or remove masked"
             if self.ensure == "running":
                 yield PropertyProblem(("masked",), "a masked unit can't be running", hint)
             if self.enable:
@@ -130,7 +130,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
             yield from (PathWatch(path) for path in preset_directories(Scope(self.scope)))
 
     def depends_on_paths(self) -> Iterable[str]:
-        """Its unit file and its drop-ins, wherever they may be."""
+        """Its unit file and its drop-ins, in all directories of systemd."""
         for directory in directories(Scope(self.scope)):
             yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
             yield from (f"{directory}/{name}.d/" for name in drop_in_names(self.unit))
@@ -140,7 +140,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
             yield from (f"{directory}/" for directory in preset_directories(Scope(self.scope)))
 
     def ensuing(self, changed: Collection[str]) -> Sequence[str]:
-        """That systemd would read the files of the unit, where one of them would be another."""
+        """A reload of systemd, if one of the files of the unit would change."""
         files = tuple(self.depends_on_paths())
         if any(
             path in files or path.startswith(tuple(f for f in files if f.endswith("/"))) for path in changed
@@ -149,18 +149,18 @@ class Service(Resource, kind="service", providers=("systemd",)):
         return ()
 
     def sandbox_access(self) -> Iterable[str]:
-        """Nothing: systemd acts."""
+        """Nothing: systemd makes the changes."""
         return ()
 
     def claims(self) -> Iterable[Claim]:
-        """The unit, by whichever of its names, with what is managed of it."""
+        """The unit, by its real name, with its managed properties."""
         wishes = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
         unit = real_name(self.unit, Scope(self.scope))
         key = unit if self.scope == "system" else f"{unit} of the user"
         yield Claim("unit", key, {name: wish for name, wish in wishes.items() if wish is not None})
 
     async def observe(self) -> UnitState:
-        """The state of the unit, after whatever transition it is in. Raises ResourceError when systemd does not tell."""
+        """The state of the unit, after the transition that it is in. Raises ResourceError when systemd does not answer."""
         state = await self._state(files=self._desired.wants_files)
         if (
             self.enable
@@ -170,18 +170,18 @@ class Service(Resource, kind="service", providers=("systemd",)):
             self._told = found
             if found is not None:
                 emit_note(found)
-        self._tell_what_starts_it(state)
+        self._note_starting_units(state)
         return state
 
-    def _tell_what_starts_it(self, state: UnitState) -> None:
-        """Say, once, which sockets, timers and paths will start a unit that is to be stopped."""
+    def _note_starting_units(self, state: UnitState) -> None:
+        """Emit a note, once, about sockets, timers and paths that will start a unit that should be stopped."""
         starting = () if self.ensure == "running" or self.masked else state.related
         if starting and starting != self._starting:
             emit_note(warning_of(starting))
         self._starting = starting
 
     async def present(self) -> Mapping[str, Any]:
-        """Also whether it is enabled, which a check only asks when that is managed."""
+        """The state as properties, always with whether it is enabled."""
         state = await self._state(files=True)
         if not state.is_there:
             return {"ensure": "absent"}
@@ -193,18 +193,18 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     @classmethod
     def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
-        """As sd_booted(3) finds out."""
+        """Whether systemd runs, by the test of sd_booted(3)."""
         return None if os.path.isdir("/run/systemd/system") else "systemd does not run here"
 
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
-        """What to do, by the decision table. Raises ResourceError where that says so."""
+        """The plan by the decision table, `plan_service`. Raises ResourceError."""
         desired = self._desired
         return tuple(
             self._action(desired, step, state) for step in plan_service(desired, state, refresh=refresh)
         )
 
     async def preflight(self, state: UnitState) -> None:
-        """Ask systemd what it knows to keep the unit from that."""
+        """Ask systemd for reasons why the plan would fail."""
         await self._with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
 
     @property
@@ -222,9 +222,9 @@ class Service(Resource, kind="service", providers=("systemd",)):
         return replace(state, preset=await in_thread(preset_of, self.unit, Scope(self.scope)))
 
     async def _with_systemd(self, work: Callable[[Systemd], Awaitable[_Answer]]) -> _Answer:
-        """Work over the bus; by command if there is none, also anew if it goes away meanwhile.
+        """Run ``work`` over D-Bus; by systemctl if there is no bus, also again if the bus is lost meanwhile.
 
-        A start or stop that is under way is joined by that. Of a restart nobody knows, so it is made again.
+        A second start or stop joins the one that runs. A restart is made again.
         """
         try:
             return await work(await dbus_systemd(Scope(self.scope)))
@@ -234,7 +234,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def _action(self, desired: Desired, step: Step, state: UnitState) -> Action:
         run = partial(self._with_systemd, partial(self._do, step))
         words = done(desired, step, state)
-        # Of links, systemd may make or remove none; what it did to them it tells.
+        # systemd may change no link at all, and reports the links that it changed.
         is_change = isinstance(step, FileChange)
         return Action(f"Would have {words}", words, run, is_proof=not is_change, reads_back=is_change)
 

@@ -1,4 +1,4 @@
-"""The decision table of a service: from what is wanted and what is there to the steps between them."""
+"""The decision table of a service: a pure function from the state to the steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reactor.resources.service.state import NOT_FOUND, UnitState, listed
 from reactor.resources.service.systemd import FileChange, Job
 
 Step = Job | FileChange | Literal["daemon-reload"]
-"""One thing to ask of systemd."""
+"""One request to systemd."""
 
 DAEMON_RELOAD: Final = "daemon-reload"
 
@@ -27,15 +27,15 @@ DONE: Final = {
     FileChange.UNMASK: "unmasked",
     DAEMON_RELOAD: "had systemd read the changed unit files",
 }
-"""What a person is told when the step was made."""
+"""The messages about completed steps."""
 
 _FIXED: Final = {"static", "indirect", "generated", "transient"}
-"""File states that `disable` does not change: nothing in the unit file says what enabling is."""
+"""File states that `disable` does not change: their unit files do not define what enabling means."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What is wanted of a unit; None leaves it as it is. With ``preset`` it is enabled or disabled as the presets say."""
+    """The desired state of a unit; None is not managed. With ``preset``, it is enabled or disabled by the presets."""
 
     unit: str
     ensure: str
@@ -44,15 +44,15 @@ class Desired:
     on_refresh: Job
     preset: bool = False
     by_table: bool = False
-    """Whether what counts as enabled is left as it is, as users of the ``ccm:`` form are used to."""
+    """Whether everything that CCM counts as enabled is left as it is, for the ``ccm:`` form."""
 
     @property
     def wants_files(self) -> bool:
         """Whether it matters if the unit is enabled or masked."""
         return self.enable is not None or self.masked is not None or self.preset
 
-    def settled_for(self, state: UnitState) -> Desired:
-        """The same, with what the presets say of a unit that can be as they say: they leave the others alone."""
+    def with_preset(self, state: UnitState) -> Desired:
+        """The desired state with ``enable`` from the presets; None if they do not apply to the unit."""
         if not self.preset:
             return self
         is_left = state.preset is False and (state.files in _FIXED or state.files == "alias")
@@ -60,7 +60,7 @@ class Desired:
 
 
 def done(desired: Desired, step: Step, state: UnitState) -> str:
-    """What a person is told when the step was made to what was found."""
+    """The message about a completed step from ``state``."""
     if step is Job.START and state.related:
         return f"{DONE[step]}, which stops {listed(state.related)} (they conflict)"
     if desired.preset and step in (FileChange.ENABLE, FileChange.DISABLE):
@@ -73,15 +73,15 @@ def done(desired: Desired, step: Step, state: UnitState) -> str:
 
 
 def counts_as_enabled(desired: Desired, state: UnitState) -> bool:
-    """Whether ``enable: true`` leaves the unit as it is."""
+    """Whether ``enable: true`` changes nothing."""
     return state.at_boot if desired.by_table else state.for_good
 
 
 def plan_service(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
-    """The steps, in order. Raises ResourceError when none lead there."""
-    if desired.masked and not state.is_there:  # so that nothing starts it when it comes
+    """The steps, in order. Raises ResourceError when the desired state can't be reached."""
+    if desired.masked and not state.is_there:  # so that nothing starts it once it is installed
         return [FileChange.MASK]
-    desired = desired.settled_for(state)
+    desired = desired.with_preset(state)
     _refuse(desired, state)
     if desired.enable is not None:
         _refuse_switching(desired, state)
@@ -93,7 +93,7 @@ def plan_service(desired: Desired, state: UnitState, *, refresh: bool) -> list[S
 
 
 def _refuse(desired: Desired, state: UnitState) -> None:
-    """Refuse what is not there, and what does not stay."""
+    """Raise ResourceError for a unit that does not exist, or does not stay up."""
     unit = desired.unit
     if not state.is_there or (desired.wants_files and state.files == NOT_FOUND and not desired.masked):
         raise ResourceError(
@@ -108,7 +108,7 @@ def _refuse(desired: Desired, state: UnitState) -> None:
 
 
 def _refuse_switching(desired: Desired, state: UnitState) -> None:
-    """Refuse to enable or disable what systemd can't, or not so that it stays."""
+    """Raise ResourceError for a unit that can't be enabled or disabled permanently."""
     unit = desired.unit
     if not state.is_switchable:
         raise ResourceError(
@@ -137,7 +137,7 @@ def _before(desired: Desired, state: UnitState) -> Iterator[Step]:
 
 
 def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[Step]:
-    """A start is as good as a refresh: it has read everything anew."""
+    """The jobs. A start replaces a refresh: it reads the whole configuration."""
     if desired.ensure == "stopped":
         if state.is_up:
             yield Job.STOP
@@ -152,5 +152,5 @@ def _after(desired: Desired, state: UnitState) -> Iterator[Step]:
         yield FileChange.ENABLE
     if desired.enable is False and state.can_be_undone:
         yield FileChange.DISABLE
-    if desired.masked and state.files != "masked":  # a mask at runtime is gone after the next boot
+    if desired.masked and state.files != "masked":  # a runtime mask disappears at the next boot
         yield FileChange.MASK

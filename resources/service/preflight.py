@@ -1,6 +1,6 @@
-"""What keeps a unit from being started, stopped or masked, as far as systemd knows: for a rehearsal.
+"""Checks, for a dry run, that a unit can be started, stopped or masked. Nothing is changed.
 
-What systemd only finds out by doing it is not asked: conditions, and how a program ends.
+Conditions and the exit of the program are not checked: systemd finds them out only by the start.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _BROKEN: Final = {
     "bad-setting": "has a bad unit file setting",
     "error": "has a unit file that systemd can't read",
 }
-_VERIFY: Final = "correct its unit file; this tells what is wrong: systemd-analyze verify"
+_VERIFY: Final = "correct its unit file; this shows the error: systemd-analyze verify"
 _PLACES: Final = {Scope.SYSTEM: "/etc/systemd/system", Scope.USER: "~/.config/systemd/user"}
 
 
 async def refuse(systemd: Systemd, desired: Desired, state: UnitState, scope: Scope) -> None:
-    """Raise the ResourceError that bringing the unit from ``state`` to what is desired would end in."""
+    """Raise the ResourceError with which the change from ``state`` to ``desired`` would fail."""
     if desired.masked and not state.is_masked:
         _refuse_mask(desired.unit, scope)
     if desired.ensure == "stopped" and state.is_up:
@@ -36,7 +36,7 @@ async def refuse(systemd: Systemd, desired: Desired, state: UnitState, scope: Sc
 
 async def _refuse_start(systemd: Systemd, desired: Desired, state: UnitState) -> None:
     unit = desired.unit
-    if state.load == "masked":  # once it is unmasked, systemd reads what there is of it
+    if state.load == "masked":  # systemd reads its unit file only after the unmask
         if desired.masked is not False:
             hint = "write masked: false to unmask it, or ensure: stopped"
             raise ResourceError(f"{unit} is masked, and can't be started", hint)
@@ -51,7 +51,7 @@ async def _refuse_start(systemd: Systemd, desired: Desired, state: UnitState) ->
         found = await systemd.state(needed, "running", files=False)
         if not found.is_running and found.load in (NOT_FOUND, "masked"):
             what = "is masked" if found.load == "masked" else "is not there"
-            hint = f"require the resource that brings {needed}, or correct Requires= in the unit file"
+            hint = f"require the resource that installs {needed}, or correct Requires= in the unit file"
             raise ResourceError(
                 f"{unit} can't be started: it requires {needed}, which {what}",
                 hint,
@@ -67,7 +67,7 @@ def _refuse_one_that_ends(unit: str, facts: Mapping[str, str]) -> None:
 
 
 def _refuse_mask(unit: str, scope: Scope) -> None:
-    """A mask is a link of the unit's name in the directory of the administrator."""
+    """Raise ResourceError if the link that masks the unit, in the directory of the administrator, can't be made."""
     path = os.path.join(os.path.expanduser(_PLACES[scope]), unit)
     if os.path.lexists(path) and not os.path.islink(path):
         hint = f"have a file resource remove {path} first"
@@ -75,5 +75,5 @@ def _refuse_mask(unit: str, scope: Scope) -> None:
 
 
 def _only_by_others(unit: str, done: str) -> ResourceError:
-    hint = "manage what it belongs to, such as a target that wants it"
+    hint = "manage the unit that pulls it in, such as a target that wants it"
     return ResourceError(f"{unit} can't be {done} by itself: its unit file refuses it", hint)

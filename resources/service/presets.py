@@ -1,4 +1,4 @@
-"""Presets: whether the distribution, or who runs this host, would have a unit enabled; systemd.preset(5)."""
+"""Reads presets: whether the distribution or the administrator wants a unit enabled; systemd.preset(5)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _VERDICTS = {"enable": True, "disable": False, "ignore": None}
 
 
 def preset_directories(scope: Scope) -> tuple[str, ...]:
-    """Where preset files are, those that win first; not all need exist."""
+    """The directories of preset files, in order of precedence; not all need exist."""
     kind = "system" if scope is Scope.SYSTEM else "user"
     places = ("/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib")
     return tuple(f"{place}/systemd/{kind}-preset" for place in places)
 
 
 def preset_of(unit: str, scope: Scope) -> bool | None:
-    """Whether the presets enable ``unit``; None where they leave it as it is. Without a rule it is enabled."""
+    """Whether the presets enable ``unit``; None if a rule ignores it. Without a rule it is enabled."""
     for verdict, pattern, instances in _rules(scope):
         if _matches(unit, pattern, instances):
             return verdict
@@ -36,7 +36,7 @@ def _matches(unit: str, pattern: str, instances: list[str]) -> bool:
 
 
 def _rules(scope: Scope) -> Iterator[tuple[bool | None, str, list[str]]]:
-    """The rules of all files by the files' names; of several files with one name, the first directory's wins."""
+    """The rules of all files, in the order of their names. Of files with the same name, the first directory wins."""
     files: dict[str, str] = {}
     for directory in preset_directories(scope):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What `Service.observe` finds, and what it means."""
+"""The observed state of a unit, and its meaning."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _REASONS = {
 """Why a unit that counts as enabled may not start at boot."""
 NOT_FOUND = "not-found"
 CONFLICTS: Final = ("Conflicts", "ConflictedBy")
-"""The properties that name the units that can't run beside a unit."""
+"""The properties that name units that can't run at the same time."""
 TRIGGERS: Final = ("TriggeredBy",)
 """The properties that name the sockets, timers and paths that start a unit."""
 USUAL: Final = frozenset({"shutdown.target", "umount.target"})
-"""What nearly every unit conflicts with."""
+"""Units that nearly every unit conflicts with."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """A unit, in systemd's own words; empty where it says nothing.
+    """A unit, in the terms of systemd.
 
-    ``job`` is the type of the job that is queued or runs. ``files`` is what ``is-enabled`` says, and empty when nobody
-    asked. ``stale`` tells that systemd has not read the unit's files since they changed. ``also`` has, for an indirect unit,
-    the units that its [Install] names, each with what ``is-enabled`` says of it. ``unit`` is the unit's own name, where it was
-    asked for by an alias. ``related`` are the active units that conflict with one that is to run, or start one that is to
-    be stopped. ``preset`` is whether the presets enable it, None where nobody asked or they leave it alone.
+    ``job`` is the type of the queued or running job. ``files`` is the answer of ``is-enabled``, and empty if it was not asked.
+    ``stale``: the files have changed since systemd read them. ``also``: for an indirect unit, the units in Also= of its
+    [Install], each with the answer of ``is-enabled``. ``unit`` is its own name, if it was asked for by an alias. ``related``: the
+    active units that conflict with a unit that should run, or start a unit that should be stopped. ``preset``: whether the presets
+    enable it; None if that was not asked, or a rule ignores it.
     """
 
     load: str
@@ -53,7 +53,7 @@ class UnitState:
 
     @property
     def is_up(self) -> bool:
-        """Whether it runs, or is about to: what is to be stopped."""
+        """Whether it runs or is starting, so that it must be stopped."""
         return self.active not in _DOWN
 
     @property
@@ -63,34 +63,34 @@ class UnitState:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is such a unit; one that runs on after its file was removed is there."""
+        """Whether the unit exists, also if it still runs after its file was removed."""
         return self.is_up or NOT_FOUND not in (self.load, self.files)
 
     @property
     def awaits_restart(self) -> bool:
-        """Whether it has ended, and systemd will start it again by itself."""
+        """Whether it has ended, and systemd will restart it."""
         return self.sub.startswith("auto-restart")
 
     @property
     def at_boot(self) -> bool:
-        """Whether it starts at boot, as CCM counts it: what can't be enabled but is pulled in by others does."""
+        """Whether it counts as enabled in CCM, which includes units that can't be enabled, and are pulled in by others."""
         return self.files in _AT_BOOT
 
     @property
     def for_good(self) -> bool:
-        """Whether everything is done that makes it start at every boot; of an indirect unit, with what it names."""
+        """Whether it is enabled for every boot; an indirect unit together with the units in Also=."""
         return self.files in _ENABLED and all(state in _ENABLED for _, state in self.also)
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether something is done that makes it start at a boot, and that disabling takes away."""
+        """Whether disabling would change anything."""
         if self.files == "indirect":
             return any(state in {"enabled", "enabled-runtime"} for _, state in self.also)
         return self.at_boot
 
     @property
     def boot_note(self) -> str | None:
-        """What people should know of a unit that counts as enabled without being so; None where it simply is."""
+        """A note about a unit that counts as enabled and may not start at boot; None if it is simply enabled."""
         if self.also:
             return f"{self.files}: its [Install] only names {listed([name for name, _ in self.also])}"
         if self.files == "alias":
@@ -100,29 +100,29 @@ class UnitState:
 
     @property
     def is_switchable(self) -> bool:
-        """Whether `enable` is a question at all."""
+        """Whether it can be enabled or disabled."""
         return self.files in _AT_BOOT | _NOT_AT_BOOT
 
     @property
     def is_masked(self) -> bool:
-        """Whether nothing can start it."""
+        """Whether it is masked."""
         return self.files in _MASKED
 
     def is_on_its_way(self, ensure: str) -> bool:
-        """Whether systemd is bringing it into another state, so that it is too early to act for ``ensure``."""
+        """Whether it is in a transition, so that it is too early to act for ``ensure``."""
         if ensure == "stopped":
             return self.active == "deactivating" or self.job == "stop"
         return bool(self.job) or self.active not in _RESTING
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names as people list them."""
+    """The names as an enumeration: ``a, b and c``."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def relations_to_ask(state: UnitState, ensure: str) -> tuple[str, ...]:
-    """Which properties name the units that matter to what becomes of ``state`` under ``ensure``."""
+    """The properties that name units which affect the change from ``state`` to ``ensure``."""
     if state.load == "masked":
         return ()
     if ensure == "stopped":
@@ -131,7 +131,7 @@ def relations_to_ask(state: UnitState, ensure: str) -> tuple[str, ...]:
 
 
 def warning_of(units: Sequence[str]) -> str:
-    """What people should know of a stopped unit that ``units`` are there to start."""
+    """A warning about active ``units`` that start a stopped unit again."""
     if len(units) == 1:
         return f"{units[0]} is active, and starts it again: have service#{units[0]} stopped, too"
     return f"{listed(units)} are active, and start it again: have them stopped, too"

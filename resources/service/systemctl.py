@@ -1,4 +1,4 @@
-"""systemd by its command, for where there is no bus: root reaches it without one."""
+"""systemd by its command systemctl, which root can use without a bus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor import ResourceError
 from reactor.resources.process import ENVIRONMENT, Command, Completed, output_tail, run
 from reactor.resources.service import sysv, unit_errors
 from reactor.resources.service.state import CONFLICTS, NOT_FOUND, USUAL, UnitState, relations_to_ask
-from reactor.resources.service.systemd import FORESEEN, FileChange, Job
+from reactor.resources.service.systemd import PREFLIGHT_FACTS, FileChange, Job
 from reactor.resources.service.unit_files import (
     also_of,
     drop_ins_of,
@@ -27,20 +27,19 @@ _NO_SCRIPTS: Final = {**ENVIRONMENT, "SYSTEMCTL_SKIP_SYSV": "1"}
 _INTERVAL: Final = 0.25
 _RESTART_ATTEMPTS: Final = 40
 _changing: Final = {scope: trio.Lock() for scope in Scope}
-"""Who changes links holds this, until systemd has read them: since version 255, it says of every unit meanwhile that it
-should read its files."""
+"""Held from a change of links until systemd has read them: since version 255, it reports every unit as stale meanwhile."""
 
 _STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
 class Systemctl:
-    """One systemd, asked by processes."""
+    """One systemd, by processes of systemctl."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
-        """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long."""
+        """The state of ``unit`` after a transition. A restart by systemd itself is awaited only for a limited time."""
         attempts = 0
         while (state := await self._look(unit)).is_on_its_way(ensure) and attempts < _RESTART_ATTEMPTS:
             attempts += state.awaits_restart
@@ -53,11 +52,11 @@ class Systemctl:
         return self._with_script(replace(state, also=also), unit, kept)
 
     async def facts(self, unit: str) -> Mapping[str, str]:
-        """What a rehearsal asks of ``unit``."""
-        return await self._show(unit, ",".join(FORESEEN))
+        """The properties of ``unit`` that a dry run checks."""
+        return await self._show(unit, ",".join(PREFLIGHT_FACTS))
 
     async def run(self, job: Job, unit: str) -> None:
-        """Do it and wait for its end; what was started runs then."""
+        """Run the job, and wait for its end. A started unit runs then."""
         completed = await self._systemctl(job, unit)
         if completed.exit_code != 0:
             raise await self._failed(unit, f"did not {job}", completed)
@@ -65,7 +64,7 @@ class Systemctl:
             raise await self._failed(unit, f"does not run after its {job}", completed)
 
     async def change_files(self, change: FileChange, unit: str) -> bool:
-        """Do it; this command reloads by itself. What it has made it tells only in words for people."""
+        """Make the change; systemctl reloads by itself. Always False: it does not report changed links in a usable form."""
         if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
             await sysv.change_links(change, script)
             return False
@@ -90,12 +89,12 @@ class Systemctl:
                 raise unit_errors.not_generated(unit)
 
     async def _file_state(self, unit: str) -> str:
-        """What systemctl says of the unit file, and not of a script in /etc/init.d."""
+        """The answer of ``is-enabled`` for the unit file, without scripts in /etc/init.d."""
         answer = (await self._systemctl("is-enabled", unit, environment=_NO_SCRIPTS)).stdout.strip()
         return answer.partition("\n")[0] or NOT_FOUND
 
     async def _script(self, unit: str) -> str | None:
-        """The script whose links enable the unit, if any: a unit file of its own hides that."""
+        """The script whose links enable the unit; None if there is none, or a unit file overrides it."""
         script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
         return script if script and await self._file_state(unit) == sysv.GENERATED else None
 
@@ -105,13 +104,13 @@ class Systemctl:
         )
 
     async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """Of the units that these properties of ``unit`` name, those that are active."""
+        """The active units among those that these ``properties`` of ``unit`` name."""
         shown = await self._show(unit, ",".join(properties)) if properties else {}
         names = {name for value in shown.values() for name in value.split()} - USUAL
         return tuple([name for name in sorted(names) if (await self._glance(name)).is_up])
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
-        """What the files of the unit name to be enabled with it, and whether that is."""
+        """The units in ``Also=`` of the [Install] sections of ``unit``, each with its file state."""
         shown = await self._show(unit, "FragmentPath,DropInPaths")
         names = also_of(unit, [shown["FragmentPath"], *shown["DropInPaths"].split()])
         return tuple([(name, await self._file_state(name)) for name in names])
@@ -124,7 +123,7 @@ class Systemctl:
             return await self._glance(unit)
 
     async def _glance(self, unit: str) -> UnitState:
-        """The running state, as stale as the links of others make it."""
+        """The running state. ``stale`` may be due to changed links of other units."""
         shown = await self._show(unit, _STATE)
         job = "some" if shown["Job"] not in {"", "0"} else ""
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())

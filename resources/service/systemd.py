@@ -1,4 +1,4 @@
-"""What a service needs of systemd, whatever the way to it."""
+"""The interface to systemd, with implementations over D-Bus and by systemctl."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import Final, Protocol
 
 from reactor.resources.service.state import UnitState
 
-FORESEEN: Final = ("RefuseManualStart", "RefuseManualStop", "Requires", "Type", "RemainAfterExit", "Restart")
-"""The properties of a unit that a rehearsal looks at."""
+PREFLIGHT_FACTS: Final = (
+    "RefuseManualStart",
+    "RefuseManualStop",
+    "Requires",
+    "Type",
+    "RemainAfterExit",
+    "Restart",
+)
+"""The properties of a unit that a dry run checks."""
 
 
 class Job(StrEnum):
-    """What systemd is asked to do with a running state; as `systemctl` calls it."""
+    """A job that changes the running state of a unit; the values are commands of `systemctl`."""
 
     START = "start"
     STOP = "stop"
@@ -23,7 +30,7 @@ class Job(StrEnum):
 
 
 class FileChange(StrEnum):
-    """What it is asked to do with the links in its directories."""
+    """A change of the links in the directories of systemd; the values are commands of `systemctl`."""
 
     ENABLE = "enable"
     DISABLE = "disable"
@@ -32,19 +39,19 @@ class FileChange(StrEnum):
 
 
 class Systemd(Protocol):
-    """One systemd. Everything raises ResourceError when it says no, and OSError when it can't be reached."""
+    """One systemd. All methods raise ResourceError when it refuses, and OSError when it can't be reached."""
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
-        """The state of a unit, once it is not on its way to another. With ``files``, also whether it is enabled."""
+        """The state of a unit after a transition. With ``files``, also whether it is enabled."""
 
     async def facts(self, unit: str) -> Mapping[str, str]:
-        """What a rehearsal asks of a unit, in the words of ``systemctl show``."""
+        """The properties of a unit that a dry run checks, as in ``systemctl show``."""
 
     async def run(self, job: Job, unit: str) -> None:
-        """Do it and wait for its end; what was started runs then."""
+        """Run the job, and wait for its end. A started unit runs then."""
 
     async def change_files(self, change: FileChange, unit: str) -> bool:
-        """Do it, and have systemd know. Returns whether systemd has told of links that it made or removed."""
+        """Make the change, and let systemd read it. Returns whether systemd reported changed links."""
 
     async def reread(self, unit: str) -> None:
-        """Have systemd read its files if those of ``unit`` have changed since it did."""
+        """Reload systemd if the files of ``unit`` have changed since it read them."""

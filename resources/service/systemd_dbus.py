@@ -1,4 +1,4 @@
-"""systemd over D-Bus: jobs are awaited, states are those after the transition, the manager reloads only when needed."""
+"""systemd over D-Bus: awaits jobs and transitions, and reloads the manager only when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reactor.resources.service import sysv, unit_errors
 from reactor.resources.service.daemon_reload import DaemonReloads
 from reactor.resources.service.dbus_queries import UnitQueries, file_state, found_state
 from reactor.resources.service.state import CONFLICTS, UnitState, relations_to_ask
-from reactor.resources.service.systemd import FORESEEN, FileChange, Job
+from reactor.resources.service.systemd import PREFLIGHT_FACTS, FileChange, Job
 from reactor.resources.service.unit_files import (
     link_of,
 )
@@ -30,10 +30,10 @@ from reactor.watchers.units import (
 )
 
 RESTART_PATIENCE = 10.0
-"""Seconds for which a unit that systemd restarts by itself is waited for."""
+"""Seconds for which a restart by systemd itself is awaited."""
 
 PROOF = 0.1
-"""Seconds for which a unit of Type=simple must have run: its start is done before its program was even found."""
+"""Seconds for which a unit of Type=simple must run: its start job ends before its program is even found."""
 
 _METHODS: Final = {
     Job.START: "StartUnit",
@@ -51,7 +51,7 @@ _latest: dict[Scope, DbusSystemd] = {}
 
 
 async def dbus_systemd(scope: Scope) -> DbusSystemd:
-    """The systemd of ``scope``, by the one connection to its bus. Raises NoBusError when there is none."""
+    """The systemd of ``scope``, over the shared connection to its bus. Raises NoBusError when there is no bus."""
     bus = await connect(scope)
     systemd = _latest.get(scope)
     if systemd is None or systemd.bus is not bus:
@@ -60,7 +60,7 @@ async def dbus_systemd(scope: Scope) -> DbusSystemd:
 
 
 class DbusSystemd:
-    """One systemd behind one connection. Everything raises NoBusError when either goes away."""
+    """One systemd on one connection. All methods raise NoBusError when the connection or systemd is lost."""
 
     def __init__(self, bus: Bus, scope: Scope) -> None:
         self.bus = bus
@@ -70,10 +70,9 @@ class DbusSystemd:
         self._reloads = DaemonReloads(partial(self._queries.call, "Reload"))
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
-        """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long.
+        """The state of ``unit`` after a transition. A restart by systemd itself is awaited only for a limited time.
 
-        All is asked at once. What is known of the files may be older than the rest by the time that took; whoever
-        changes them meanwhile is heard.
+        All questions are sent at once. The answer about the files may be older than the rest; a later change causes an event.
         """
         async with self._working_on(unit):
             running = await self._queries.ask("ListUnitsByNames", "as", [unit])
@@ -93,22 +92,22 @@ class DbusSystemd:
             return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
 
     async def facts(self, unit: str) -> Mapping[str, str]:
-        """What a rehearsal asks of ``unit``, as ``systemctl show`` words it."""
+        """The properties of ``unit`` that a dry run checks, as in ``systemctl show``."""
         async with self._working_on(unit):
             _, path = await self._queries.look(unit)
             found = await self._queries.properties(unit, path)
-        return {name: _in_words(value) for name, value in found.items() if name in FORESEEN}
+        return {name: _in_words(value) for name, value in found.items() if name in PREFLIGHT_FACTS}
 
     async def run(self, job: Job, unit: str) -> None:
-        """Do it and wait for its end; what was started runs then."""
+        """Run the job, and wait for its end. A started unit runs then."""
         async with self._working_on(unit):
-            if self._reloads.is_owed(unit):  # what it knows as masked, it does not start
+            if self._reloads.is_owed(unit):  # systemd may still know the unit as masked
                 await self._reloads.make()
             await pin(self.bus, unit)
             result = await self._result_of(job, unit)
             if result == "failed":
                 raise await self._failed(unit, f"did not {job}")
-            if result != "done":  # it was not tried, so that what is known of its end is about an earlier one
+            if result != "done":  # the job did not run: the properties describe an earlier one
                 conflicting = await self._queries.active_among(unit, CONFLICTS)
                 raise await unit_errors.failed(
                     self._scope, unit, f"did not {job} ({result})", {}, conflicting
@@ -117,10 +116,10 @@ class DbusSystemd:
                 raise await self._failed(unit, f"does not run after its {job}")
 
     async def change_files(self, change: FileChange, unit: str) -> bool:
-        """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job.
+        """Make the change, for this boot and all later ones. systemd reloads soon, or before the next job.
 
-        Returns whether systemd has told of links that it made or removed. It tells of none where all were as they should
-        be: a change that has no effect counts as made once at most.
+        Returns whether systemd reported changed links. It reports none if all links were right, so a change without effect is
+        not repeated.
         """
         async with self._working_on(unit):
             with self._reloads.changing(unit):
@@ -171,7 +170,7 @@ class DbusSystemd:
 
     @asynccontextmanager
     async def regenerating(self, source: str) -> AsyncIterator[None]:
-        """Change the file ``source`` in here: soon after, systemd makes the units anew that come from it."""
+        """Change the file ``source`` in the block; soon after, systemd generates the units from it again."""
         async with self._working_on(source):
             with self._reloads.changing(source):
                 yield
@@ -189,7 +188,7 @@ class DbusSystemd:
         return state
 
     async def _stays_up(self, unit: str) -> bool:
-        """Whether the unit runs now that the job is done. ``done`` alone does not say so."""
+        """Whether the unit runs after the job: the result ``done`` alone does not say so."""
         running = await self._queries.ask("ListUnitsByNames", "as", [unit])
         kind = (
             await self._queries.ask_of(unit, f"{SYSTEMD}.Service", "Type")
@@ -206,7 +205,7 @@ class DbusSystemd:
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
 
     async def _script(self, unit: str) -> str | None:
-        """The script whose links enable the unit, if any: a unit file of its own hides that."""
+        """The script whose links enable the unit; None if there is none, or a unit file overrides it."""
         script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
         if script is None or await self._queries.file_state_of(unit) != sysv.GENERATED:
             return None
@@ -214,7 +213,7 @@ class DbusSystemd:
 
     @asynccontextmanager
     async def _working_on(self, unit: str) -> AsyncIterator[None]:
-        """Turn the errors of calls about ``unit`` into those that people read, and share reloads."""
+        """Turn errors of calls about ``unit`` into ResourceErrors, and share reloads."""
         try:
             async with self._reloads.shared():
                 yield
@@ -224,8 +223,8 @@ class DbusSystemd:
             raise unit_errors.refused(unit, error) from error
 
     async def _result_of(self, job: Job, unit: str) -> str:
-        """Run a job to its end, and return what systemd calls its result."""
-        # The end of a job may be told before its path is.
+        """Run a job to its end, and return its result."""
+        # The signal about the end of the job may arrive before the answer with its path.
         async with self.bus.signals(manager_signal("JobRemoved")) as removed:
             (path,) = await self._queries.call(_METHODS[job], "ss", unit, "replace")
             while True:
@@ -239,7 +238,7 @@ class DbusSystemd:
             self._is_subscribed = True
 
     async def _failed(self, unit: str, what: str) -> ResourceError:
-        """The error, with what systemd knows of its reason."""
+        """The error, with the reason that systemd gives."""
         _, path = await self._queries.look(unit)
         found = await self._queries.properties(unit, path)
         return await unit_errors.failed(
@@ -262,7 +261,7 @@ async def _next(news: trio.MemoryReceiveChannel[Message]) -> Message:
 
 
 async def _some(news: trio.MemoryReceiveChannel[Message]) -> None:
-    """Wait for news, and take all there is: one look is enough for all of it."""
+    """Wait for a signal, and drain the channel: one look at the state covers all signals."""
     await _next(news)
     with suppress(trio.WouldBlock, trio.EndOfChannel):
         while True:

@@ -1,4 +1,4 @@
-"""Units that a generator of systemd makes from scripts in /etc/init.d: what starts them at boot are links in /etc/rc?.d."""
+"""Units that systemd generates from scripts in /etc/init.d. They are enabled by links in /etc/rc?.d."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from reactor.resources.service.systemd import FileChange
 GENERATED: Final = "generated"
 _SCRIPTS: Final = "/etc/init.d"
 _PROGRAMS: Final = ("/usr/lib/systemd/systemd-sysv-install", "/lib/systemd/systemd-sysv-install")
-"""Where a distribution has what `systemctl enable` calls for such a script."""
+"""The program that `systemctl enable` calls for such a script."""
 
 
 _RUNLEVELS: Final = "2345S"
-"""Those whose links systemd-sysv-generator makes start a unit at boot."""
+"""The runlevels whose links make a generated unit start at boot."""
 
 
 def scripts_of(unit: str) -> tuple[str, ...]:
-    """The paths of the scripts that ``unit`` may be made from; systemd leaves out a ``.sh`` at the end."""
+    """The paths of the scripts from which ``unit`` may be generated; systemd drops a final ``.sh``."""
     name, extension = os.path.splitext(unit)
     return (f"{_SCRIPTS}/{name}", f"{_SCRIPTS}/{name}.sh") if extension == ".service" else ()
 
 
 def script_of(unit: str) -> str | None:
-    """The name of the script that ``unit`` is made from."""
+    """The name of the script from which ``unit`` is generated; None if there is none."""
     return next((os.path.basename(path) for path in scripts_of(unit) if os.access(path, os.X_OK)), None)
 
 
 def file_state(script: str) -> str:
-    """Whether ``script`` has a link that starts it at boot, in the words of `systemctl is-enabled`.
+    """Whether ``script`` has a link that starts it at boot, as in `systemctl is-enabled`.
 
     Debian's systemd-sysv-install only looks into the runlevels S and 5.
     """
@@ -48,7 +48,7 @@ def file_state(script: str) -> str:
 
 
 def with_script(state: UnitState, unit: str, kept: str) -> UnitState:
-    """``state`` with ``kept``, what `is-enabled` says of the unit file (empty: nobody asked), as the script has it."""
+    """``state`` with the file state: ``kept``, the answer of `is-enabled` (empty if not asked), or that of the script."""
     script = script_of(unit)
     if script is None:
         return replace(state, files=kept)
@@ -58,7 +58,7 @@ def with_script(state: UnitState, unit: str, kept: str) -> UnitState:
 
 
 def is_unread(state: UnitState, unit: str) -> bool:
-    """Whether there is a script for ``unit``, and systemd's generator has not made a unit of it yet."""
+    """Whether there is a script for ``unit`` from which systemd has not generated a unit yet."""
     return state.load == NOT_FOUND and script_of(unit) is not None
 
 
@@ -66,7 +66,7 @@ async def change_links(change: FileChange, script: str) -> None:
     """Enable or disable ``script``. Raises ResourceError when that fails."""
     program = next((path for path in _PROGRAMS if os.access(path, os.X_OK)), None)
     if program is None:
-        hint = "install what brings it: init-system-helpers on Debian, chkconfig on Red Hat"
+        hint = "install the package that has it: init-system-helpers on Debian, chkconfig on Red Hat"
         raise ResourceError(f"{_SCRIPTS}/{script}: can't {change} it without systemd-sysv-install", hint)
     completed = await run(Command((program, change, script), "/", ENVIRONMENT))
     if completed.exit_code != 0:

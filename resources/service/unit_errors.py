@@ -1,4 +1,4 @@
-"""Explains why systemd did not do what it was asked: what it says itself, and the last lines of the journal."""
+"""Explains why a request to systemd failed: its own reason, and the last lines of the journal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reactor.resources.service.state import listed
 from reactor.watchers.dbus import CallError, Scope
 
 FACTS: Final = ("ConditionResult", "ConditionTimestamp", "Result", "ExecMainStatus", "Type")
-"""The properties of a unit that tell how it last ended."""
+"""The properties of a unit that describe its last run."""
 
 _JOURNAL_LINES = 5
 _JOURNAL_WIDTH = 200
@@ -23,8 +23,8 @@ _NEVER: Final = {"", "0", "n/a"}
 _HINTS: Final = {
     "UnitMasked": "write masked: false to unmask it, or ensure: stopped",
     "NoSuchUnit": "require the resource that installs it, or correct the name",
-    "BadUnitSetting": "correct its unit file; this tells what is wrong: systemd-analyze verify",
-    "OnlyByDependency": "manage what it belongs to, such as a target that wants it",
+    "BadUnitSetting": "correct its unit file; this shows the error: systemd-analyze verify",
+    "OnlyByDependency": "manage the unit that pulls it in, such as a target that wants it",
     "JobTypeNotApplicable": "if it can't be reloaded, write on_refresh: restart",
     "UnitExists": "that file is in the place of a link or mask: have a file resource remove it first",
     "AccessDenied": "run reactor as root, or allow it in polkit",
@@ -37,38 +37,36 @@ _CONFLICT: Final = (
 
 _TOO_OFTEN: Final = "Start request repeated too quickly"
 
-_START_LIMIT: Final = (
-    "it was started too often; it is tried again with growing waits, or at once after: systemctl reset-failed"
-)
+_START_LIMIT: Final = "it was started too often; reactor retries with growing intervals, or at once after: systemctl reset-failed"
 
 
 def refused(unit: str, error: CallError) -> ResourceError:
-    """What systemd refused outright."""
+    """The error for a request that systemd refused."""
     return ResourceError(f"{unit}: {error.text}", _HINTS.get(error.name.rpartition(".")[2]))
 
 
 def still_stale(unit: str) -> ResourceError:
-    """The error for files that systemd calls changed as soon as it has read them."""
-    hint = f"mend links that lead nowhere among those of: systemctl show --property=DropInPaths {unit}"
+    """The error for files that systemd still reports as changed after a reload."""
+    hint = f"repair dangling links among those of: systemctl show --property=DropInPaths {unit}"
     return ResourceError(f"{unit}: systemd can't read all of its unit file and drop-ins", hint)
 
 
 def not_generated(unit: str) -> ResourceError:
-    """The error for a script in /etc/init.d of which systemd makes no unit."""
-    hint = "see why: journalctl -t systemd-sysv-generator; a unit file of its own is the better way"
-    return ResourceError(f"{unit}: systemd makes no unit of its script in /etc/init.d", hint)
+    """The error for a script in /etc/init.d from which systemd generates no unit."""
+    hint = "see why: journalctl -t systemd-sysv-generator; a unit file is the better way"
+    return ResourceError(f"{unit}: systemd generates no unit from its script in /etc/init.d", hint)
 
 
 async def failed(
     scope: Scope, unit: str, what: str, facts: Mapping[str, object], conflicting: Sequence[str] = ()
 ) -> ResourceError:
-    """What was tried and did not go well: ``what`` completes the sentence that begins with the unit's name.
+    """The error for a failed job: ``what`` completes the sentence that begins with the name of the unit.
 
-    ``conflicting`` are the units that can't run beside it and do run.
+    ``conflicting`` are the active units that can't run at the same time.
     """
     journal = await _journal(scope, unit)
     words = {name: str(value).lower() for name, value in facts.items()}
-    # A unit that has failed before keeps the result of that time.
+    # After an earlier failure, the unit keeps the result of that one.
     if _TOO_OFTEN in journal:
         words["Result"] = "start-limit-hit"
     lines = "".join(f"\n  {line[:_JOURNAL_WIDTH]}" for line in journal.splitlines())
@@ -80,7 +78,7 @@ async def failed(
 
 
 def _reason(words: Mapping[str, str]) -> str:
-    """The reason that systemd gives; none for a unit that it has forgotten already, as it does when nothing refers to it."""
+    """The reason that systemd gives; empty for a unit that it has already unloaded."""
     result = words.get("Result", "")
     if words.get("ConditionTimestamp", "0") not in _NEVER and words.get("ConditionResult") in _NO:
         return ": a condition in its unit file is not met"
@@ -98,7 +96,7 @@ def _hint(unit: str, words: Mapping[str, str]) -> str | None:
 
 
 async def _journal(scope: Scope, unit: str) -> str:
-    """What the unit and systemd said last; nothing where there is no journal."""
+    """The last journal lines of the unit; empty if there is no journal."""
     option = "--user-unit" if scope is Scope.USER else "--unit"
     arguments = (
         "journalctl",

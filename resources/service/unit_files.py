@@ -1,4 +1,7 @@
-"""Finds unit files that systemd has not read: it does not say so of one that takes the place of another."""
+"""Reads the unit files, drop-ins and [Install] sections of a unit, and finds those that systemd has not read.
+
+systemd itself does not report a new file that overrides another one, or a drop-in in a new directory.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _SECTION = "[Install]"
 
 
 def unit_files_of(unit: str, scope: Scope) -> list[str]:
-    """The files called ``unit``: the first one wins. There are several where the administrator has one of his own."""
+    """The unit files of ``unit``; the first one wins. An administrator can override the file of a package."""
     found: dict[str, str] = {}
     for directory in map(os.path.realpath, directories(scope)):  # /lib is /usr/lib on most machines
         if os.path.lexists(path := f"{directory}/{unit}"):
@@ -24,9 +27,9 @@ def unit_files_of(unit: str, scope: Scope) -> list[str]:
 
 
 def is_another(files: Sequence[str], read: str) -> bool:
-    """Whether systemd, which has ``read`` this one of the ``files``, would read another one now.
+    """Whether systemd, which has ``read`` one of the ``files``, would read another one now.
 
-    What it has read from elsewhere, such as from a generator, is left to it, and so are links to units of other names.
+    Files from elsewhere, such as from a generator, are ignored, and so are links to units with other names.
     """
     first, *others = files
     resolved = os.path.join(os.path.realpath(os.path.dirname(read)), os.path.basename(read))
@@ -36,7 +39,7 @@ def is_another(files: Sequence[str], read: str) -> bool:
 
 
 def also_of(unit: str, files: Iterable[str]) -> tuple[str, ...]:
-    """The units of ``Also=`` in the unit file and the drop-ins ``files`` of ``unit``, without those that can't be told."""
+    """The units in ``Also=`` of the unit file and drop-ins ``files`` of ``unit``, without names that can't be expanded."""
     found: dict[str, None] = {}
     for file in files:
         for value in _values(file):
@@ -47,7 +50,7 @@ def also_of(unit: str, files: Iterable[str]) -> tuple[str, ...]:
 
 
 def _values(file: str) -> Iterator[str]:
-    """Those of each ``Also=``, by systemd.syntax(7)."""
+    """The value of each ``Also=``, by systemd.syntax(7)."""
     text = ""
     with suppress(OSError), open(file, encoding="utf-8", errors="replace") as opened:
         text = opened.read()
@@ -60,7 +63,7 @@ def _values(file: str) -> Iterator[str]:
 
 
 def _expanded(word: str, unit: str) -> str | None:
-    """The name with the specifiers of systemd.unit(5) that are about the unit's own name; None with any other."""
+    """The name with the specifiers of systemd.unit(5) for the unit's own name expanded; None if it has any other."""
     stem, _ = os.path.splitext(unit)
     prefix, _, instance = stem.partition("@")
     for specifier, value in (("%n", unit), ("%N", stem), ("%p", prefix), ("%i", instance)):
@@ -76,17 +79,17 @@ class Link(NamedTuple):
 
     @property
     def is_runtime(self) -> bool:
-        """Whether it is gone after the next boot."""
+        """Whether it disappears at the next boot."""
         return self.path.startswith("/run/")
 
     @property
     def is_gone(self) -> bool:
-        """Whether it was removed: `systemctl disable` takes it away with the links that enable the unit."""
+        """Whether it was removed: `systemctl disable` removes it with the links that enable the unit."""
         return not os.path.lexists(self.path)
 
 
 def link_of(unit: str, scope: Scope) -> Link | None:
-    """The link that makes ``unit`` or its template known to systemd; None for a unit file in its place."""
+    """The link that makes ``unit`` or its template known to systemd; None if there is a unit file instead."""
     own = {os.path.realpath(directory) for directory in directories(scope)}
     for name in filter(None, (unit, template_of(unit))):
         for directory in directories(scope):
@@ -99,9 +102,9 @@ def link_of(unit: str, scope: Scope) -> Link | None:
 
 
 def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
-    """The drop-ins that have a say in ``unit``, by their names; of several with one name, the first wins.
+    """The drop-ins of ``unit``, by their names; of several with the same name, the first wins.
 
-    A file wins by its directory, then by how narrow the name of that is; those for a whole type come last.
+    The precedence is that of the directory, then that of the more specific name; drop-ins for a whole type come last.
     """
     *narrow, whole_type = drop_in_names(unit)
     found: dict[str, list[str]] = {}
@@ -119,9 +122,9 @@ def has_unread(found: Mapping[str, Sequence[str]], read: Sequence[str]) -> bool:
 
 
 def _is_unread(paths: Sequence[str], read: str | None) -> bool:
-    """Whether the first of the drop-ins of one name is news. One that is empty hides the others, and may not be read.
+    """Whether the first drop-in of one name is unread. An empty one hides the others, and need not be read.
 
-    What was read from elsewhere is left to systemd: there are more places, such as those of generators.
+    A drop-in that was read from elsewhere, such as from a generator, is ignored.
     """
     if read is None:
         return not _is_empty(paths[0])
@@ -130,7 +133,7 @@ def _is_unread(paths: Sequence[str], read: str | None) -> bool:
 
 
 def _resolved(path: str) -> str:
-    """The path by which it is compared: /lib is /usr/lib on most machines, and a link in there is a drop-in itself."""
+    """The path for comparisons, with a resolved directory: /lib is /usr/lib on most machines. The drop-in itself may be a link."""
     directory, name = os.path.split(path)
     return os.path.join(os.path.realpath(directory), name)
 

@@ -1,4 +1,4 @@
-"""The kind `sysctl`: its properties and its decisions."""
+"""The kind `sysctl`: its properties, state and plan, and the names of kernel parameters."""
 
 from __future__ import annotations
 
@@ -31,40 +31,40 @@ _SEPARATOR = re.compile(r"[./]")
 _COMPONENT = re.compile(r"[A-Za-z0-9_.:@+-]+")
 _SWAPPED = str.maketrans("./", "/.")
 _SWITCHES = {"true": "1", "false": "0"}
-"""What the kernel calls the words that YAML has for a switch."""
+"""The values of the kernel for the booleans of YAML."""
 _HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 _VALUE = "value"
 
 
 class Key(NamedTuple):
-    """One parameter: its way below /proc/sys."""
+    """One parameter, as the components of its path below /proc/sys."""
 
     components: tuple[str, ...]
 
     @property
     def dotted(self) -> str:
-        """Its usual name: dots between the components, and a slash for a dot that is part of one."""
+        """The usual name: dots between the components, and a slash for a dot within a component."""
         return "/".join(self.components).translate(_SWAPPED)
 
     @property
     def path(self) -> str:
-        """Where the kernel shows it."""
+        """The path of the parameter below /proc/sys."""
         return "/proc/sys/" + "/".join(self.components)
 
     @property
     def file(self) -> str:
-        """The file of our own that sets it at boot.
+        """Our own file that sets the parameter at boot.
 
-        The last of these files to be read wins: ours comes after 99-sysctl.conf, which is /etc/sysctl.conf. A colon
-        is in no component that has a dot: those are the names of network interfaces.
+        The last file wins: ours sorts after 99-sysctl.conf, which is /etc/sysctl.conf. A colon stands for the dot in the name
+        of a network interface, which contains no colon itself.
         """
         return f"/etc/sysctl.d/zz-reactor-{self.dotted.replace('/', ':')}.conf"
 
 
 def parse_key(name: str) -> Key:
-    """The parameter that is meant: ``net.ipv4.conf.eth0/100.forwarding`` or ``net/ipv4/conf/eth0.100/forwarding``.
+    """Parse ``net.ipv4.conf.eth0/100.forwarding`` or ``net/ipv4/conf/eth0.100/forwarding``.
 
-    The first separator tells which form it is. Raises ValueError for what can't be the name of a parameter.
+    The first separator determines the form. Raises ValueError for an invalid name.
     """
     separator = _SEPARATOR.search(name)
     slashed = name.translate(_SWAPPED) if separator is not None and separator[0] == "." else name
@@ -72,7 +72,7 @@ def parse_key(name: str) -> Key:
     if len(components) == 1 or not all(
         _COMPONENT.fullmatch(component) and component.strip(".") for component in components
     ):
-        raise ValueError(f"{name!r} is no kernel parameter: write it as net.ipv4.ip_forward")
+        raise ValueError(f"{name!r} is not a kernel parameter: write it as net.ipv4.ip_forward")
     return Key(components)
 
 
@@ -88,9 +88,9 @@ def _check_value(value: str) -> str:
 
 
 class SysctlState(NamedTuple):
-    """What was found: the value in the running kernel, and what our file holds. None where there is none.
+    """The value in the running kernel, and the content of our file; None if there is none.
 
-    Where the kernel writes the value that is asked for in words of its own, it is here in ours.
+    ``running`` is the desired value if the kernel only spells it differently.
     """
 
     running: str | None
@@ -113,27 +113,27 @@ class Sysctl(Resource, kind="sysctl"):
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
-        """The value stays as it is."""
+        """The value stays."""
         try:
             value = None if ensure == "absent" else _read(parse_key(name))
-        except (ValueError, ResourceError):  # a check says that better
+        except (ValueError, ResourceError):  # the check has a better message
             value = None
         return {} if value is None else {"value": value}
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.ensure == "present" and self.value is None:
             yield PropertyProblem((), "value is required, unless ensure is absent", 'add it: value: "1"')
         if self.ensure == "absent" and self.value is not None:
-            message = "what is absent has no value: the kernel keeps the one it has until the next boot"
+            message = "value is only valid with 'ensure: present': with absent, the kernel keeps its value until the next boot"
             yield PropertyProblem(("value",), message, "remove value, or ensure: absent")
 
     def watches(self) -> Iterable[Watch]:
         """Our file, and the parameter.
 
-        inotify tells of what is written to /proc/sys, but not of what the kernel changes by itself, as when one
-        parameter sets another. The watcher for paths knows that, and looks every few seconds as well.
+        inotify reports writes to /proc/sys, but not changes by the kernel itself, as when one parameter sets another. So the
+        path watcher also polls such files every few seconds.
         """
         yield PathWatch(self._key.file)
         if self.ensure == "present":
@@ -144,41 +144,41 @@ class Sysctl(Resource, kind="sysctl"):
         return () if self._text is None else (self._key.file,)
 
     def removes(self) -> Iterable[str]:
-        """Our file, if there is to be none."""
+        """Our file, if the value is not persisted."""
         return (self._key.file,) if self._text is None else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The directory of our file, and the link that the parameter is about."""
+        """The directory of our file, and the network link that the parameter belongs to."""
         yield os.path.dirname(self._key.file)
         match self._key.components:
             case ("net", "ipv4" | "ipv6" | "mpls", "conf" | "neigh", link, *_) if self.ensure == "present":
                 yield f"/sys/class/net/{link}"
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """Our file; the parameters of the network want the right to change that."""
+        """Our file, the kernel parameters, and the network, for its parameters."""
         return (SandboxAccess.TUNABLE, SandboxAccess.NETWORK, self._key.file)
 
     def claims(self) -> Iterable[Claim]:
-        """The parameter, whichever way its name is written."""
+        """The parameter, in either form of its name."""
         wishes = {"ensure": self.ensure, "value": self.value, "persist": self.persist}
         yield Claim("kernel parameter", self._key.dotted, wishes)
 
     async def observe(self) -> SysctlState:
-        """The value of the running kernel, and our file. Raises ResourceError when one can't be read."""
+        """The value in the running kernel, and our file. Raises ResourceError when one can't be read."""
         running = _read(self._key) if self.ensure == "present" else None
         if running is not None and self.value is not None and self._forms.agrees(_VALUE, self.value, running):
             running = self.value
         return SysctlState(running, textfile.read(self._key.file))
 
     def plan(self, state: SysctlState, *, refresh: bool) -> Plan:  # noqa: ARG002  a value has nothing to refresh
-        """Set the value, then persist it: what the kernel refuses is not tried again at boot.
+        """Set the value, then persist it: a value that the kernel refuses must not be set again at boot.
 
         Raises ResourceError when the kernel has no such parameter.
         """
         plan = []
         if self.value is not None:
             if state.running is None:
-                hint = "load the module that brings it, require what does that, or correct the name"
+                hint = "load its kernel module, require the resource that loads it, or correct the name"
                 raise ResourceError(f"the kernel has no parameter {self._key.dotted}", hint)
             if state.running != self.value:
                 words = f"set it to {self.value}, from {state.running}"
@@ -189,26 +189,24 @@ class Sysctl(Resource, kind="sysctl"):
         return tuple(plan)
 
     async def preflight(self, state: SysctlState) -> None:
-        """Look whether the kernel lets anybody set the parameter. Opening it to write would be heard as a change."""
+        """Check that the parameter is writable. It is not opened for writing, which would look like a change to the watcher."""
         if self._text is not None:
             with ErrorContext(f"write {self._key.file}"), Parent(self._key.file):
                 pass
         if self.value is None or state.running == self.value or os.access(self._key.path, os.W_OK):
             return
-        hint = (
-            "the kernel or the sandbox does not let it be set: take it out, or let it have the value it has"
-        )
+        hint = "the kernel or the sandbox forbids to set it: remove it from the manifest, or keep its present value"
         raise ResourceError(f"cannot set {self._key.dotted}: it is read-only here", hint)
 
     async def reversal(self, state: SysctlState) -> Self:
-        """The value that was there; persisted if our file was there, too."""
+        """The value that was there; persisted if our file was there."""
         if state.running is not None:
             return type(self)(name=self.name, value=state.running, persist=state.persisted is not None)
         if state.persisted is None:
             return type(self)(name=self.name, ensure="absent")
         if value := state.persisted.rpartition("=")[2].strip():
             return type(self)(name=self.name, value=value)
-        words = f"what is in {self._key.file} could not be brought back"
+        words = f"the content of {self._key.file} could not be brought back"
         raise ResourceError(words, "change it by hand, or remove reverse")
 
     @property
@@ -223,7 +221,7 @@ class Sysctl(Resource, kind="sysctl"):
 
     @property
     def _text(self) -> str | None:
-        """What our file is to hold; None for no file. A parameter with dots in it needs the form with slashes."""
+        """The desired content of our file; None for no file. Components with dots need the form with slashes."""
         if self.value is None or not self.persist:
             return None
         key = self._key
@@ -231,9 +229,9 @@ class Sysctl(Resource, kind="sysctl"):
         return f"{_HEADER}{name} = {self.value}\n"
 
     async def _set(self, value: str, before: str) -> bool:
-        """Write it; where it reads back in other words, twice, so that these are not what somebody else wrote just then.
+        """Write the value. If it reads back differently, write it again, to be sure that no other program wrote in between.
 
-        Returns whether the kernel has it, which may take what is written and keep another value.
+        Returns whether the kernel has the value: it may accept a write and keep another value.
         """
         await in_thread(_write, self._key, value)
         found = _read(self._key)
@@ -260,7 +258,7 @@ class Sysctl(Resource, kind="sysctl"):
 
 
 def _read(key: Key) -> str | None:
-    """The value, with its parts one space apart: the kernel likes tabs."""
+    """The value, with single spaces instead of the tabs of the kernel."""
     with ErrorContext(f"read {key.path}"):
         try:
             with open(key.path, errors="surrogateescape") as file:
@@ -270,7 +268,7 @@ def _read(key: Key) -> str | None:
 
 
 def _write(key: Key, value: str) -> None:
-    """In a thread: to give memory to vm.nr_hugepages takes the kernel seconds."""
+    """Write the value. Blocking: vm.nr_hugepages, for example, takes seconds."""
     with ErrorContext(f"set {key.dotted}"):
         fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
         try:
@@ -278,7 +276,7 @@ def _write(key: Key, value: str) -> None:
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ERANGE):
                 raise
-            hint = "see its documentation for the values it takes"
+            hint = "see its documentation for valid values"
             raise ResourceError(f"the kernel refuses {value!r} for {key.dotted}", hint) from error
         finally:
             os.close(fd)

@@ -183,7 +183,7 @@ def test_what_only_a_shell_understands_is_warned_of(text, tmp_path):
     [warning] = warnings_of(tmp_path, f"{{command: '{quoted}'}}")
     assert warning == (
         f"{tmp_path}/site.yaml:3:23: exec#it: {SHELLED[text]} is not understood without a shell, and passed on as it"
-        " stands (write provider: shell, or quote it if that is meant)"
+        " stands (write provider: shell, or quote it if that is intended)"
     )
     assert warnings_of(tmp_path, f"{{command: '{quoted}', provider: shell}}") == ()
 

@@ -25,7 +25,7 @@ def test_the_defaults_are_those_of_the_documentation():
         (
             {"environment": ["1A=x"]},
             ("environment", 0),
-            "'1A' is no name for a variable: use letters, digits and _, not a digit first",
+            "'1A' is not a valid name of a variable: use letters, digits and _, not a digit first",
         ),
         ({"environment": ["A=\0"]}, ("environment", 0), "the value of the variable 'A' must not hold a NUL character"),
         ({"path": "bin"}, ("path",), "'bin' in the search path is not an absolute path"),

@@ -93,7 +93,7 @@ async def test_same_size_content_put_back_in_time_is_noticed(settled_file):
 
 async def test_after_a_repair_there_is_no_stamp(settled_file, monkeypatch):
     # As where the repair is verified at once, also on a busy machine.
-    monkeypatch.setattr("reactor.resources.file.observer.settled", lambda *_: False)
+    monkeypatch.setattr("reactor.resources.file.observer.stamp_is_reliable", lambda *_: False)
     Path(settled_file.name).write_text("y")
     await converge(settled_file)
     assert settled_file._observer._stamp is None

@@ -94,7 +94,7 @@ async def test_what_is_no_regular_file_is_not_read(name, properties, tmp_path):
         status, [complaint] = await look({"file": {str(path): properties}})
     assert (status, complaint) == (
         "critical",
-        f"file {path}: it is not a regular file, so that nothing is read from it",
+        f"file {path}: it is not a regular file, so its content is not read",
     )
 
 

@@ -132,7 +132,7 @@ def test_a_matcher_holds_or_not(found, expected, holds):
         ({"have-key-with-value": ["a"]}, "takes a map"),
         ({"have-key-with-value": {"a": {"x": 1}}}, "there is no matcher 'x'"),
         ({"have-patterns": ["/(/"]}, "not a regular expression"),
-        ({"have-patterns": [1]}, "list of texts"),
+        ({"have-patterns": [1]}, "list of strings"),
         ({"gjson": {1: "bar"}}, "put it in quotes"),
         ({"semver-constraint": "about 3"}, "not a version"),
         ({"semver-constraint": ">"}, "not a range"),

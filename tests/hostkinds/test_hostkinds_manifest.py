@@ -47,10 +47,10 @@ def test_a_manifest_of_all_host_kinds_is_valid(tmp_path):
     ("entry", "message", "line"),
     [
         ("hostname: [{'a;reboot': {}}]", "is not a host name", 2),
-        ("sysctl: [{'net.$(id)': {value: 1}}]", "is no kernel parameter", 2),
+        ("sysctl: [{'net.$(id)': {value: 1}}]", "is not a kernel parameter", 2),
         ("user: [{'a b': {}}]", "is not a valid account name", 2),
         ("group: [{'a/b': {}}]", "is not a valid account name", 2),
-        ("mount: [{'/srv': {device: x, fstype: 'a b'}}]", "is no type of file system", 2),
+        ("mount: [{'/srv': {device: x, fstype: 'a b'}}]", "is not a type of file system", 2),
         ("mount: [{'/': {ensure: absent}}]", "/ can't be absent", 2),
         ("hostname: [{a: {}}, {b: {}}]", "do not agree on content of the path /etc/hostname", 2),
         (

@@ -119,7 +119,7 @@ async def test_other_lines_of_swap_stay(path):
 async def test_a_file_that_others_can_read_is_refused(path, noop):
     path.chmod(0o644)
     check = await converge(swap(path), noop=noop)
-    assert check.error == f"others than root may read or write the swap file {path}"
+    assert check.error == f"users other than root may read or write the swap file {path}"
     assert not areas_at(str(path))
     assert "swap" not in FSTAB.read_text()
 
@@ -153,7 +153,10 @@ async def test_it_is_undone_by_what_was_there(ensure, path):
 
 @pytest.mark.parametrize(
     ("properties", "message"),
-    [({"device": "/dev/sdb1"}, "and there is no other"), ({"options": "pri=99999"}, "no priority of swap")],
+    [
+        ({"device": "/dev/sdb1"}, "so device must not be another"),
+        ({"options": "pri=99999"}, "not a priority of swap"),
+    ],
 )
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):

@@ -263,7 +263,7 @@ def test_both_forms_of_a_name_mean_the_same(name, components):
     ["forward", "net.ipv4.*", "net..ipv4", ".net.ipv4", "net.ipv4.", "/net/ipv4", "net/../ipv4", "a.b c", "a.$(id)", "net.ipv4\n"],
 )  # fmt: skip
 def test_what_is_no_parameter_is_refused(name):
-    with pytest.raises(ValueError, match="no kernel parameter"):
+    with pytest.raises(ValueError, match="not a kernel parameter"):
         Sysctl(name=name, value="1")
 
 
@@ -271,7 +271,7 @@ def test_what_is_no_parameter_is_refused(name):
     ("properties", "message"),
     [
         ({}, "value is required"),
-        ({"ensure": "absent", "value": "1"}, "what is absent has no value"),
+        ({"ensure": "absent", "value": "1"}, "value is only valid with 'ensure: present'"),
         ({"value": "1\n2"}, "one line of text"),
     ],
 )

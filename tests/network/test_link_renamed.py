@@ -34,7 +34,7 @@ async def test_the_next_run_says_which_link_it_is_now(world, noop):
     rename(world, "br0", "mine")
     check, said = await converge(Link(**bridge), noop=noop)
     assert check.error is None
-    assert said == ["br0 is gone: the link mine was called so until it was renamed"]
+    assert said == ["br0 is gone: the link mine had this name until it was renamed"]
     assert ("br0" in world.links()) is not noop
     assert "mine" in world.links()
 
@@ -46,7 +46,7 @@ async def test_a_run_that_stays_says_it_before_it_makes_another(world):
         rename(world, "br0", "mine")
         await story.until(lambda: "br0" in world.links())
         assert [output.line for output in story.all(Output)] == [
-            "br0 is gone: the link mine was called so until it was renamed"
+            "br0 is gone: the link mine had this name until it was renamed"
         ]
 
 
@@ -56,7 +56,7 @@ async def test_a_link_that_can_not_be_made_is_said_to_be_called_otherwise(world)
     rename(world, "v0", "lan0")
     check, said = await converge(Link(**link))
     assert check.result is Result.FAILED
-    assert said == ["v0 is gone: the link lan0 was called so until it was renamed"]
+    assert said == ["v0 is gone: the link lan0 had this name until it was renamed"]
 
 
 async def test_a_veth_whose_other_end_is_in_the_way_is_said_to_be_called_otherwise(world):
@@ -65,7 +65,7 @@ async def test_a_veth_whose_other_end_is_in_the_way_is_said_to_be_called_otherwi
     rename(world, "v0", "guests")
     check, said = await converge(Link(**veth))
     assert check.result is Result.FAILED
-    assert said == ["v0 is gone: the link guests was called so until it was renamed"]
+    assert said == ["v0 is gone: the link guests had this name until it was renamed"]
     assert world.links().keys() >= {"guests", "v1"}
     assert "v0" not in world.links()
 
@@ -73,7 +73,7 @@ async def test_a_veth_whose_other_end_is_in_the_way_is_said_to_be_called_otherwi
 async def test_the_link_with_the_address_that_is_wanted_is_named(world):
     address = world.link("v0")["address"]
     _, said = await converge(Link(name="eth7", address=address, netns=world.name))
-    assert said == [f"eth7 is not there: the link v0 has the address {address}"]
+    assert said == [f"eth7 does not exist: the link v0 has the address {address}"]
 
 
 async def test_nothing_is_said_of_a_link_that_was_removed(world):

@@ -267,7 +267,7 @@ async def test_a_link_whose_mtu_is_too_small_for_ipv6_is_said_to_be_so(world, re
 async def test_a_link_that_is_not_made_is_not_told_to_be_managed(world):
     check = await apply(Link(name="nope", netns=world.name))
     assert check.error == "there is no link nope"
-    assert check.hint.startswith("say its type")
+    assert check.hint.startswith("add its type")
 
 
 REFUSED = [
@@ -316,8 +316,8 @@ async def test_a_macvlan_is_not_made_on_a_macvlan(world):
     world.run("link add m0 link v0 type macvlan")
     before = world.everything()
     check = await apply(Link(name="m1", type="macvlan", parent="m0", netns=world.name))
-    assert check.error == "m0 is a macvlan, and m1 would be on what that is on"
-    assert check.hint == "write that as `parent`; see: ip link show m0"
+    assert check.error == "m0 is a macvlan, and m1 would be created on its parent instead"
+    assert check.hint == "use that one as `parent`; see: ip link show m0"
     assert world.everything() == before
 
 
@@ -369,7 +369,7 @@ async def test_the_link_that_carries_the_default_route_is_not_cut_off(world):
         for properties, what in (({"state": "down"}, "take down"), ({"ensure": "absent"}, "remove")):
             check = await apply(Link(name=name, netns=world.name, **properties))
             assert check.error == f"refusing to {what} {name}: it carries the default route"
-            assert check.hint == "set force: true if that is meant"
+            assert check.hint == "set force: true if that is intended"
     assert world.everything() == before
     check = await apply(Link(name="m0", ensure="absent", force=True, netns=world.name))
     along = "the address 192.0.2.1/24 and the route default via 192.0.2.9 on m0"

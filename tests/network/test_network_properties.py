@@ -111,7 +111,7 @@ def test_what_can_not_be_a_destination_is_refused_with_its_remedy(name, words):
         ({}, (), "leads nowhere"),
         ({"gateway": "2001:db8::1"}, ("gateway",), "its gateway of IPv6"),
         ({"gateway": "192.0.2"}, ("gateway",), "is not an IP address"),
-        ({"name": "::/0", "gateway": "fe80::1"}, ("gateway",), "say which: link: NAME"),
+        ({"name": "::/0", "gateway": "fe80::1"}, ("gateway",), "add link: NAME"),
         ({"gateway": "192.0.2.1", "metric": -1}, ("metric",), "greater than or equal to 0"),
         ({"gateway": "192.0.2.1", "metric": 2**32}, ("metric",), "less than or equal"),
         ({"gateway": "192.0.2.1", "table": 0}, ("table",), "greater than or equal to 1"),

@@ -227,7 +227,7 @@ CUT_OFF = {
     "the last address of the link": (
         "address add 192.0.2.1/24 dev v0 \n route add default via 192.0.2.9",
         partial(Address, name="192.0.2.1/24", link="v0", ensure="absent"),
-        "refusing to remove 192.0.2.1/24 from v0: the default route goes with it",
+        "refusing to remove 192.0.2.1/24 from v0: the default route would be removed with it",
     ),
     "the address from which it is": (
         """
@@ -236,7 +236,7 @@ CUT_OFF = {
         route add default via 192.0.2.9 src 192.0.2.1
         """,
         partial(Address, name="192.0.2.1/24", link="v0", ensure="absent"),
-        "refusing to remove 192.0.2.1/24 from v0: the default route goes with it",
+        "refusing to remove 192.0.2.1/24 from v0: the default route would be removed with it",
     ),
     "an mtu too small for IPv6": (
         "address add 2001:db8::1/64 dev v0 nodad \n route add default via 2001:db8::9",
@@ -273,7 +273,7 @@ async def needs_force(world, commands, resource, words):
     world.run(commands)
     before = world.everything()
     check = await checked(resource(netns=world.name))
-    assert (check.error, check.hint) == (words, "set force: true if that is meant")
+    assert (check.error, check.hint) == (words, "set force: true if that is intended")
     assert world.everything() == before
     check = await checked(resource(netns=world.name, force=True))
     assert check.result is Result.CHANGED

@@ -361,7 +361,7 @@ async def test_a_package_that_is_broken_does_not_fail_others_later_and_is_told(a
     ended, story = await converge_once(package("tiny0"), package("tiny1"))
     assert ended.counts[Result.CHANGED] == 2
     said = [output.line for output in story.all(Output)]
-    assert said[0] == "apt-get exited 100, but not because of what was asked for:"
+    assert said[0] == "apt-get exited 100, but not because of the requested packages:"
     assert "  dpkg: error processing package bad (--configure):" in said
 
 

@@ -27,7 +27,7 @@ async def test_a_package_whose_record_is_damaged_is_not_taken_for_absent(dnf):
     for ensure in ("absent", "1.0"):
         ended, story = await converge_once(package("app", ensure))
         assert ended.counts[Result.FAILED] == 1
-        assert "rpm can't list what is installed" in story.checks("package#app")[0].error
+        assert "rpm can't list the installed packages" in story.checks("package#app")[0].error
 
 
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)

@@ -200,7 +200,7 @@ async def test_to_other_users_than_root_dnf_does_not_tell(dnf, monkeypatch):
     monkeypatch.setattr("reactor.resources.package.provider.missing_rights", lambda: "run as root")
     said = await said_of(package(dnf, "dependent"), options=NOOP)
     assert said["dependent"] == (
-        "Would have installed version present; what else would change is not known: dnf tells it to root only"
+        "Would have installed version present; what else would change is not known: dnf simulates it for root only"
     )
 
 

@@ -168,7 +168,7 @@ async def test_a_file_that_is_no_package_is_refused(host, files, tmp_path):
     broken = tmp_path / f"broken{files[0].suffix}"
     broken.write_text("nothing of the kind")
     check = await converge(extra(host, broken))
-    assert check.error.startswith(f"{broken} is no package")
+    assert check.error.startswith(f"{broken} is not a package")
     assert host.packages == {}
 
 
@@ -249,7 +249,7 @@ async def test_packages_from_files_and_repositories_go_together(host, files, mon
 async def test_a_file_for_the_other_package_manager_is_refused(host):
     suffix, other = (".rpm", "dnf") if host.manager == "apt" else (".deb", "apt")
     problem = the_problem(Package, name="a", ensure="present", provider=host.manager, source=f"/a{suffix}")
-    assert problem.message == f"{host.manager} installs no {suffix}: that is for {other}"
+    assert problem.message == f"{host.manager} can't install a {suffix} file: that is for {other}"
 
 
 def test_a_package_goes_after_the_file_it_is_installed_from():

@@ -61,7 +61,7 @@ async def test_a_virtual_package_that_one_provides_is_installed_by_that(mail):
 async def test_of_several_that_provide_it_the_error_names_them(mail):
     check = await converge(package(mail, "mta"))
     assert check.error == '"mta" is a virtual package, and several provide it'
-    assert check.hint == "name one of those that provide it: exim, postfix"
+    assert check.hint == "name one of its providers: exim, postfix"
     assert mail.packages == {}
 
 

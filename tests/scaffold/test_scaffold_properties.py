@@ -24,13 +24,13 @@ from reactor.resources.scaffold import Scaffold
         (
             {"source": "/srv/out/templates"},
             ("source",),
-            "source and target must not lie inside of each other",
+            "source and target must not be inside of each other",
         ),
-        ({"source": "/srv"}, ("source",), "source and target must not lie inside of each other"),
+        ({"source": "/srv"}, ("source",), "source and target must not be inside of each other"),
         (
             {"source": "//srv"},
             ("source",),
-            "source and target must not lie inside of each other",
+            "source and target must not be inside of each other",
         ),
         ({"post": [{"": "x"}]}, ("post", 0), "post keys cannot be empty"),
         ({"post": [{"*": "x"}, {"g": " "}]}, ("post", 1, "g"), 'post value for key "g" cannot be empty'),

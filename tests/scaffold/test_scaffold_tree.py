@@ -277,7 +277,7 @@ async def test_modes_of_the_tree_are_kept(tmp_path):
 async def test_what_is_neither_file_nor_directory_is_no_template(tmp_path):
     grow(tmp_path / "templates", {"a": "a"})
     (tmp_path / "templates" / "link").symlink_to("a")
-    with pytest.raises(ResourceError, match="link is no template"):
+    with pytest.raises(ResourceError, match="link is not a template"):
         await look(make(tmp_path))
 
 

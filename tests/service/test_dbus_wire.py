@@ -106,7 +106,7 @@ def test_a_signature_is_taken_apart(signature, types):
     ids=["no byte order", "cut off", "no UTF-8"],
 )
 def test_what_is_no_message_is_the_end_of_the_connection(frame):
-    with pytest.raises(NoBusError, match="no message"):
+    with pytest.raises(NoBusError, match="not a D-Bus message"):
         Message(frame)
 
 

@@ -1,8 +1,7 @@
 """D-Bus on trio: one connection for the process to each bus, shared by watchers and kinds.
 
-`bus` is the connection itself, `connections` makes it when it is first wanted, `matches` says which signals are heard,
-`opening` finds the bus and says who we are, `wire` reads messages, `library` is the only module that imports a D-Bus
-library, and `errors` is what can go wrong.
+`connections` makes the connections when they are first needed, `bus` is one of them, `matches` decides which signals it
+gets, `transport` opens the socket and writes messages with a D-Bus library, `wire` reads messages.
 """
 
 from reactor.watchers.dbus.bus import PROPERTIES, Bus, Question

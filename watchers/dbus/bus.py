@@ -25,13 +25,13 @@ CALLS_AT_ONCE = 64
 """dbus-daemon allows a connection 128 calls without a reply; the next one fails."""
 
 PATIENCE = 3.0
-"""Seconds for a bus to take us in. One that is well does it in a millisecond."""
+"""Seconds for a bus to accept the connection. A healthy one takes a millisecond."""
 
 _READ_SIZE = 64 * 1024
 
 
 class Question:
-    """A call that was begun. What is asked in a row is sent in one go, as soon as somebody waits for an answer."""
+    """A call that was begun. Several calls are sent together, as soon as one of the answers is waited for."""
 
     __slots__ = ("_flush", "_member", "arrived", "reply")
 
@@ -111,7 +111,7 @@ class Bus:
         try:
             self._slots.acquire_nowait()
         except trio.WouldBlock:
-            self._flush()  # whoever holds a slot must get an answer
+            self._flush()  # a call that has a slot must get its answer
             await self._slots.acquire()
         question = Question(member, self._flush)
         try:
@@ -119,7 +119,7 @@ class Bus:
         except BaseException:
             self._slots.release()
             raise
-        # The slot is free when the reply is here, also if nobody waits for it any more: until then the bus counts it.
+        # The slot is free when the reply is here, even if its caller was cancelled: the bus counts the call until then.
         self._pending[serial] = question
         return question
 
@@ -142,25 +142,25 @@ class Bus:
         (found,) = await self.call(destination, path, PROPERTIES, "GetAll", "s", interface)
         return dict(found)
 
-    async def subscribe(self, match: Match, hear: Callable[[Message], None]) -> Subscription:
-        """Call ``hear`` with every signal that matches; once this returns, none is missed. Raises as `call` does."""
+    async def subscribe(self, match: Match, handler: Callable[[Message], None]) -> Subscription:
+        """Call ``handler`` with every signal that matches; once this returns, none is missed. Raises as `call` does."""
         rule, in_force = self._router.choose_rule(match)
         if not in_force:
-            async with self._rules:  # whoever wants the same rule waits until it is in force
+            async with self._rules:  # others that need the same rule wait until it is in force
                 rule, in_force = self._router.choose_rule(match)
                 if not in_force:
                     await self._add_match(rule)
-                return self._listen(match, hear, rule)
-        return self._listen(match, hear, rule)
+                return self._listen(match, handler, rule)
+        return self._listen(match, handler, rule)
 
-    def _listen(self, match: Match, hear: Callable[[Message], None], rule: str) -> Subscription:
-        subscription = Subscription(match, hear, self._unsubscribe)
+    def _listen(self, match: Match, handler: Callable[[Message], None], rule: str) -> Subscription:
+        subscription = Subscription(match, handler, self._unsubscribe)
         self._router.add(subscription, rule)
         return subscription
 
     @asynccontextmanager
     async def signals(self, *matches: Match) -> AsyncIterator[trio.MemoryReceiveChannel[Message]]:
-        """A channel of the signals that match. It ends with the connection, and holds whatever is not read yet."""
+        """A channel of the signals that match. It ends with the connection, and has no limit."""
         into, out = trio.open_memory_channel[Message](math.inf)
         self._streams.add(into)
         with out, into, ExitStack() as held:
@@ -173,7 +173,7 @@ class Bus:
         try:
             await self.call(*_DAEMON_OBJECT, "AddMatch", "s", rule)
         except trio.Cancelled:
-            self._remove_match(rule)  # it is on its way already
+            self._remove_match(rule)  # the rule may have been sent already
             raise
 
     def _remove_match(self, rule: str) -> None:
@@ -197,7 +197,7 @@ class Bus:
         return serial
 
     def _flush(self) -> None:
-        """Send what is put, as far as the socket takes it at once; `_write` sends the rest, or finds out what is wrong."""
+        """Send the waiting bytes as far as the socket takes them at once; `_write` sends the rest, and handles errors."""
         if self._unsent and self.is_connected and not self._is_stuck.is_set():
             with suppress(OSError):
                 self._send()
@@ -222,7 +222,7 @@ class Bus:
         connection.cancel()
 
     async def _write(self) -> None:
-        """Send whatever the socket did not take at once. In one piece with `_flush`, so that nothing tears a message."""
+        """Send the bytes that the socket did not take at once."""
         while True:
             await self._is_stuck.wait()
             while self._unsent:

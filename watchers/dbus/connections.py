@@ -1,4 +1,4 @@
-"""The connections of this process: one to each bus, made when it is first wanted, and anew when it was lost."""
+"""The connections of this process: one to each bus, made when it is first needed, and again after it was lost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reactor.watchers.dbus.transport import DEFAULT, NoBusError
 
 
 class Scope(StrEnum):
-    """Whose bus, and whose systemd: that of the machine, or that of the user who runs this."""
+    """The bus and the systemd of the machine, or those of the user who runs this process."""
 
     SYSTEM = "system"
     USER = "user"
 
     @property
     def address(self) -> str:
-        """Where the bus listens."""
+        """The address of the bus."""
         if self is Scope.SYSTEM:
             return os.environ.get("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/run/dbus/system_bus_socket")
         runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
@@ -27,10 +27,9 @@ class Scope(StrEnum):
 
 
 async def connect(scope: Scope) -> Bus:
-    """The connection to the bus of ``scope``, for whoever wants it. Raises NoBusError when there is no bus.
+    """The connection to the bus of ``scope``, which all callers share. Raises NoBusError when there is no bus.
 
-    It lives until the bus goes or the trio run ends, whichever is first: watchers and checks share it, and a run
-    without watchers has it too.
+    It lasts until the bus ends the connection, or the trio run ends. A run without watchers can use it too.
     """
     try:
         connections = _connections.get()
@@ -48,7 +47,7 @@ class _Connection:
         self._bus: Bus | None = None
         self._opening = trio.Lock()
         self._hopeless: tuple[float, NoBusError] | None = None
-        """Until when nobody tries again, and why: a bus that does not answer must not hold up one after the other."""
+        """The time of the next attempt, and the last error: a bus that does not answer must not delay every caller in turn."""
 
     async def bus(self) -> Bus:
         if self._bus is not None and self._bus.is_connected:

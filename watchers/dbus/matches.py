@@ -1,4 +1,4 @@
-"""Which signals are wanted: match rules, held on the bus as long as somebody needs them."""
+"""Subscriptions to signals, and the match rules that the bus needs for them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from reactor.watchers.dbus.wire import Message
 
 RULES = 256
-"""So many rules for single objects; dbus-daemon allows a connection 512. Then wide ones take their place."""
+"""Rules for single objects, at most; further subscriptions use wide rules. dbus-daemon allows 512 for a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The signals of one object. ``member`` and ``arg0`` narrow them down.
+    """The signals of one object, with this ``member`` and, if it is given, this first argument.
 
-    A signal sent to us alone passes no rule, so anybody can fake one: take it as a hint, and look for yourself.
+    A signal sent to this process alone passes no rule, so any program can fake one: take it as a hint, and check.
     """
 
     sender: str
@@ -31,7 +31,7 @@ class Match:
 
     @property
     def wide_rule(self) -> str:
-        """A rule that also lets through the same signals of all objects beside this one."""
+        """A rule for the same signals of all objects next to this one as well."""
         return f"{self._common},path_namespace='{self.path.rpartition('/')[0]}'"
 
     @property
@@ -39,7 +39,7 @@ class Match:
         return f"type='signal',sender='{self.sender}',interface='{self.interface}',member='{self.member}'"
 
     def fits(self, message: Message) -> bool:
-        """Whether this is about the signal, whose path is known to be ours."""
+        """Whether the message is this signal. Its path is known to be the right one."""
         return (
             message.member == self.member
             and message.interface == self.interface
@@ -48,24 +48,24 @@ class Match:
 
 
 class Subscription:
-    """Somebody who wants certain signals. ``hear`` is called with each, and must not raise."""
+    """Calls ``handler`` with each signal that matches. It must not raise."""
 
-    __slots__ = ("_end", "hear", "match")
+    __slots__ = ("_end", "handler", "match")
 
     def __init__(
-        self, match: Match, hear: Callable[[Message], None], end: Callable[[Subscription], None]
+        self, match: Match, handler: Callable[[Message], None], end: Callable[[Subscription], None]
     ) -> None:
         self.match = match
-        self.hear = hear
+        self.handler = handler
         self._end = end
 
     def close(self) -> None:
-        """Hear no more. Returns at once, and may be called again."""
+        """End the subscription. Returns at once, and may be called again."""
         self._end(self)
 
 
 class Router:
-    """All subscriptions of one connection, and which rule each of them holds."""
+    """All subscriptions of one connection, with the rule that each of them needs."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, list[Subscription]] = {}
@@ -73,20 +73,20 @@ class Router:
         self._holders: dict[str, int] = {}
 
     def choose_rule(self, match: Match) -> tuple[str, bool]:
-        """The rule by which the bus should let the signals through, and whether it has that already."""
+        """The rule for the signals of ``match``, and whether the bus has it already."""
         for rule in (match.rule, match.wide_rule):
             if rule in self._holders:
                 return rule, True
         return match.rule if len(self._holders) < RULES else match.wide_rule, False
 
     def add(self, subscription: Subscription, rule: str) -> None:
-        """Route to ``subscription``, which holds ``rule``."""
+        """Add a subscription that needs ``rule``."""
         self._by_path.setdefault(subscription.match.path, []).append(subscription)
         self._rule_of[subscription] = rule
         self._holders[rule] = self._holders.get(rule, 0) + 1
 
     def remove(self, subscription: Subscription) -> str | None:
-        """Route to it no longer. Returns the rule that nobody holds any more, if there is one."""
+        """Remove a subscription. Returns its rule if no other subscription needs it."""
         rule = self._rule_of.pop(subscription, None)
         if rule is None:
             return None
@@ -101,7 +101,7 @@ class Router:
         return rule
 
     def route(self, message: Message) -> None:
-        """Give a signal to all that want it."""
+        """Call the handlers of all subscriptions that the signal matches."""
         for subscription in tuple(self._by_path.get(message.path, ())):
             if subscription.match.fits(message):
-                subscription.hear(message)
+                subscription.handler(message)

@@ -1,4 +1,4 @@
-"""The one module that imports a D-Bus library, for writing messages and for authentication; `wire` reads them.
+"""Opens the socket of a bus, and writes messages with a D-Bus library, which only this module imports.
 
 dbus-next can't be imported on Python 3.15 and later; its maintained fork dbus-fast has the same modules. Either
 imports asyncio, whose loop never runs here. The private names of both are used in this module and nowhere else.
@@ -34,14 +34,14 @@ class CallError(Exception):
 
 
 async def open_stream(address: str, handshake: Handshake) -> trio.SocketStream:
-    """A stream on which messages follow. Raises NoBusError when nobody listens, or we are turned away."""
+    """Connect and authenticate: messages follow on the stream. Raises NoBusError if the bus is not there or refuses."""
     stream = await _connect(address)
     try:
         await _authenticate(stream, handshake)
     except BaseException as error:
         await trio.aclose_forcefully(stream)
         if isinstance(error, (NoBusError, trio.BrokenResourceError)):
-            raise NoBusError(f"the bus at {address} turned us away") from error
+            raise NoBusError(f"the bus at {address} refused the connection") from error
         raise
     return stream
 
@@ -90,7 +90,7 @@ def _socket_paths(address: str) -> list[str]:
 
 
 class Library:
-    """What we use of a D-Bus library."""
+    """The parts of a D-Bus library that are used here."""
 
     def __init__(self, name: LibraryName) -> None:
         self._message = import_module(f"{name}.message").Message
@@ -103,7 +103,7 @@ class Library:
     ) -> bytes:
         """The bytes of a call. ``target``: destination, path, interface and member.
 
-        Raises what the library raises when the body does not fit the signature, or a name is none.
+        Raises an error of the library when the body does not fit the signature, or a name is not valid.
         """
         flags = self._flags(0 if wants_reply else _NO_REPLY_EXPECTED)
         message = self._message(*target, flags=flags, signature=signature, body=list(body), serial=serial)
@@ -115,7 +115,7 @@ class Library:
 
 
 class Handshake:
-    """Line by line until the bus knows who we are. The lines have no line ends."""
+    """The authentication of this process, line by line. The lines are without line ends."""
 
     def __init__(self, external: Any, refusal: type[Exception]) -> None:
         self._external = external
@@ -126,7 +126,7 @@ class Handshake:
         return str(self._external._authentication_start())  # noqa: SLF001
 
     def answer(self, line: str) -> str:
-        """What to answer; after BEGIN, messages follow. Raises NoBusError when we are turned away."""
+        """The answer to a line; after BEGIN, messages follow. Raises NoBusError when the bus refuses."""
         try:
             return str(self._external._receive_line(line))  # noqa: SLF001
         except self._refusal as error:
@@ -135,5 +135,5 @@ class Handshake:
 
 @cache
 def library(name: LibraryName = DEFAULT) -> Library:
-    """The library, imported when it is first wanted."""
+    """The library, imported when it is first needed."""
     return Library(name)

@@ -1,8 +1,8 @@
-"""Reads messages off the wire: the header at once, the arguments when somebody asks for them.
+"""Reads the messages of a bus: the header at once, the arguments when they are first used.
 
 The libraries check every name and wrap every variant, which takes several times as long, and a unit that is stopped and
 started again is fifty messages, most of which only say "look". The layout is that of the D-Bus specification, chapters
-"Type System" and "Message Protocol". What the bus lets through is well-formed; what is not ends the connection.
+"Type System" and "Message Protocol". A bus passes on well-formed messages only; any other ends the connection.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ class Message:
         return self._body
 
     def error(self) -> CallError | None:
-        """The error that this reply is, if it is one."""
+        """The error that this reply contains, if there is one."""
         if self.error_name is None:
             return None
         return CallError(self.error_name, str((*self.body, self.error_name)[0]))
 
 
 def frame_length(buffer: bytearray) -> int:
-    """The length of the message that ``buffer`` begins with, once its fixed header is there; before, that of this.
+    """The length of the first message in ``buffer``; while its fixed header is incomplete, the length of that header.
 
-    Raises NoBusError for what is no message: the rest of the stream is worth nothing then.
+    Raises NoBusError if this is not a message: then the rest of the stream can't be read either.
     """
     if len(buffer) < _HEADER:
         return _HEADER
@@ -122,7 +122,7 @@ def _fields(frame: bytes, word: Any) -> tuple[dict[int, Any], int]:
 
 
 def _no_message(why: object) -> NoBusError:
-    return NoBusError(f"the bus sent what is no message: {why}")
+    return NoBusError(f"the bus sent something that is not a D-Bus message: {why}")
 
 
 class _Arguments:

@@ -9,7 +9,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 
 class ForTerminals(SphinxPostTransform):
-    """Makes definition lists of tables, the first cell of a row being the term, and words of links that lead nowhere."""
+    """Makes definition lists of tables, the first cell of a row being the term, and words of dangling links."""
 
     default_priority = 700
     builders = ("man",)

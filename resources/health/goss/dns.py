@@ -1,4 +1,4 @@
-"""The rule ``dns``: what a name resolves to."""
+"""The rule ``dns``: the addresses or records of a name."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def _split_server(text: str) -> tuple[str, int]:
 
 
 class DnsRule(Rule):
-    """A name, or a type of record and a name: ``MX:example.com``, which asks a DNS server also without ``server``."""
+    """The key is a name, or a record type and a name, such as ``MX:example.com``, for which a DNS server is asked."""
 
     resolve: str | None = None
     """The name; by default the key."""
     resolvable: Expected = True
     addrs: Expected = None
     server: Annotated[str, readable_by(_split_server)] | None = None
-    """The DNS server to ask, also with a port. By default the host resolves as it always does."""
+    """The DNS server, optionally with a port. By default the resolver of the host is used."""
     timeout: Milliseconds = 500
     """Milliseconds to wait for the answer."""
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Resolve. Raises ResourceError when there is no answer in time."""
+        """Resolve the name. Raises ResourceError when there is no answer in time."""
         with answer_within(self.timeout):
             addresses = await self._resolve(self.resolve or key)
         return {"resolvable": bool(addresses), "addrs": sorted(addresses)}
@@ -65,14 +65,14 @@ async def _address(server: str) -> tuple[str, int]:
 
 
 def refuse_no_answer(name: str, error: socket.gaierror) -> None:
-    """Raise ResourceError unless ``error`` says that there is no such name: a resolver that is down knows nothing."""
+    """Raise ResourceError unless ``error`` says that the name does not exist; any other error does not answer the question."""
     if error.errno not in _NO_SUCH_NAME:
-        hint = "see whether the name servers in /etc/resolv.conf can be reached"
-        raise ResourceError(f"nobody can tell whether {name} resolves: {error.strerror}", hint) from error
+        hint = "check that the name servers in /etc/resolv.conf can be reached"
+        raise ResourceError(f"the lookup of {name} failed: {error.strerror}", hint) from error
 
 
 async def _look_up(name: str) -> list[str]:
-    """The addresses of a host, the way all its programs find them. Raises ResourceError when that can't be known."""
+    """The addresses of a host name, from the resolver of this host. Raises ResourceError when the look-up fails."""
     try:
         found = await trio.socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""The rule ``file``: a file, directory, symlink or anything else with a path."""
+"""The rule ``file``: anything at a path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_CONTENT = 64 << 20
 
 
 class FileRule(Rule):
-    """What is at a path. A symlink is looked at itself, but for its content."""
+    """A file, directory or other entry. The attributes of a symlink are its own, the content that of its target."""
 
     path: str | None = None
     """The path; by default the key."""
@@ -47,7 +47,7 @@ class FileRule(Rule):
     sha512: Expected = None
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read in a thread: it may be large, or on a slow disk. Raises ResourceError for one that does not answer."""
+        """Read the file in a thread. Raises ResourceError when its file system does not answer."""
         path = self.path or key
         await fragile_mounts().ask(path)
         return await in_thread(self._find, path, abandon_on_cancel=True)
@@ -89,9 +89,9 @@ class FileRule(Rule):
 
 
 def _open_regular(path: str, _flags: int) -> int:
-    """A descriptor of a regular file: reading from a pipe or a device may never end."""
+    """Open a regular file; refuse a pipe or a device, which may block forever."""
     fd = open_source(path)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
-    raise ResourceError("it is not a regular file, so that nothing is read from it")
+    raise ResourceError("it is not a regular file, so its content is not read")

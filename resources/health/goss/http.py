@@ -1,4 +1,4 @@
-"""The rule ``http``: what a server answers."""
+"""The rule ``http``: the answer of a web server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_BODY = 1 << 20
 
 
 def _check_url(text: str) -> str:
-    """``text`` if it is a URL, whose credentials are secrets. Raises ValueError when it is none."""
+    """Return ``text`` if it is a URL, and register its credentials as secrets. Raises ValueError otherwise."""
     register_url_secrets(text)
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"{text!r} is not a URL: it starts with http:// or https://")
@@ -54,7 +54,7 @@ Header = Annotated[str, AfterValidator(_check_header)]
 
 
 class HttpRule(Rule):
-    """One request. Proxies of the environment are not used: it must not matter who started reactor."""
+    """One request. Proxies of the environment are ignored: the result must not depend on how reactor was started."""
 
     url: Url | None = None
     """The URL; by default the key."""
@@ -66,20 +66,20 @@ class HttpRule(Rule):
     """Each written ``Name: value``."""
     request_body: str | None = None
     allow_insecure: Flag = False
-    """Take any certificate."""
+    """Accept any certificate."""
     no_follow_redirects: Flag = False
     timeout: Milliseconds = 5000
-    """Milliseconds for all of it."""
+    """Milliseconds for the whole request."""
     username: str = ""
     password: Annotated[str, AfterValidator(_hidden)] = Field(default="", repr=False)
     ca_file: str = ""
-    """The authorities to trust, instead of the usual ones."""
+    """A file with the certificate authorities to trust, instead of those of the host."""
     cert_file: str = ""
     key_file: str = ""
     proxy: str = ""
 
     def check_key(self, key: str) -> None:
-        """The key is the URL, unless that is given."""
+        """Check that the key is a URL, unless ``url`` is given."""
         _check_url(self.url or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
@@ -91,9 +91,9 @@ class HttpRule(Rule):
 
 
 async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
-    """Status, headers and body, the headers a line each; no body where none is expected.
+    """The status, the headers, one per line, and the body; None as the body if the rule expects nothing of it.
 
-    Raises ResourceError when there is no answer, or its body is larger than `_MOST_BODY`; OSError for a certificate
+    Raises ResourceError when there is no answer, or its body is larger than `_MOST_BODY`; OSError for a certificate file
     that can't be read.
     """
     headers = tuple((name.strip(), value.strip()) for name, _, value in _split(rule.request_headers))
@@ -111,11 +111,11 @@ async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
     limits = HttpLimits(_MOST_BODY, seconds, seconds, redirects=0 if rule.no_follow_redirects else 20)
     try:
         async with http_answer(request, limits) as answer:
-            told = "\n".join(
+            lines = "\n".join(
                 f"{name.title()}: {value}" for name, value in answer.fields
             )  # as goss spells them
             body = None if rule.body is None else (await answer.read()).decode(errors="backslashreplace")
-            return answer.status, told, body
+            return answer.status, lines, body
     except HttpError as error:
         raise ResourceError(str(error)) from error
 
@@ -125,7 +125,7 @@ def _split(headers: tuple[str, ...]) -> list[tuple[str, str, str]]:
 
 
 def _trust(rule: HttpRule) -> ssl.SSLContext:
-    """Whom to trust, and who we are. Raises OSError for a file that can't be read."""
+    """The trusted authorities, and our own certificate. Raises OSError for a file that can't be read."""
     context = ssl.create_default_context(cafile=rule.ca_file or None)
     if rule.allow_insecure:
         context.check_hostname = False

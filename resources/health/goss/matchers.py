@@ -1,8 +1,8 @@
-"""The matchers of goss: what a rule expects of a value, written as YAML.
+"""The matchers of goss, which compare a value with an expectation in YAML.
 
-https://github.com/goss-org/goss/blob/master/docs/gossfile.md#matchers. A scalar is equality, a list means that all of it
-is there, a map of one key names a matcher. A value is turned into the type the matcher is for: text to a number, text to
-its lines, a list to one text.
+https://github.com/goss-org/goss/blob/master/docs/gossfile.md#matchers. A scalar must be equal, a list must be contained, and
+a map of one key names a matcher. The value is converted to the type of the matcher: a string to a number or to lines, a list
+to a string.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
 _SHOWN = 200
 _MOST_BITS = 1024
-"""Of a number: as many as a float has room for. Python refuses to show much larger ones."""
+"""The most bits of a number: as many as a float can represent. Python refuses to print much larger ones."""
 
 
 class Text(str):
-    """What was read from a file, a command or a server: texts listed for it are patterns for its lines."""
+    """A string that was read from a file, a command or a server. Lists of strings are patterns for its lines."""
 
     __slots__ = ()
 
     def holds(self, expected: str | list[Any]) -> bool:
-        """Whether this is the text, but for newlines at the end, or all that is listed is in it."""
+        """Whether it equals the string, apart from final newlines, or contains everything in the list."""
         if isinstance(expected, str):
             return self.rstrip("\n") == expected.rstrip("\n")
         if all(isinstance(each, str) for each in expected):
@@ -39,14 +39,14 @@ class Text(str):
 
 @dataclass(frozen=True, slots=True)
 class _Matcher:
-    """``holds`` decides for the value found and the one expected; ``check`` raises ValueError for a bad expectation."""
+    """``holds`` compares the value with the expectation; ``check`` raises ValueError for an invalid expectation."""
 
     holds: Callable[[Any, Any], bool]
     check: Callable[[Any], object]
 
 
 def matches(found: Any, expected: Any) -> bool:
-    """Whether ``found`` is as ``expected``, which `check_matcher` has passed."""
+    """Whether ``found`` matches ``expected``, which must be valid for `check_matcher`."""
     if isinstance(expected, Mapping):
         [(name, value)] = expected.items()
         return _MATCHERS[name].holds(found, value)
@@ -60,7 +60,7 @@ def matches(found: Any, expected: Any) -> bool:
 
 
 def complaint(found: Any, expected: Any) -> str:
-    """What to say when these do not match. What was read is not shown: it may be long, or a secret."""
+    """The message if these do not match. The content of files, commands and servers is not shown: it may be long, or secret."""
     if not isinstance(found, Text):
         return f"is {_shown(found)}, expected {_shown(expected)}"
     if isinstance(expected, list):
@@ -69,7 +69,7 @@ def complaint(found: Any, expected: Any) -> str:
 
 
 def check_matcher(expected: Any) -> Any:
-    """``expected`` as it is. Raises ValueError when it is no matcher, with what is wrong inside of it."""
+    """Return ``expected`` if it is a valid matcher. Raises ValueError otherwise."""
     if isinstance(expected, Mapping):
         if len(expected) != 1:
             raise ValueError("a matcher is a map of one key: write several below 'and'")
@@ -82,12 +82,12 @@ def check_matcher(expected: Any) -> Any:
     elif isinstance(expected, int) and expected.bit_length() > _MOST_BITS:
         raise ValueError(f"a number has at most {_MOST_BITS} bits")
     elif not isinstance(expected, (str, int, float)):
-        raise ValueError("a matcher is a text, a number, true or false, a list or a map")
+        raise ValueError("a matcher is a string, a number, true or false, a list or a map")
     return expected
 
 
 Expected = Annotated[Any, AfterValidator(check_matcher)]
-"""What a rule expects of one property: a matcher."""
+"""The expectation for one property: a matcher."""
 
 
 def _shown(value: Any) -> str:
@@ -95,7 +95,7 @@ def _shown(value: Any) -> str:
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
 
 
-# ---- values turned into what a matcher is for ----
+# ---- conversion of values ----
 
 
 def _text(found: Any) -> str:
@@ -111,13 +111,13 @@ def _items(found: Any) -> list[Any]:
 
 
 def _versions(found: Any) -> list[Any]:
-    """As `_items`, without the white space around each, such as the newline that ends the output of a command."""
+    """As `_items`, but without white space around each item, such as the newline at the end of the output of a command."""
     items = _items(found.strip() if isinstance(found, str) else found)
     return [item.strip() if isinstance(item, str) else item for item in items]
 
 
 def _compare(found: Any, holds: Callable[[float], bool]) -> bool:
-    """What is no number compares with none."""
+    """Compare a number; False for anything that is not a number."""
     if isinstance(found, bool):
         return False
     try:
@@ -131,7 +131,7 @@ def _equals(found: Any, expected: Any) -> bool:
 
 
 def _contains_all(found: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Whether each expectation has an item of its own: a maximum matching, by augmenting paths."""
+    """Whether each expectation matches a different item: a maximum bipartite matching, by augmenting paths."""
     taken: dict[int, int] = {}
 
     def place(wanted: int, tried: set[int]) -> bool:
@@ -153,7 +153,7 @@ def _has_entries(found: Any, expected: Mapping[str, Any]) -> bool:
 
 
 def _has_at_paths(found: Any, expected: Mapping[str, Any]) -> bool:
-    """Whether what was read is JSON that has, at each path, something that matches."""
+    """Whether the value is JSON with a matching value at each path."""
     try:
         value = json.loads(_text(found))
         return all(matches(gjson_get(value, path), wanted) for path, wanted in expected.items())
@@ -161,7 +161,7 @@ def _has_at_paths(found: Any, expected: Mapping[str, Any]) -> bool:
         return False
 
 
-# ---- what may be expected ----
+# ---- validation of expectations ----
 
 
 def _check_all(expected: Any) -> None:
@@ -180,7 +180,7 @@ def _check_number(expected: Any) -> None:
 
 def _check_text(expected: Any) -> None:
     if not isinstance(expected, str):
-        raise ValueError(f"this matcher takes a text, not {_shown(expected)}: put it in quotes")  # noqa: TRY004
+        raise ValueError(f"this matcher takes a string, not {_shown(expected)}: put it in quotes")  # noqa: TRY004
 
 
 def _check_regexp(expected: Any) -> None:

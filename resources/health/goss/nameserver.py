@@ -1,4 +1,4 @@
-"""Asks a DNS server. dnspython runs on the trio loop."""
+"""Asks a DNS server, with dnspython on the trio loop."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from reactor import ResourceError
 
 
 async def ask(name: str, records: Iterable[str], server: tuple[str, int] | None) -> list[str]:
-    """The ``records`` of ``name`` as goss writes them; none when there is no such name.
+    """The ``records`` of ``name`` in the notation of goss; empty if the name does not exist.
 
-    Without a ``server`` (address and port), those of /etc/resolv.conf are asked. Raises ResourceError when there is
-    no answer, or one that says nothing of the name: the server fails, or refuses.
+    Without a ``server`` (address and port), those of /etc/resolv.conf are asked. Raises ResourceError when there is no answer,
+    or the server fails or refuses to answer.
     """
     try:
         resolver = dns.asyncresolver.Resolver(configure=server is None)

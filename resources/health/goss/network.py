@@ -1,4 +1,4 @@
-"""The rule ``addr``: whether something answers at an address."""
+"""The rules ``addr``, ``interface`` and ``port``: addresses that answer, network interfaces, and listening ports."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, 
 
 _ADDRESS = re.compile(r"tcp://(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})")
 _TABLES = "/proc/net"
-"""Where a kernel without IPv6 has no tables for it."""
+"""The directory of the tables of the kernel. A kernel without IPv6 has no tables for it."""
 _LISTEN = {"tcp": "0A", "udp": "07"}
-"""States in /proc/net: TCP_LISTEN, and TCP_CLOSE for what takes datagrams from anyone."""
+"""States in /proc/net: TCP_LISTEN, and TCP_CLOSE for an unconnected UDP socket."""
 _PORT = re.compile(r"(?:(tcp6?|udp6?):)?(\d{1,5})")
 
 
@@ -38,7 +38,7 @@ Address = Annotated[str, readable_by(_split_address)]
 
 
 class AddrRule(Rule):
-    """An address that takes connections. One is made and closed."""
+    """An address that accepts connections. One connection is made and closed."""
 
     address: Address | None = None
     """The address; by default the key."""
@@ -46,14 +46,14 @@ class AddrRule(Rule):
     timeout: Milliseconds = 500
     """Milliseconds to wait for an answer."""
     local_address: str | None = None
-    """Where to connect from."""
+    """The local address to connect from."""
 
     def check_key(self, key: str) -> None:
-        """The key is the address, unless that is given."""
+        """Check that the key is an address, unless ``address`` is given."""
         _split_address(self.address or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Connect. No answer in time, a refusal and an unknown name all mean: not reachable."""
+        """Connect. A timeout, a refusal and an unknown name all mean: not reachable."""
         host, port = _split_address(self.address or key)
         try:
             with trio.fail_after(self.timeout * MILLISECOND):
@@ -78,9 +78,9 @@ class InterfaceRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Ask the kernel. Addresses have their prefix length: ``192.0.2.1/24``."""
-        from reactor.resources.network.address_table import addresses_of  # noqa: PLC0415 - all kinds of the network
+        from reactor.resources.network.address_table import addresses_of  # noqa: PLC0415 - imports the network kinds
         from reactor.resources.network.link_table import find_link  # noqa: PLC0415 - as above
-        from reactor.resources.network.rtnetlink import RtnetlinkSocket  # noqa: PLC0415 - come with them
+        from reactor.resources.network.rtnetlink import RtnetlinkSocket  # noqa: PLC0415 - as above
 
         with RtnetlinkSocket(None) as kernel:
             link = await find_link(kernel, self.name or key)
@@ -99,11 +99,11 @@ def _split_port(text: str) -> tuple[str, int]:
 
 
 Port = Annotated[str, readable_by(_split_port)]
-"""``tcp:22``, ``tcp6:22``, ``udp:53``, ``udp6:53``; a bare number is of tcp."""
+"""``tcp:22``, ``tcp6:22``, ``udp:53``, ``udp6:53``; a bare number means tcp."""
 
 
 class PortRule(Rule):
-    """A local port. What listens on all addresses of both families is found as tcp6 only, as in goss."""
+    """A local port. A socket that listens on all addresses of both families is found as tcp6 only, as in goss."""
 
     port: Port | None = None
     """The port; by default the key."""
@@ -111,7 +111,7 @@ class PortRule(Rule):
     ip: Expected = None
 
     def check_key(self, key: str) -> None:
-        """The key is the port, unless that is given."""
+        """Check that the key is a port, unless ``port`` is given."""
         _split_port(self.port or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
@@ -125,7 +125,7 @@ def _listeners(network: str) -> Iterator[tuple[str, int]]:
     """The addresses and ports of a table of /proc/net, see proc_net_tcp.rst of the kernel."""
     wanted = _LISTEN[network[:3]]
     if not os.path.isdir(_TABLES):
-        raise ResourceError(f"there is no {_TABLES}, so nobody can tell who listens", "mount /proc")
+        raise ResourceError(f"there is no {_TABLES}, which lists the listening sockets", "mount /proc")
     with suppress(FileNotFoundError), open(f"{_TABLES}/{network}", encoding="ascii") as table:
         next(table)
         for line in table:
@@ -136,7 +136,7 @@ def _listeners(network: str) -> Iterator[tuple[str, int]]:
 
 
 def _address(text: str) -> str:
-    """Words of 32 bits in the order of the machine, in hexadecimal."""
+    """The address in 32-bit words in the byte order of the machine, in hexadecimal."""
     words = [int(text[at : at + 8], 16) for at in range(0, len(text), 8)]
     packed = struct.pack(f"={len(words)}I", *words)
     return socket.inet_ntop(socket.AF_INET if len(words) == 1 else socket.AF_INET6, packed)

@@ -1,4 +1,4 @@
-r"""The patterns of goss for what is read line by line.
+r"""The patterns of goss, which are matched line by line, and its regular expressions, which are those of Go (RE2).
 
 ``foo``: a line contains it; ``!foo``: none does; ``\!foo``: a line contains ``!foo``; ``/re/`` and ``!/re/``: a line
 matches the regular expression, or none does. An empty pattern is always found.
@@ -14,17 +14,17 @@ import re2
 
 
 class Pattern(Protocol):
-    """A compiled expression."""
+    """A compiled regular expression."""
 
     def search(self, text: str) -> object:
-        """What was found somewhere in ``text``; None for nothing."""
+        """The match somewhere in ``text``; None if there is none."""
 
 
 @cache
 def regexp(text: str) -> Pattern:
-    """The expression. Raises ValueError when it is none."""
+    """Compile the regular expression ``text``. Raises ValueError when it is invalid."""
     options = re2.Options()
-    options.log_errors = False  # they are ours to tell
+    options.log_errors = False  # the exception reports them
     try:
         compiled: Pattern = re2.compile(text, options)
     except re2.error as error:
@@ -44,9 +44,9 @@ def have_patterns(text: str, patterns: Sequence[str]) -> bool:
 
 
 def check_patterns(patterns: Any) -> None:
-    """Raises ValueError when these are no patterns."""
+    """Raise ValueError unless ``patterns`` is a list of valid patterns."""
     if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
-        raise ValueError("patterns are a list of texts")
+        raise ValueError("patterns are a list of strings")
     for pattern in patterns:
         _matcher(pattern.removeprefix("!"))
 
@@ -58,7 +58,7 @@ def _holds(pattern: str, lines: Sequence[str]) -> bool:
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
-    """What tells whether a line has the pattern, which has lost its negation. Raises ValueError."""
+    """A function that tells whether a line matches ``pattern``, without its negation. Raises ValueError."""
     if len(pattern) > 1 and pattern.startswith("/") and pattern.endswith("/"):
         return regexp(pattern[1:-1]).search
     part = pattern.removeprefix("\\")

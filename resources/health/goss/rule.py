@@ -1,4 +1,4 @@
-"""What all rules of goss have in common: properties that expect something of what is found."""
+"""The base class of the rules of goss: its properties are expectations for the values that are found."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MILLISECOND = 0.001
 """In seconds."""
 
 _SHORT = 4096
-"""Characters that may be matched where the event loop runs; more of them take a thread."""
+"""Characters that are matched in the event loop; more are matched in a thread."""
 
 Milliseconds = Annotated[int, Field(gt=0)]
-"""goss writes times as whole numbers."""
+"""A time in whole milliseconds, as goss writes it."""
 
 
 def readable_by(read: Callable[[str], object]) -> AfterValidator:
-    """The check of a text that ``read`` must understand; it raises ValueError for what it does not."""
+    """A validator for strings that ``read`` accepts; ``read`` raises ValueError for others."""
 
     def check(text: str) -> str:
         read(text)
@@ -35,7 +35,7 @@ def readable_by(read: Callable[[str], object]) -> AfterValidator:
 
 @contextmanager
 def answer_within(timeout: Milliseconds) -> Iterator[None]:
-    """Raises ResourceError when the block takes longer."""
+    """Raise ResourceError when the block takes longer than ``timeout``."""
     try:
         with trio.fail_after(timeout * MILLISECOND):
             yield
@@ -44,34 +44,34 @@ def answer_within(timeout: Milliseconds) -> Iterator[None]:
 
 
 def hyphenated(name: str) -> str:
-    """The name of a property as goss spells it."""
+    """The name of a property with hyphens, as in goss."""
     return name.replace("_", "-")
 
 
 class Rule(BaseModel, ABC):
-    """One thing to look at, named by its key. A property that is not given expects nothing."""
+    """One rule. Its key names what it examines. A property that is not given expects nothing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=hyphenated)
 
     title: str = ""
-    """What the rule is for."""
+    """The purpose of the rule."""
     meta: Mapping[str, Any] | None = None
-    """Notes for others; means nothing here."""
+    """Notes, which are ignored."""
     skip: Flag = False
-    """Leave the rule out."""
+    """Skip the rule."""
 
     def check_key(self, key: str) -> None:
-        """Raises ValueError when ``key`` is not what the rule can look for, and nothing else is given."""
+        """Raise ValueError when ``key`` is invalid for the rule, and no property overrides it."""
 
     @abstractmethod
     async def find(self, key: str) -> Mapping[str, Any]:
-        """What there is, by the name of the property that expects something of it.
+        """The values that are found, by the name of the property that has the expectation.
 
-        For a thing that is not there, this is all that is said. Raises OSError or ResourceError when it can't be told.
+        If the thing does not exist, that is the only value. Raises OSError or ResourceError when it can't be found out.
         """
 
     async def failures(self, key: str) -> list[str]:
-        """What is not as expected, a sentence each. Raises as `find` does."""
+        """A sentence for each value that is not as expected. Raises as `find`."""
         found = await self.find(key)
         if sum(len(value) for value in found.values() if isinstance(value, Text)) <= _SHORT:
             return self._complaints(found)

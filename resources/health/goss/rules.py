@@ -1,4 +1,4 @@
-"""All of ``goss_rules``: rules by their kind and key."""
+"""The property ``goss_rules``: a gossfile, with its rules by kind and key. Also the rule ``matching``."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _Rule = TypeVar("_Rule", bound=Rule)
 
 
 class MatchingRule(Rule):
-    """A value and what is expected of it."""
+    """A value in the manifest, usually from an expression, and the expectation for it."""
 
     content: Any
     matches: Expected
 
     async def find(self, key: str) -> Mapping[str, Any]:  # noqa: ARG002 - the key is only a name
-        """Nothing is to be looked for."""
+        """Return the value of the manifest."""
         return {"matches": self.content}
 
 
 def _check_keys(rules: Mapping[str, _Rule]) -> Mapping[str, _Rule]:
-    """``rules`` as they are. Raises ValidationError for each key that its rule can't take, at the key."""
+    """Return ``rules``. Raises ValidationError, with the location, for each key that is invalid for its rule."""
     problems = []
     for key, rule in rules.items():
         try:
@@ -47,22 +47,22 @@ def _check_keys(rules: Mapping[str, _Rule]) -> Mapping[str, _Rule]:
 
 
 Keyed = Annotated[Mapping[str, _Rule], AfterValidator(_check_keys)]
-"""Rules of one kind. Their keys name what they look at, unless they have a property for that."""
+"""Rules of one kind, by key. The key names what the rule examines, unless a property does."""
 
 
 class Gossfile(BaseModel):
-    """A file of further rules, or several by a pattern."""
+    """A file with further rules, or several by a pattern."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str | None = None
-    """The path or pattern, from the directory of the file that names it; by default the key."""
+    """The path or pattern, relative to the directory of the including file; by default the key."""
     skip: Flag = False
-    """Leave it out."""
+    """Skip the file."""
 
 
 class Rules(BaseModel):
-    """What goss calls a gossfile."""
+    """The content of a gossfile."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=hyphenated)
 
@@ -84,7 +84,7 @@ class Rules(BaseModel):
     user: Keyed[UserRule] = Field(default_factory=dict)
 
     def all(self) -> Iterator[tuple[str, str, Rule]]:
-        """Every rule that is written here, with its kind and its key."""
+        """Every rule of this file: kind, key and rule."""
         for field in (name for name in type(self).model_fields if name != "gossfile"):
             for key, rule in getattr(self, field).items():
                 yield hyphenated(field), key, rule

@@ -1,4 +1,4 @@
-"""Carries out rules of goss."""
+"""Runs the rules of goss, and reads the gossfiles that they include."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _MOST_CHARACTERS = 4 << 20
 _MOST_VALUES = 100_000
 _DEEPEST = 64
 _PARSING = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
-"""What the YAML library raises for values that are not what their tags say: more than it says it does."""
+"""Errors of the YAML library for values that do not match their tags, besides the documented YAMLError."""
 
 
 class Goss:
-    """One look finds all rules to hold, or is critical."""
+    """The health check ``goss_rules``: OK if all rules hold, otherwise critical."""
 
     takes = Rules
 
     def describe(self, _value: Rules) -> str:
-        """The word for all of them."""
+        """The name of the check in the output."""
         return "goss"
 
     async def examine(self, value: Rules) -> HealthResult:
-        """Try the rules one after the other; the output names every one that does not hold, and why.
+        """Run the rules in order. The output names every rule that does not hold, with the reason.
 
         Raises ResourceError for a gossfile that can't be used.
         """
@@ -46,7 +46,7 @@ class Goss:
 
 
 async def _failures(rule: Rule, key: str) -> list[str]:
-    """What a rule complains of. What can't be found out counts as a complaint too."""
+    """The failures of a rule. A value that can't be found out is a failure, too."""
     try:
         return await rule.failures(key)
     except ResourceError as error:
@@ -56,9 +56,9 @@ async def _failures(rule: Rule, key: str) -> list[str]:
 
 
 async def every_rule(rules: Rules, *chain: str) -> list[tuple[str, str, Rule]]:
-    """The rules and those of their gossfiles, but for what is skipped: kind, key and rule.
+    """The rules and those of their gossfiles, without skipped ones: kind, key and rule.
 
-    ``chain`` are the files that lead here. Raises ResourceError for a file that is missing, wrong or within itself.
+    ``chain`` are the including files. Raises ResourceError for a file that is missing, invalid, or includes itself.
     """
     found = [(kind, key, rule) for kind, key, rule in rules.all() if not rule.skip]
     for key, gossfile in rules.gossfile.items():
@@ -79,7 +79,7 @@ async def _paths(pattern: str, directory: str) -> list[str]:
 
 
 def read_rules(path: str) -> Rules:
-    """The rules in the file at ``path``. Raises ResourceError for what is wrong with it."""
+    """Read the rules in the file at ``path``. Raises ResourceError when it is invalid or can't be read."""
     try:
         with open(path, encoding="utf-8", opener=open_input) as file:
             return Rules.model_validate(_values(file.read(_MOST_CHARACTERS + 1)) or {})
@@ -94,7 +94,7 @@ def read_rules(path: str) -> Rules:
 
 
 def _values(text: str) -> Any:
-    """What ``text`` holds. Raises YAMLError, and `_PARSING`."""
+    """Parse ``text``. Raises YAMLError, and `_PARSING`."""
     if len(text) > _MOST_CHARACTERS:
         raise ValueError(f"it is larger than {_MOST_CHARACTERS >> 20} MiB: split it")
     loader = yaml.CSafeLoader(text)
@@ -108,9 +108,9 @@ def _values(text: str) -> Any:
 
 
 def _count(node: yaml.Node, known: dict[int, int], depth: int) -> int:
-    """How many values there are in ``node`` when all aliases are expanded: what checks them meets each one.
+    """The number of values in ``node`` with all aliases expanded, since validation visits each one.
 
-    ``known`` has the counts of those that were met. Raises ValueError where that is too much.
+    ``known`` caches the counts by node. Raises ValueError when there are too many.
     """
     if depth > _DEEPEST:
         raise ValueError(f"it is nested deeper than {_DEEPEST} levels, or within itself: flatten it")

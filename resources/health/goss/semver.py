@@ -1,4 +1,4 @@
-"""Versions as https://semver.org has them, and the ranges that goss takes: ``>1.0.0 <2.0.0 !=1.5.0 || 3.x``."""
+"""Versions by https://semver.org, and the ranges of goss: ``>1.0.0 <2.0.0 !=1.5.0 || 3.x``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }  # fmt: skip
 
 Version = tuple[tuple[int, int, int], tuple[int, ...], tuple[tuple[int, int, str], ...]]
-"""Ordered as semver orders: the numbers; a pre-release comes before its release; its parts, numbers before words."""
+"""A sort key in the order of semver: numbers; a pre-release before its release; its parts, numbers before words."""
 
 
 def satisfies_all(versions: Sequence[Any], constraint: str) -> bool:
-    """Whether there are versions and all of them satisfy ``constraint``; what is no version satisfies nothing."""
+    """Whether there is a version and all of them satisfy ``constraint``; an invalid version satisfies nothing."""
     try:
         return bool(versions) and all(satisfies(str(version), constraint) for version in versions)
     except ValueError:
@@ -29,7 +29,7 @@ def satisfies_all(versions: Sequence[Any], constraint: str) -> bool:
 
 
 def satisfies(version: str, constraint: str) -> bool:
-    """Whether ``version`` is in one of the ranges of ``constraint``. Raises ValueError when either can't be read."""
+    """Whether ``version`` is in one of the ranges of ``constraint``. Raises ValueError when one of them is invalid."""
     ranges = [_comparators(each) for each in constraint.split("||")]
     parsed = _parse(version)
     return any(all(holds(parsed) for holds in each) for each in ranges)

@@ -1,4 +1,4 @@
-"""The rule ``command``: how a command ends, and what it writes."""
+"""The rules ``command``, ``package``, ``process`` and ``service``: the software of the host."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
 from reactor.resources.process import ENVIRONMENT, Command, run
 
 _INSTALLED = "installed "
-"""What a line of the answer begins with, before a version."""
+"""The prefix of a version in the answers."""
 _QUESTIONS: Final = (
     ("dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\n", "--"),
     ("rpm", "-q", "--nosignature", "--nodigest",
      "--qf", "installed %|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n", "--"),
 )  # fmt: skip
 _KERNEL_LENGTH = 15
-"""The kernel keeps so much of a program's name, see TASK_COMM_LEN in proc_pid_comm(5)."""
+"""The characters of a program's name that the kernel keeps, see TASK_COMM_LEN in proc_pid_comm(5)."""
 
 
 class CommandRule(Rule):
-    """A line for /bin/sh."""
+    """A command line for /bin/sh, its exit code and output."""
 
     command: str | None = Field(default=None, alias="exec")
     """The command; by default the key."""
@@ -38,7 +38,7 @@ class CommandRule(Rule):
     """Milliseconds after which it is killed."""
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Run it."""
+        """Run the command."""
         line = ("/bin/sh", "-c", self.command or key)
         completed = await run(Command(line, "/", ENVIRONMENT, self.timeout * MILLISECOND))
         return {
@@ -49,7 +49,7 @@ class CommandRule(Rule):
 
 
 class PackageRule(Rule):
-    """A package of dpkg, or where that is missing, of rpm."""
+    """A package of dpkg, or of rpm if there is no dpkg."""
 
     name: str | None = None
     """The name; by default the key."""
@@ -65,7 +65,7 @@ class PackageRule(Rule):
 
 
 def _question() -> Sequence[str]:
-    """How to ask the package manager of this host; the name of the package is to follow."""
+    """The command that asks the package manager of this host; the name of the package is appended."""
     for question in _QUESTIONS:
         if shutil.which(question[0], path=ENVIRONMENT["PATH"]):
             return question
@@ -80,7 +80,7 @@ class ProcessRule(Rule):
     running: Expected = True
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Look through /proc."""
+        """Search /proc."""
         return {"running": (self.comm or key)[:_KERNEL_LENGTH] in _programs()}
 
 
@@ -92,7 +92,7 @@ def _programs() -> Iterator[str]:
 
 
 class ServiceRule(Rule):
-    """A unit; without a suffix it is a service."""
+    """A systemd unit; without a suffix, a service."""
 
     name: str | None = None
     """The name; by default the key."""
@@ -100,7 +100,7 @@ class ServiceRule(Rule):
     running: Expected = None
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Ask systemctl for what is expected."""
+        """Ask systemctl for the expected properties."""
         name = self.name or key
         found = {}
         if self.enabled is not None:
@@ -111,6 +111,6 @@ class ServiceRule(Rule):
 
 
 async def _agrees(question: str, unit: str) -> bool:
-    """Raises ResourceError when there is no systemctl. Where it finds no systemd to ask, the answer is no."""
+    """Ask systemctl. False also if it finds no systemd. Raises ResourceError when there is no systemctl."""
     command = Command(("systemctl", "--quiet", question, "--", unit), "/", ENVIRONMENT)
     return (await run(command)).exit_code == 0

@@ -1,4 +1,4 @@
-"""The rule ``user``: an account in /etc/passwd."""
+"""The rules ``group``, ``kernel-param``, ``mount`` and ``user``: accounts, kernel parameters and mounts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
 class UserRule(Rule):
-    """A user, and the groups it is in."""
+    """A user in /etc/passwd, and its groups."""
 
     username: str | None = None
     """The name; by default the key."""
@@ -42,7 +42,7 @@ class UserRule(Rule):
 
 
 class GroupRule(Rule):
-    """A group."""
+    """A group in /etc/group."""
 
     groupname: str | None = None
     """The name; by default the key."""
@@ -63,7 +63,7 @@ class KernelParamRule(Rule):
     value: Expected
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read it below /proc/sys."""
+        """Read the parameter below /proc/sys."""
         return {"value": _read(self.name or key)}
 
 
@@ -86,7 +86,7 @@ class MountRule(Rule):
     """Milliseconds to wait for a file system that does not answer."""
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read the kernel's table; the last mount on a path hides those before. Raises ResourceError for `timeout`."""
+        """Read the mount table; the last mount on a path hides earlier ones. Raises ResourceError after ``timeout``."""
         path = self.mountpoint or key
         here = [mount for mount in read_mounts() if mount.point == path]
         if not here:
@@ -102,7 +102,7 @@ class MountRule(Rule):
         return found if self.usage is None else found | {"usage": await self._usage(path)}
 
     async def _usage(self, path: str) -> int:
-        """Percent of the blocks that are used."""
+        """The used blocks, in percent."""
         with answer_within(self.timeout):
             await fragile_mounts().ask(path)
             status = await in_thread(os.statvfs, path, abandon_on_cancel=True)
