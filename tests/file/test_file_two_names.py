@@ -136,11 +136,11 @@ async def test_a_run_does_not_grow_with_the_directories_that_were_in_one_place(t
     place.mkdir()
     file = make(place / "f", content="x")
     async with running(file, watchers=WATCHERS) as story:
-        await story.until(lambda: (place / "f").exists())
+        await story.until((place / "f").exists)
         for number in range(20):
             (away / str(number)).parent.mkdir(exist_ok=True)
             place.rename(away / str(number))
             place.mkdir()
-            await story.until(lambda: (place / "f").exists())
+            await story.until((place / "f").exists)
         await story.rest()
         assert len(story.engine.vertex_table.claimed.directories) == 1
