@@ -106,14 +106,7 @@ class PathTree:
         That is a symlink, which is followed, a mount point, or a file with other hard links: a write through one of
         them sends its event to that link's directory.
         """
-        path = directory.path_of(name)
-        if not name or self._silence(directory.path) is not None:
-            return None
-        if not (
-            self._silence(path) is not None  # so it leads elsewhere
-            or _leads_elsewhere(path)
-            or _real_path_of(directory, name) in self._mounts.points
-        ):
+        if not name or self._silence(directory.path) is not None or not self._is_followed(directory, name):
             return None
         itself = directory.children.setdefault(name, Directory(directory, name))
         itself.add_leaf(b"", directory.leaves[name])
@@ -140,6 +133,7 @@ class PathTree:
                 yield from self._spread(directory)
                 waiting += (*directory.children.values(), *directory.links_here)
                 yield directory
+                self._unfollow(directory)
 
     def lose(self, wd: int) -> tuple[Directory, ...]:
         """Note that the kernel has dropped a watch; return its directories."""
@@ -176,6 +170,24 @@ class PathTree:
         """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
         inside = (directory.trouble for directory in self.troubled if listener in directory.trees)
         return next(inside, None) or self.trouble_of(listener.top)
+
+    def _is_followed(self, directory: Directory, name: bytes) -> bool:
+        """Whether what is at a leaf is watched itself."""
+        path = directory.path_of(name)
+        return (
+            self._silence(path) is not None  # so it leads elsewhere
+            or _leads_elsewhere(path)
+            or _real_path_of(directory, name) in self._mounts.points
+        )
+
+    def _unfollow(self, itself: Directory) -> None:
+        """Watch a leaf itself no longer once its directory hears all of it: another file has taken its place."""
+        directory = itself.parent
+        if directory is None or b"" not in itself.leaves or self.trouble_of(itself):
+            return
+        if not self._is_followed(directory, itself.name):
+            del itself.leaves[b""]
+            self._prune(itself)
 
     def _reach(self, components: Iterable[bytes]) -> Directory:
         directory = self.root

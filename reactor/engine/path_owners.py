@@ -88,12 +88,7 @@ class PathOwners:
         """``directory`` and its other names, as far as anything in them is claimed."""
         if (found := directory_id_of(directory)) is None:
             return (directory,)
-        known = self._vertex_table.claimed.directories
-        if (names := known.get(found)) is None:
-            names = known[found] = {directory}
-        elif directory not in names:
-            names.add(directory)
-        return names
+        return self._vertex_table.claimed.names_of(directory, found)
 
     @cached_property
     def _hard_links(self) -> dict[DirectoryEntry, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reactor.resource.claim import FILE_SPACES, UNITS, Claim
@@ -16,8 +16,9 @@ DirectoryId = tuple[int, int]
 class Claimed:
     """The refs of the resources that claim things which two names may stand for.
 
-    ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the parent directories of these paths, as they were named, by
-    what they were when the manifest was loaded; those that were missing are not among them. ``attributes_only`` has the
+    ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the parent directories of
+    these paths, as they were named, by what they were at the last look; those that were missing are not among them.
+    ``attributes_only`` has the
     paths whose content nobody manages, by claimant. ``units`` are the refs of those that claim units.
     """
 
@@ -26,6 +27,7 @@ class Claimed:
     directories: dict[DirectoryId, set[str]] = field(default_factory=dict)
     attributes_only: dict[str, list[str]] = field(default_factory=dict)
     units: dict[str, None] = field(default_factory=dict)
+    _ids: dict[str, DirectoryId] = field(default_factory=dict)
 
     @classmethod
     def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
@@ -44,5 +46,19 @@ class Claimed:
                     claimed.attributes_only.setdefault(ref, []).append(claim.key)
         for parent in parents:
             if (found := real_paths.directory_id(parent)) is not None:
-                claimed.directories.setdefault(found, set()).add(parent)
+                claimed.names_of(parent, found)
         return claimed
+
+    def names_of(self, directory: str, found: DirectoryId) -> Collection[str]:
+        """All names of ``directory``, which is ``found`` now. It is no name any more of what it was before."""
+        before = self._ids.get(directory)
+        if before == found:
+            return self.directories[found]
+        if before is not None:
+            self.directories[before].discard(directory)
+            if not self.directories[before]:
+                del self.directories[before]
+        self._ids[directory] = found
+        names = self.directories.setdefault(found, set())
+        names.add(directory)
+        return names

@@ -129,3 +129,18 @@ async def test_who_was_refused_goes_on_when_the_other_leaves(real, link):
         story.engine.reload(graph_of([make(link / "f", content="second", meta={"delay": "0.001s"})]))
         await story.until(lambda: story.result(second.ref) is Result.CHANGED)
     assert (real / "f").read_text() == "second"
+
+
+async def test_a_run_does_not_grow_with_the_directories_that_were_in_one_place(tmp_path):
+    place, away = tmp_path / "d", tmp_path / "away"
+    place.mkdir()
+    file = make(place / "f", content="x")
+    async with running(file, watchers=WATCHERS) as story:
+        await story.until((place / "f").exists)
+        for number in range(20):
+            (away / str(number)).parent.mkdir(exist_ok=True)
+            place.rename(away / str(number))
+            place.mkdir()
+            await story.until((place / "f").exists)
+        await story.rest()
+        assert len(story.engine.vertex_table.claimed.directories) == 1

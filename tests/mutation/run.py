@@ -28,8 +28,25 @@ from workshop import HERE, PROJECT, clone, run, tool
 PARTS = {
     "engine": ("reactor/engine", ("tests/engine", "tests/health")),
     "journal": ("reactor/journal", ("tests/journal",)),
-    "manifest": ("reactor/manifest", ("tests/manifest", "tests/language", "tests/ccm", "tests/cli")),
-    "watchers": ("watchers", ("tests/watchers", "tests/network")),
+    "manifest": (
+        "reactor/manifest",
+        (
+            "tests/manifest",
+            "tests/language",
+            "tests/ccm",
+            "tests/cli",
+            "tests/scaffold/test_scaffold_manifest.py",
+        ),
+    ),
+    "watchers": (
+        "watchers",
+        (
+            "tests/watchers",
+            "tests/network",
+            "tests/systemd/test_dbus.py",
+            "tests/systemd/test_unit_watcher.py",
+        ),
+    ),
     "file": ("resources/file", ("tests/file", "tests/attacks")),
 }
 """What is mutated, and the tests that are recorded for it. Those of `tests/crash` take minutes each, and are left out."""

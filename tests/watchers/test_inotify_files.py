@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
-from watch_recorder import Recorder, Watching
+from watch_recorder import Recorder, Watching, watch_count
 
 from reactor.resource.watch import PathWatch
 from reactor.watchers.inotify import SETTLE, InotifyWatcher
@@ -112,6 +112,30 @@ async def test_a_symlink_or_hard_link_put_at_the_path_is_noticed(motd: Path, sin
     other = motd.with_name("other")
     other.write_text("linked")
     motd.hardlink_to(other)
+    await sink.next_marks(0)
+
+
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+async def test_a_link_that_gives_way_to_a_file_gives_its_watch_back(
+    watch: Watching, motd: Path, sink: Recorder, link
+):
+    before = watch_count(watch)
+    other, new = motd.with_name("other"), motd.with_name("new")
+    other.write_text("linked")
+    link(new, other)
+    new.replace(motd)
+    await sink.next_marks(0)
+    assert watch_count(watch) == before + 1
+    new.write_text("a file")
+    new.replace(motd)
+    await sink.next_marks(0)
+    assert watch_count(watch) == before
+    motd.write_text("bad")
+    await sink.next_marks(0)
+    link(new, other)
+    new.replace(motd)
+    await sink.next_marks(0)
+    other.write_text("bad, too")
     await sink.next_marks(0)
 
 
