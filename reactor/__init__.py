@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from reactor.http.request import HttpLimits, HttpRequest
     from reactor.language.errors import TemplateError
     from reactor.language.expression.gjson import gjson_get
-    from reactor.language.templates.sandbox.engine import confined_engine
+    from reactor.language.templates.sandbox.engine import sandboxed_engine
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Meta, Resource
@@ -125,7 +125,7 @@ _HOMES = {
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-    "reactor.language.templates.sandbox.engine": ("confined_engine",),
+    "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
@@ -190,7 +190,6 @@ __all__ = [
     "WatchState",
     "Watcher",
     "archive_format",
-    "confined_engine",
     "emit_note",
     "emit_output",
     "escaped",
@@ -208,6 +207,7 @@ __all__ = [
     "register_secret",
     "register_url_secrets",
     "require_input_directory",
+    "sandboxed_engine",
     "single_name",
     "size_in_words",
     "unpack",

@@ -4,7 +4,7 @@
 
   - ``Fault``: the same in a template; it may know its offset in the source;
 
-    - ``BoundFault``: a template exceeded its limit of time, steps, characters or memory. ``try`` in a template does not
+    - ``LimitFault``: a template exceeded its limit of time, steps, characters or memory. ``try`` in a template does not
       catch it;
 
 - ``ExpressionError``: an expression is wrong or failed. It has the position that the evaluator added;
@@ -114,7 +114,7 @@ class Fault(FunctionError):  # noqa: N818  half of an error: the other half is t
         self.offset = offset
 
 
-class BoundFault(Fault):
+class LimitFault(Fault):
     """A bound was reached."""
 
     code = "R0308"
@@ -127,5 +127,5 @@ def located(
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1
-    code = fault.code if isinstance(fault, BoundFault) else None
+    code = fault.code if isinstance(fault, LimitFault) else None
     return error(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint, code=code)

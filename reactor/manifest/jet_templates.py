@@ -26,27 +26,27 @@ def render(
     because the data are not strict. Raises FunctionError; NotYetError when it may be
     for a file that is not there yet.
     """
-    from reactor.language.templates import Absence, TemplateError  # noqa: PLC0415 - few manifests have templates
-    from reactor.language.templates.sandbox.engine import confined_engine  # noqa: PLC0415
+    from reactor.language.templates import MissingValues, TemplateError  # noqa: PLC0415 - few manifests have templates
+    from reactor.language.templates.sandbox.engine import sandboxed_engine  # noqa: PLC0415
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body
-    loader, absence = _Loader(read_file), Absence(strict=data.strict)
+    loader, missing = _Loader(read_file), MissingValues(strict=data.strict)
     try:
-        compiled = confined_engine("jet").compile(
+        compiled = sandboxed_engine("jet").compile(
             source,
             name=body if is_file else "jet",
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,
             loader=loader,
         )
-        text = compiled.render(data.context, data.functions, absence)
+        text = compiled.render(data.context, data.functions, missing)
     except TemplateError as error:
         if loader.awaited is not None:
             raise NotYetError from loader.awaited
         if data.has_secrets:
             raise FunctionError(str(error.without_words()), code=error.code) from None
         raise FunctionError(str(error), error.hint or None, code=error.code) from error
-    for each in absence.told:
+    for each in missing.warnings:
         note(str(each))
     return SecretText(text) if data.has_secrets else text
 

@@ -13,10 +13,27 @@ Nothing here reads a file or knows of manifests: the host program passes a loade
 """
 
 from reactor.language.errors import Fault, TemplateError
-from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
-from reactor.language.templates.engine import ENGINES, Compiled, Delimiters, Engine, Loader, template_engine
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
+from reactor.language.templates.engine import (
+    ENGINES,
+    CompiledTemplate,
+    Delimiters,
+    Engine,
+    Loader,
+    template_engine,
+)
+from reactor.language.templates.missing_values import MissingValues
 
 __all__ = [
-    "DEFAULT_BOUNDS", "ENGINES", "Absence", "Bounds", "Compiled", "Delimiters", "Engine", "Fault", "Loader", "TemplateError", "template_engine",
+    "DEFAULT_LIMITS",
+    "ENGINES",
+    "CompiledTemplate",
+    "Delimiters",
+    "Engine",
+    "Fault",
+    "Limits",
+    "Loader",
+    "MissingValues",
+    "TemplateError",
+    "template_engine",
 ]  # fmt: skip

@@ -9,14 +9,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
+from reactor.language.errors import Fault, FunctionError, LimitFault, TemplateError, located
 
 _STEPS_BETWEEN_LOOKS = 256
 _HINT = "look for a loop or a recursion that does not end; a template has to be small work"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Limits:
     """The most that one rendering may use."""
 
     seconds: float = 5.0
@@ -26,19 +26,19 @@ class Bounds:
     """Text made, also what is thrown away again."""
 
 
-DEFAULT_BOUNDS = Bounds()
+DEFAULT_LIMITS = Limits()
 
 
-class Relief:
+class MemoryLimit:
     """How a process with a limit of memory gets enough to say what went wrong."""
 
     lift: Callable[[], None] = staticmethod(lambda: None)
 
 
-def _memory_fault() -> BoundFault:
+def _memory_fault() -> LimitFault:
     """What is said where memory ends: only a process with a limit hears of it before the host does."""
-    Relief.lift()
-    return BoundFault("the template needs more than 100 MB of memory", _HINT)
+    MemoryLimit.lift()
+    return LimitFault("the template needs more than 100 MB of memory", _HINT)
 
 
 def located_failure(error: Exception, name: str, source: str, offset: int) -> TemplateError:
@@ -52,42 +52,42 @@ def located_failure(error: Exception, name: str, source: str, offset: int) -> Te
 
 
 class Budget:
-    """What one rendering has used so far. Raises BoundFault when that is more than its bounds."""
+    """What one rendering has used so far. Raises LimitFault when that is more than its limits."""
 
-    __slots__ = ("_bounds", "_characters", "_deadline", "_steps")
+    __slots__ = ("_characters", "_deadline", "_limits", "_steps")
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._steps = 0
         self._characters = 0
-        self._deadline = time.monotonic() + bounds.seconds
+        self._deadline = time.monotonic() + limits.seconds
 
     def step(self) -> None:
         """Count one step of work, and look at the clock now and then."""
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_LOOKS == 0:
-            if self._steps > self._bounds.steps:
-                raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
-            self.look()
+            if self._steps > self._limits.steps:
+                raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
+            self.check_time()
 
-    def look(self) -> None:
+    def check_time(self) -> None:
         """Raise when the time is over."""
         if time.monotonic() > self._deadline:
-            raise BoundFault(f"the template takes longer than {self._bounds.seconds:g} s", _HINT)
+            raise LimitFault(f"the template takes longer than {self._limits.seconds:g} s", _HINT)
 
-    def grow(self, characters: int) -> None:
+    def charge_characters(self, characters: int) -> None:
         """Count text before it is made."""
         self._characters += characters
-        if self._characters > self._bounds.characters:
-            raise BoundFault(f"the template makes more than {self._bounds.characters} characters", _HINT)
+        if self._characters > self._limits.characters:
+            raise LimitFault(f"the template makes more than {self._limits.characters} characters", _HINT)
 
-    def items(self, count: int) -> None:
+    def charge_items(self, count: int) -> None:
         """Count the items of a list before it is made, as so many steps."""
         self._steps += count
-        if self._steps > self._bounds.steps:
-            raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
+        if self._steps > self._limits.steps:
+            raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
 
-    def weigh(self, value: Any) -> None:
+    def charge_value(self, value: Any) -> None:
         """Count all that is in a list or map, as characters, before it is printed, compared or copied.
 
         A template can make a list that holds itself, or one twice in the next, sixty times.
@@ -96,32 +96,32 @@ class Budget:
         while waiting:
             item = waiting.pop()
             if isinstance(item, str):
-                self.grow(len(item))
+                self.charge_characters(len(item))
             elif isinstance(item, Mapping):
-                self.grow(2 * len(item))
+                self.charge_characters(2 * len(item))
                 waiting += item.values()
             elif isinstance(item, list | tuple):
-                self.grow(len(item))
+                self.charge_characters(len(item))
                 waiting += item
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
-def budget() -> Budget:
+def current_budget() -> Budget:
     """The budget of the rendering that goes on."""
-    return _current.get() or Budget(DEFAULT_BOUNDS)
+    return _current.get() or Budget(DEFAULT_LIMITS)
 
 
 @contextmanager
-def spending(bounds: Bounds) -> Iterator[Budget]:
+def limited(limits: Limits) -> Iterator[Budget]:
     """A rendering, for a block. One that another one calls spends from the same budget."""
     outer = _current.get()
     if outer is not None:
         yield outer
         return
-    token = _current.set(Budget(bounds))
+    token = _current.set(Budget(limits))
     try:
-        yield budget()
+        yield current_budget()
     finally:
         _current.reset(token)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from reactor.language.errors import BoundFault, Fault, FunctionError
-from reactor.language.templates.budget import budget
+from reactor.language.errors import Fault, FunctionError, LimitFault
+from reactor.language.templates.budget import current_budget
 
 Functions = Mapping[str, Callable[..., Any]]
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -29,11 +29,12 @@ _KINDS: Final = {
     "dict[str, Any]": "map[string]interface {}",
 }
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
+MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
+"""What a function raises that can't use its arguments; any other exception ends the rendering."""
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Signature:
     """What a callable takes."""
 
     call: Callable[..., Any]
@@ -51,19 +52,19 @@ class Function:
         return count >= self.required and (self.rest is not None or count <= len(self.kinds))
 
 
-def texts(call: Call) -> Call:
+def takes_strings(call: Call) -> Call:
     """Say that all parameters of a short function are texts."""
     call.__annotations__.update(dict.fromkeys(inspect.signature(call).parameters, "str"))
     return call
 
 
 @lru_cache(maxsize=1024)
-def described(call: Callable[..., Any]) -> Function:
+def signature_of(call: Callable[..., Any]) -> Signature:
     """What ``call`` takes."""
     parameters = list(inspect.signature(call).parameters.values())
     taken = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     rest = [parameter for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
-    return Function(
+    return Signature(
         call,
         tuple(_kind(parameter) for parameter in taken),
         sum(parameter.default is inspect.Parameter.empty for parameter in taken),
@@ -76,17 +77,17 @@ def _kind(parameter: inspect.Parameter) -> str:
     return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""), ANY)
 
 
-def invoke(name: str, function: Function, values: Sequence[Any]) -> Any:
+def call_function(name: str, function: Signature, values: Sequence[Any]) -> Any:
     """Call it. Raises Fault with the name of the function for what it can't do.
 
     The texts it is given are counted: what most functions make is about as long as what they take.
     """
-    budget().grow(sum(len(value) for value in values if value.__class__ is str))
+    current_budget().charge_characters(sum(len(value) for value in values if value.__class__ is str))
     try:
         return function.call(*values)
-    except BoundFault:
+    except LimitFault:
         raise
     except FunctionError as error:
         raise Fault(f"error calling {name}: {error.message}", error.hint) from error
-    except _MISTAKES as error:
+    except MISTAKES as error:
         raise Fault(f"error calling {name}: {error}") from error

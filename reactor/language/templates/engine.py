@@ -1,4 +1,4 @@
-"""The engines: what each offers, how it is found by name, and the cache of parsed sources.
+"""The engines: what each offers, how it is found by name, and the cache of parse_cached sources.
 
 An engine compiles a source once, and renders it as often as needed. A template loads others by name through the loader
 that its user passes. The loader is called again in each rendering, for each name: to know which partials a rendering
@@ -12,22 +12,24 @@ from functools import cache, lru_cache
 from typing import Any, Protocol, TypeVar
 
 from reactor.language.errors import Fault, TemplateSourceError, located
-from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.missing_values import MissingValues
 
 Loader = Callable[[str], str | None]
 """The source of a template by its name; None when there is none of that name."""
 Delimiters = tuple[str, str]
 
 
-class Compiled(Protocol):
+class CompiledTemplate(Protocol):
     """A template that is ready to be rendered."""
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
         """The text for these data. Pure, if the functions are. Raises TemplateError.
 
-        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
+        ``missing`` says what becomes of values that are missing; without one, what the language has for them.
         In Go's and Jet's, ``.`` is all of ``context``, or what it has under this name.
         """
 
@@ -35,7 +37,9 @@ class Compiled(Protocol):
 class Engine(Protocol):
     """One language of templates."""
 
-    def compile(self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader) -> Compiled:
+    def compile(
+        self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
+    ) -> CompiledTemplate:
         """``source``, ready to be rendered; ``name`` is for errors. Raises TemplateError."""
 
 
@@ -43,20 +47,20 @@ ENGINES = ("jinja", "go", "jet")
 
 
 @cache
-def template_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> Engine:
+def template_engine(name: str, limits: Limits = DEFAULT_LIMITS) -> Engine:
     """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name == "jinja":
         from reactor.language.templates.jinja.engine import JinjaEngine  # noqa: PLC0415  most manifests have no templates
 
-        return JinjaEngine(bounds)
+        return JinjaEngine(limits)
     if name == "go":
         from reactor.language.templates.go.engine import GoEngine  # noqa: PLC0415
 
-        return GoEngine(bounds)
+        return GoEngine(limits)
     if name == "jet":
         from reactor.language.templates.jet.engine import JetEngine  # noqa: PLC0415
 
-        return JetEngine(bounds)
+        return JetEngine(limits)
     raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
 
 
@@ -71,7 +75,7 @@ def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
     return parse(source, delimiters)
 
 
-def parsed(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
+def parse_cached(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
     """The tree of ``source``. Raises TemplateSourceError."""
     try:
         tree: Tree = _tree(parse, source, delimiters)

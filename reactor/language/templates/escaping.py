@@ -6,7 +6,7 @@ import urllib.parse
 from typing import Any, Final
 
 from reactor.language.json_codec import encode
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -42,6 +42,6 @@ def url_query(text: str) -> str:
 
 def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> str:
     """``value`` as JSON: keys sorted, and safe inside HTML unless ``raw``."""
-    budget().weigh(value)
+    current_budget().charge_value(value)
     text = encode(value, indent)
     return text if raw else text.translate(_JSON)

@@ -9,18 +9,18 @@ from reactor.language.errors import Fault, TemplateError, located
 from reactor.language.suggestions import closest
 
 
-class Absence:
+class MissingValues:
     """What one rendering does about values that are missing: when ``strict`` they are errors, else ``told`` has them."""
 
     def __init__(self, *, strict: bool = False) -> None:
         self.strict = strict
-        self.told: list[TemplateError] = []
+        self.warnings: list[TemplateError] = []
 
-    def meet(self, fault: Fault, name: str, source: str, offset: int) -> None:
+    def report(self, fault: Fault, name: str, source: str, offset: int) -> None:
         """There is no value at ``offset`` of ``source``. Raises ``fault`` when that is an error."""
         if self.strict:
             raise fault
-        self.told.append(located(fault, name, source, offset))
+        self.warnings.append(located(fault, name, source, offset))
 
 
 def no_such_key(key: Any, known: Iterable[Any], remedy: str) -> Fault:

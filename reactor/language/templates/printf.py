@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.literals import escaped, quote
-from reactor.language.templates.values import sorted_keys, text_of, type_name
+from reactor.language.templates.values import go_type, sorted_keys, string_of
 from reactor.language.values import float_to_string
 
 _VERB: Final = re.compile(
@@ -70,7 +70,7 @@ class _Arguments:
 
 
 def sprintf(pattern: str, values: Sequence[Any]) -> str:
-    """``values`` printed by ``pattern``. Raises BoundFault for a width beyond all sense."""
+    """``values`` printed by ``pattern``. Raises LimitFault for a width beyond all sense."""
     arguments = _Arguments(values)
     parts: list[str] = []
     end = 0
@@ -80,7 +80,7 @@ def sprintf(pattern: str, values: Sequence[Any]) -> str:
     parts.append(pattern[end:])
     if left := arguments.left():
         extra = ", ".join(
-            "<nil>" if value is None else f"{type_name(value)}={text_of(value)}" for value in left
+            "<nil>" if value is None else f"{go_type(value)}={string_of(value)}" for value in left
         )
         parts.append(f"%!(EXTRA {extra})")
     return "".join(parts)
@@ -96,7 +96,7 @@ def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
     digits = _number(precision, arguments)
     if digits is None and dot:
         digits = 0
-    budget().grow(max(size or 0, digits or 0))
+    current_budget().charge_characters(max(size or 0, digits or 0))
     arguments.select(index)
     if not verb:
         return "%!(NOVERB)"
@@ -107,7 +107,7 @@ def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
             if not index
             else f"%!{verb}(BADINDEX)"
         )
-    budget().weigh(value)
+    current_budget().charge_value(value)
     return _print(_Spec(flags, size, digits, verb), value)
 
 
@@ -129,7 +129,7 @@ def _print(spec: _Spec, value: Any) -> str:
     if spec.verb == "v" and spec.has("+"):
         spec = replace(spec, flags=spec.flags.replace("+", ""))
     if spec.verb == "T":
-        return spec.padded("<nil>" if value is None else type_name(value))
+        return spec.padded("<nil>" if value is None else go_type(value))
     if value is None:
         return spec.padded("<nil>") if spec.verb == "v" else f"%!{spec.verb}(<nil>)"
     if isinstance(value, Mapping):
@@ -143,19 +143,19 @@ def _print(spec: _Spec, value: Any) -> str:
 
 
 def _wrong(spec: _Spec, value: Any) -> str:
-    return f"%!{spec.verb}({type_name(value)}={text_of(value)})"
+    return f"%!{spec.verb}({go_type(value)}={string_of(value)})"
 
 
 def _of_map(spec: _Spec, value: Mapping[Any, Any]) -> str:
     pairs = ((_print(spec, key), _item(spec, value[key])) for key in sorted_keys(value))
     if spec.verb == "v" and spec.has("#"):
-        return f"{type_name(value)}{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}"
+        return f"{go_type(value)}{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}"
     return f"map[{' '.join(f'{key}:{item}' for key, item in pairs)}]"
 
 
 def _of_list(spec: _Spec, value: Sequence[Any]) -> str:
     if spec.verb == "v" and spec.has("#"):
-        return f"{type_name(value)}{{{', '.join(_item(spec, item) for item in value)}}}"
+        return f"{go_type(value)}{{{', '.join(_item(spec, item) for item in value)}}}"
     return f"[{' '.join(_item(spec, item) for item in value)}]"
 
 

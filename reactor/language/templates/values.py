@@ -9,20 +9,20 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.values import to_string
 
-__all__ = ["Own", "kind_name", "sorted_keys", "spaced", "text_of", "type_name"]
+__all__ = ["OwnMap", "go_kind", "go_type", "sorted_keys", "sprint", "string_of"]
 
 
-class Own(dict[str, Any]):
+class OwnMap(dict[str, Any]):
     """A map that a template made, which it may therefore change. What comes from outside stays as it is."""
 
 
-def text_of(value: Any) -> str:
+def string_of(value: Any) -> str:
     """The text of ``value``, as Go's fmt prints it."""
     if isinstance(value, list | tuple | Mapping):
-        budget().weigh(value)
+        current_budget().charge_value(value)
     return to_string(value)
 
 
@@ -32,16 +32,16 @@ def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
     try:
         keys.sort()
     except TypeError:
-        keys.sort(key=lambda key: (type_name(key), str(key)))
+        keys.sort(key=lambda key: (go_type(key), str(key)))
     return keys
 
 
-def kind_name(value: Any) -> str:
+def go_kind(value: Any) -> str:
     """Go's word for the kind of ``value``, as errors use it."""
-    return type_name(value).partition("[")[0] or "slice"
+    return go_type(value).partition("[")[0] or "slice"
 
 
-def type_name(value: Any) -> str:
+def go_type(value: Any) -> str:
     """Go's name of the type that ``value`` would have there."""
     if value is None:
         return "nil"
@@ -62,7 +62,7 @@ _TYPE_NAMES: Final[Iterable[tuple[Any, str]]] = (
 )
 
 
-def spaced(values: Iterable[Any]) -> str:
+def sprint(values: Iterable[Any]) -> str:
     """What Go's Sprint makes: a space between two values when neither is a text."""
     parts: list[str] = []
     after_text = True
@@ -70,6 +70,6 @@ def spaced(values: Iterable[Any]) -> str:
         is_text = isinstance(value, str)
         if not (is_text or after_text):
             parts.append(" ")
-        parts.append(text_of(value))
+        parts.append(string_of(value))
         after_text = is_text
     return "".join(parts)

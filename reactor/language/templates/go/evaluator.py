@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.budget import Budget
-from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
+from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.go import nodes
-from reactor.language.templates.missing_values import Absence, no_such_key, no_value
-from reactor.language.templates.values import type_name
+from reactor.language.templates.missing_values import MissingValues, no_such_key, no_value
+from reactor.language.templates.values import go_type
 
 
 class Missing:
@@ -46,10 +46,10 @@ _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
 class Evaluator:
     """Values of pipelines, with the variables that they see."""
 
-    def __init__(self, functions: Functions, budget: Budget, absence: Absence) -> None:
+    def __init__(self, functions: Functions, budget: Budget, missing: MissingValues) -> None:
         self._functions = functions
         self._budget = budget
-        self._absence = absence
+        self._missing = missing
         self._place = ("", "")
         """The name and the source of the template that runs."""
         self._missed: tuple[str, Mapping[str, Any]] | None = None
@@ -62,7 +62,7 @@ class Evaluator:
         """There is no value for what wants one. Raises Fault when that is an error."""
         fault = no_value(_DEFAULT) if self._missed is None else no_such_key(*self._missed, _DEFAULT)
         self._missed = None
-        self._absence.meet(fault, *self._place, self._at)
+        self._missing.report(fault, *self._place, self._at)
 
     def _assign(self, name: str, value: Any, pipeline: nodes.Pipeline) -> None:
         if not pipeline.assigns:
@@ -129,7 +129,7 @@ class Evaluator:
                     f"nil pointer evaluating interface {{}}.{name}", "test it first: if, with or default"
                 )
             elif value is not MISSING:
-                raise Fault(f"can't evaluate field {name} in type {type_name(value)}")
+                raise Fault(f"can't evaluate field {name} in type {go_type(value)}")
         return value
 
     # Calls
@@ -137,7 +137,7 @@ class Evaluator:
     def _call(self, node: nodes.Name, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
         if node.name in _LOGIC:
             return self._logic(node.name, arguments, dot, piped)
-        function = described(self._functions[node.name])
+        function = signature_of(self._functions[node.name])
         count = len(arguments) + (piped is not _NOTHING)
         if not function.accepts(count):
             raise Fault(f"wrong number of args for {node.name}: want {_wanted(function)} got {count}")
@@ -150,7 +150,7 @@ class Evaluator:
             self._expect(piped, wanted=wanted)
             values.append(_checked(piped, function.kind(len(values))))
         self._at = node.offset
-        return invoke(node.name, function, values)
+        return call_function(node.name, function, values)
 
     def _logic(self, name: str, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
         """``and`` and ``or`` stop at the first operand that decides."""
@@ -205,7 +205,7 @@ def _checked(value: Any, kind: str) -> Any:
     if value is None and kind not in _NOT_NIL:
         return [] if kind.startswith("[]") else {}
     if not isinstance(value, _CLASSES[kind]) or (kind == "int" and isinstance(value, bool)):
-        raise Fault(f"wrong type for value; expected {kind}; got {type_name(value)}")
+        raise Fault(f"wrong type for value; expected {kind}; got {go_type(value)}")
     return value
 
 
@@ -220,7 +220,7 @@ def _literal(node: nodes.Literal, kind: str) -> Any:
     return value
 
 
-def _wanted(function: Function) -> str:
+def _wanted(function: Signature) -> str:
     return str(len(function.kinds)) if function.rest is None else f"at least {function.required}"
 
 

@@ -12,8 +12,8 @@ from reactor.language.templates.calls import Functions
 from reactor.language.templates.go import nodes
 from reactor.language.templates.go.evaluator import MISSING, Evaluator
 from reactor.language.templates.literals import quote
-from reactor.language.templates.missing_values import Absence
-from reactor.language.templates.values import sorted_keys, text_of
+from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.values import sorted_keys, string_of
 
 Definition = tuple[str, str, list[nodes.Node]]
 """The name of the source that a template is defined in, that source, and the nodes."""
@@ -35,9 +35,9 @@ class Run(Evaluator):
         functions: Functions,
         find: Callable[[str], Definition | None],
         budget: Budget,
-        absence: Absence,
+        missing: MissingValues,
     ) -> None:
-        super().__init__(functions, budget, absence)
+        super().__init__(functions, budget, missing)
         self._find = find
         self._out: list[str] = []
 
@@ -66,7 +66,7 @@ class Run(Evaluator):
                 self._statements[node.__class__](self, node, dot)
 
     def _write(self, text: str) -> None:
-        self._budget.grow(len(text))
+        self._budget.charge_characters(len(text))
         self._out.append(text)
 
     def _action(self, node: nodes.Action, dot: Any) -> None:
@@ -78,7 +78,7 @@ class Run(Evaluator):
             raise Fault("can't print a function")
         if value is MISSING:
             self._meet_nothing()
-        self._write("<no value>" if value is MISSING else text_of(value))
+        self._write("<no value>" if value is MISSING else string_of(value))
 
     def _if(self, node: nodes.If, dot: Any) -> None:
         known = len(self._variables)
@@ -117,7 +117,7 @@ class Run(Evaluator):
         if value is MISSING:
             self._meet_nothing()
             return ()
-        raise Fault(f"range can't iterate over {text_of(value)}", "it takes a list, a map or a number")
+        raise Fault(f"range can't iterate over {string_of(value)}", "it takes a list, a map or a number")
 
     def _turn(self, node: nodes.Range, known: int, key: Any, item: Any) -> None:
         """One turn. The variables of the range stand at ``known``, unless they were there before it."""

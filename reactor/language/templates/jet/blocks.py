@@ -10,8 +10,8 @@ from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.evaluator import NOTHING, Evaluator, Scope
-from reactor.language.templates.jet.operators import INVALID, Hidden, name_of_type
-from reactor.language.templates.missing_values import Absence, no_such_key, no_value
+from reactor.language.templates.jet.operators import INVALID, SilentBool, type_for_error
+from reactor.language.templates.missing_values import MissingValues, no_such_key, no_value
 
 _ISSET = "test what may be missing first: with if, or isset"
 
@@ -45,17 +45,17 @@ Find = Callable[[str, str], Linked | None]
 class Blocks(Evaluator):
     """One rendering: what is written, and where it has come to."""
 
-    def __init__(self, functions: Functions, find: Find, budget: Budget, absence: Absence) -> None:
+    def __init__(self, functions: Functions, find: Find, budget: Budget, missing: MissingValues) -> None:
         super().__init__(functions, budget)
         self._find = find
-        self._absence = absence
+        self._missing = missing
         self._out: list[str] = []
         self._place = Place("", "")
         self._content: Callable[[nodes.Node | None], None] | None = None
 
     def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
         fault = no_value(_ISSET) if missed is None else no_such_key(*missed, _ISSET)
-        self._absence.meet(fault, *self._place, self._at)
+        self._missing.report(fault, *self._place, self._at)
 
     def _run_template(self, template: Linked) -> Any:
         outer = self._scope
@@ -102,7 +102,7 @@ class Blocks(Evaluator):
         return returned
 
     def _write(self, text: str) -> None:
-        self._budget.grow(len(text))
+        self._budget.charge_characters(len(text))
         self._out.append(text)
 
     # Blocks
@@ -184,7 +184,7 @@ class Blocks(Evaluator):
 
     def _load(self, name: Any) -> Linked | None:
         if not isinstance(name, str):
-            raise Fault(f"the name of a template is a text, not {name_of_type(name)}")
+            raise Fault(f"the name of a template is a text, not {type_for_error(name)}")
         return self._find(name, self._place.name)
 
     def _include(self, node: nodes.Include) -> Any:
@@ -200,7 +200,7 @@ class Blocks(Evaluator):
         template = self._load(name)
         if template is not None:
             self._with_context(context, lambda: self._run_template(template))
-        return Hidden(template is not None)
+        return SilentBool(template is not None)
 
     def _exec(self, arguments: Sequence[nodes.Node], piped: Any) -> Any:
         name, context = self._template_arguments("exec", arguments, piped)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from reactor.language.errors import BoundFault, Fault, FunctionError
+from reactor.language.errors import Fault, FunctionError, LimitFault
 from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Budget
-from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
+from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.escaping import json_text
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.operators import (
@@ -19,9 +19,9 @@ from reactor.language.templates.jet.operators import (
     is_number,
     is_true,
     member,
-    name_of_type,
     part,
     signed,
+    type_for_error,
     whole,
 )
 
@@ -35,13 +35,13 @@ _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-class Problem(str):
+class CaughtError(str):
     """What ``catch`` gives: the text of the error, which has a method ``Error``."""
 
     __slots__ = ()
 
 
-class Special(str):
+class SpecialFunction(str):
     """The name of a function that is the evaluator's own."""
 
     __slots__ = ()
@@ -110,7 +110,7 @@ class Evaluator:
                 return scope.variables[name]
             scope = scope.parent
         if name in self.specials:
-            return Special(name)
+            return SpecialFunction(name)
         return self._functions.get(name, NOTHING)
 
     def _field(self, node: nodes.Field) -> Any:
@@ -118,19 +118,19 @@ class Evaluator:
             found = self._member(self._context, node.name)
             if found is INVALID:
                 raise Fault(
-                    f"there is no field or method '{node.name}' in {name_of_type(self._context)}",
+                    f"there is no field or method '{node.name}' in {type_for_error(self._context)}",
                     "test it with isset",
                 )
             return found
         base = self._value(node.base)
         self._at = node.offset
-        if isinstance(base, Problem) and node.name == "Error":
+        if isinstance(base, CaughtError) and node.name == "Error":
             return lambda: str.__str__(base)
         if base is INVALID and isinstance(node.base, nodes.Field):
             raise Fault(f"there is no field or method '{node.base.name}'", "test it with isset")
         if base is None or base is INVALID:
             raise Fault(
-                f"there is no field or method '{node.name}' in {name_of_type(base)}", "test it with isset"
+                f"there is no field or method '{node.name}' in {type_for_error(base)}", "test it with isset"
             )
         return self._member(base, node.name)
 
@@ -188,17 +188,17 @@ class Evaluator:
         self._budget.step()
         callee = self._value(base)
         name = base.name if isinstance(base, nodes.Identifier | nodes.Field) else "the function"
-        if isinstance(callee, Special):
+        if isinstance(callee, SpecialFunction):
             return self.specials[callee](self, arguments, piped)
         if not callable(callee):
             self._at = base.offset
-            raise Fault(f"{name} is {name_of_type(callee)}, not a function")
+            raise Fault(f"{name} is {type_for_error(callee)}, not a function")
         values = self._arguments(arguments, piped)
-        function = described(callee)
+        function = signature_of(callee)
         self._at = node.offset
         self._check_count(name, function, len(values))
         taken = [_converted(name, index, value, function.kind(index)) for index, value in enumerate(values)]
-        return invoke(name, function, taken)
+        return call_function(name, function, taken)
 
     def _arguments(self, arguments: Sequence[nodes.Node], piped: Any) -> list[Any]:
         slot = any(isinstance(argument, nodes.Slot) for argument in arguments)
@@ -209,7 +209,7 @@ class Evaluator:
         return values
 
     @staticmethod
-    def _check_count(name: str, function: Function, count: int) -> None:
+    def _check_count(name: str, function: Signature, count: int) -> None:
         if function.accepts(count):
             return
         if function.rest is None and function.required == len(function.kinds):
@@ -228,7 +228,7 @@ class Evaluator:
             return self._resolve(node.name) not in (NOTHING, None, INVALID)
         try:
             return self._value(node) not in (None, INVALID)
-        except BoundFault:
+        except LimitFault:
             raise
         except FunctionError:
             return False
@@ -282,4 +282,4 @@ def _converted(name: str, index: int, value: Any, kind: str) -> Any:
         return whole(value) if kind == "int" else float(value)
     if isinstance(value, _LITERAL_KINDS.get(kind, ())):
         return value
-    raise Fault(f"argument {index + 1} of {name} is {name_of_type(value)}, not {kind}")
+    raise Fault(f"argument {index + 1} of {name} is {type_for_error(value)}, not {kind}")

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 
 METHODS: Final[Mapping[type, frozenset[str]]] = {
     str: frozenset((
@@ -51,7 +51,7 @@ def _count_pattern(pattern: str, values: Any) -> None:
     given = values if isinstance(values, tuple) else (values,)
     wide = (value for value in given if isinstance(value, int)) if "*" in pattern else ()
     widths = chain(map(_width, _WIDTH.findall(pattern)), wide)
-    budget().grow(
+    current_budget().charge_characters(
         len(pattern) + sum(map(abs, widths)) + sum(len(value) for value in given if isinstance(value, str))
     )
 
@@ -70,34 +70,34 @@ def _count_product(value: Any, times: Any) -> None:
     if not isinstance(times, int):
         return
     if isinstance(value, str):
-        budget().grow(len(value) * max(0, times))
+        current_budget().charge_characters(len(value) * max(0, times))
     elif isinstance(value, list | tuple):
-        budget().items(len(value) * max(0, times))
+        current_budget().charge_items(len(value) * max(0, times))
     elif isinstance(value, int) and value.bit_length() + times.bit_length() > _LARGEST_BITS:
         raise Fault("the number is too large", "use a float: 2.0 * ...")
 
 
 def _count_copy(value: Any) -> None:
     if isinstance(value, str):
-        budget().grow(len(value))
+        current_budget().charge_characters(len(value))
     elif isinstance(value, list | tuple):
-        budget().items(len(value))
+        current_budget().charge_items(len(value))
 
 
 def weighed(value: Any) -> Any:
     """``value``, all that is in it counted."""
     if isinstance(value, list | tuple | Mapping):
-        budget().weigh(value)
+        current_budget().charge_value(value)
     return value
 
 
 def concatenated(parts: Iterable[Any]) -> str:
     """The parts as one text."""
-    grow = budget().grow
+    charge = current_budget().charge_characters
     texts: list[str] = []
     for part in parts:
         text = str(weighed(part))
-        grow(len(text))
+        charge(len(text))
         texts.append(text)
     return "".join(texts)
 
@@ -117,14 +117,14 @@ def count_call(function: Any, arguments: tuple[Any, ...]) -> None:
 
 def _count_joined(separator: str, values: Any) -> None:
     if isinstance(values, list | tuple | Mapping):
-        budget().grow(
+        current_budget().charge_characters(
             sum(len(value) for value in values if isinstance(value, str)) + len(separator) * len(values)
         )
 
 
 def _count_replaced(text: Any, old: Any, new: Any) -> None:
     if isinstance(text, str) and isinstance(old, str) and isinstance(new, str):
-        budget().grow(len(text) + text.count(old) * len(new))
+        current_budget().charge_characters(len(text) + text.count(old) * len(new))
 
 
 def bounded(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
@@ -152,13 +152,13 @@ def _counted(function: Callable[..., Any], count: Callable[..., None] | None) ->
 
 
 def _center(value: Any, width: int = 80, **_: Any) -> None:
-    budget().grow(len(str(value)) + abs(width))
+    current_budget().charge_characters(len(str(value)) + abs(width))
 
 
 def _indent(value: Any, width: int | str = 4, *_: Any, **__: Any) -> None:
     text = str(value)
     margin = len(width) if isinstance(width, str) else abs(width)
-    budget().grow(len(text) + margin * (text.count("\n") + 1))
+    current_budget().charge_characters(len(text) + margin * (text.count("\n") + 1))
 
 
 def _format(value: Any, *arguments: Any, **named: Any) -> None:
@@ -179,15 +179,15 @@ def _round(_: Any, precision: int = 0, *__: Any, **___: Any) -> None:
 
 
 def _batch(_: Any, linecount: int = 0, *__: Any, **___: Any) -> None:
-    budget().items(abs(linecount))
+    current_budget().charge_items(abs(linecount))
 
 
 def _slices(_: Any, slices: int = 0, *__: Any, **___: Any) -> None:
-    budget().items(abs(slices))
+    current_budget().charge_items(abs(slices))
 
 
 def _to_json(_: Any, indent: int | None = None, **__: Any) -> None:
-    budget().grow(abs(indent or 0) * 1000)
+    current_budget().charge_characters(abs(indent or 0) * 1000)
 
 
 def _sum(values: Iterable[Any], start: float = 0) -> Any:

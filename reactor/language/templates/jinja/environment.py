@@ -19,7 +19,7 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import Bounds, Budget, budget, spending
+from reactor.language.templates.budget import Budget, Limits, current_budget, limited
 from reactor.language.templates.engine import Delimiters, Loader
 from reactor.language.templates.jinja.charged_calls import (
     METHODS,
@@ -46,11 +46,11 @@ def prints_nil() -> bool:
 
 
 @contextmanager
-def rendering(bounds: Bounds, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
+def rendering(limits: Limits, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
     """A rendering, for a block. ``nil`` says whether that may be printed."""
     token, before = _loader.set(loader), _prints_nil.set(nil)
     try:
-        with spending(bounds) as budget:
+        with limited(limits) as budget:
             yield budget
     finally:
         _loader.reset(token)
@@ -97,10 +97,10 @@ class _Loader(BaseLoader):
         source = load(name)
         if source is None:
             raise TemplateNotFound(name)
-        return made(environment, source, name)
+        return cached_template(environment, source, name)
 
 
-class BoundedEnvironment(SandboxedEnvironment):
+class LimitedEnvironment(SandboxedEnvironment):
     """Data only: no attribute but the harmless methods of texts, maps and lists."""
 
     code_generator_class = _Generator
@@ -111,7 +111,7 @@ class BoundedEnvironment(SandboxedEnvironment):
     @property
     def step(self) -> None:
         """Count one turn of a loop."""
-        budget().step()
+        current_budget().step()
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002  Jinja's signature
         """Whether a template may ask for it."""
@@ -129,7 +129,7 @@ class BoundedEnvironment(SandboxedEnvironment):
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a macro, a method or a function, counted."""
-        budget().step()
+        current_budget().step()
         count_call(function, args)
         return super().call(context, function, *args, **kwargs)
 
@@ -161,9 +161,9 @@ _OWN = _own_types()
 
 
 @lru_cache(maxsize=16)
-def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> BoundedEnvironment:
+def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> LimitedEnvironment:
     """The environment for these delimiters around expressions, and these ends of lines."""
-    made_for = BoundedEnvironment(
+    found = LimitedEnvironment(
         variable_start_string=delimiters[0],
         variable_end_string=delimiters[1],
         newline_sequence=newline,
@@ -173,9 +173,9 @@ def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> Bound
         loader=_Loader(),
         cache_size=0,
     )
-    made_for.filters = bounded(FILTERS)
-    del made_for.globals["lipsum"]
-    return made_for
+    found.filters = bounded(FILTERS)
+    del found.globals["lipsum"]
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -183,6 +183,6 @@ def _code(of: Environment, source: str, name: str) -> CodeType:
     return of.compile(source, name, name)
 
 
-def made(of: Environment, source: str, name: str) -> Template:
+def cached_template(of: Environment, source: str, name: str) -> Template:
     """A template of this source. Raises jinja2.TemplateSyntaxError."""
     return Template.from_code(of, _code(of, source, name), of.make_globals(None))

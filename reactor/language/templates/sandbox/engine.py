@@ -16,12 +16,12 @@ from functools import cache
 from typing import Any, Final
 
 from reactor.language.errors import TemplateError
-from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import ENGINES, Delimiters, Loader
-from reactor.language.templates.missing_values import Absence
-from reactor.language.templates.sandbox.process import Helper, HelperError, Made, Work
-from reactor.language.templates.sandbox.responses import Answers
+from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.sandbox.process import Rendered, RenderRequest, WorkerError, WorkerProcess
+from reactor.language.templates.sandbox.responses import HostResponses
 
 _MOST_AT_ONCE: Final = 2
 """Renderings at the same time; one that a function of another one asks for is not counted."""
@@ -35,18 +35,18 @@ class _Pool:
     def __init__(self) -> None:
         self._slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
         self._lock = threading.Lock()
-        self._idle: list[Helper] = []
+        self._idle: list[WorkerProcess] = []
         self._own = threading.local()
 
     @contextmanager
-    def helper(self, answers: Answers) -> Iterator[Helper]:
-        """One of them, best one that knows ``answers``. Raises HelperError."""
+    def helper(self, answers: HostResponses) -> Iterator[WorkerProcess]:
+        """One of them, best one that knows ``answers``. Raises WorkerError."""
         is_nested = getattr(self._own, "renders", False)
         if not is_nested:
             self._slots.acquire()
         try:
             self._own.renders = True
-            found = self._idling(answers) or Helper()
+            found = self._idling(answers) or WorkerProcess()
             try:
                 yield found
             finally:
@@ -56,13 +56,13 @@ class _Pool:
             if not is_nested:
                 self._slots.release()
 
-    def _idling(self, answers: Answers) -> Helper | None:
+    def _idling(self, answers: HostResponses) -> WorkerProcess | None:
         with self._lock:
             self._idle = [each for each in self._idle if each.owner == os.getpid()]
             self._idle.sort(key=lambda each: each.knows(answers))
             return self._idle.pop() if self._idle else None
 
-    def _keep(self, helper: Helper) -> None:
+    def _keep(self, helper: WorkerProcess) -> None:
         with self._lock:
             if helper.is_alive and len(self._idle) < _MOST_AT_ONCE:
                 self._idle.append(helper)
@@ -88,39 +88,41 @@ def end_all() -> None:
     _pool.end()
 
 
-class ConfinedTemplate:
+class SandboxedTemplate:
     """One template. It is compiled when it is rendered."""
 
     def __init__(
-        self, engine: ConfinedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
+        self, engine: SandboxedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
     ) -> None:
         self._engine = engine
         self._template = (name, source)
         self._delimiters = delimiters
         self._loader = loader
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
         """The text for these data. Raises TemplateError, and what a function raises that is no mistake.
 
-        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
+        ``missing`` says what becomes of values that are missing; without one, what the language has for them.
         """
-        made: list[Made] = []
-        answers, strict = Answers(context, functions), None if absence is None else absence.strict
+        made: list[Rendered] = []
+        answers, strict = HostResponses(context, functions), None if missing is None else missing.strict
         self._engine.render(
             [self._template], answers, self._loader, self._delimiters, made.append, strict=strict
         )
-        if absence is not None:
-            absence.told += made[0].missing
+        if missing is not None:
+            missing.warnings += made[0].missing
         return made[0].text
 
 
-class ConfinedTree:
+class SandboxedTree:
     """A tree of templates with the same names and functions, and ``render`` and ``write`` besides."""
 
     def __init__(
         self,
-        engine: ConfinedEngine,
-        answers: Answers,
+        engine: SandboxedEngine,
+        answers: HostResponses,
         delimiters: Delimiters | None,
         loader: Loader,
         *,
@@ -132,7 +134,7 @@ class ConfinedTree:
         self._delimiters = delimiters
         self._loader = loader
 
-    def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Made], None]) -> None:
+    def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Rendered], None]) -> None:
         """Render ``templates``, paths and sources, in their order; ``received`` takes what each makes.
 
         It is called before the next one asks for a source or calls a function. Raises TemplateError for the first
@@ -149,18 +151,18 @@ class ConfinedTree:
         )
 
 
-class ConfinedEngine:
+class SandboxedEngine:
     """Renders templates of one language."""
 
-    def __init__(self, name: str, bounds: Bounds) -> None:
+    def __init__(self, name: str, limits: Limits) -> None:
         self._name = name
-        self._bounds = bounds
+        self._limits = limits
 
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
-    ) -> ConfinedTemplate:
+    ) -> SandboxedTemplate:
         """``source``, ready to be rendered; ``name`` is for errors."""
-        return ConfinedTemplate(self, name, source, delimiters, loader)
+        return SandboxedTemplate(self, name, source, delimiters, loader)
 
     def tree(
         self,
@@ -171,22 +173,22 @@ class ConfinedEngine:
         loader: Loader,
         strict: bool | None = None,
         moment: datetime | None = None,
-    ) -> ConfinedTree:
+    ) -> SandboxedTree:
         """Templates that see these names and functions, and each other through ``loader``.
 
         ``strict`` says whether a missing value is an error; None stands for what the language has for it. ``moment`` is
         what time it is to them; None: the time of each call.
         """
-        answers = Answers(context, functions, moment)
-        return ConfinedTree(self, answers, delimiters, loader, strict=strict)
+        answers = HostResponses(context, functions, moment)
+        return SandboxedTree(self, answers, delimiters, loader, strict=strict)
 
     def render(
         self,
         templates: Sequence[tuple[str, str]],
-        answers: Answers,
+        answers: HostResponses,
         loader: Loader,
         delimiters: Delimiters | None,
-        received: Callable[[Made], None],
+        received: Callable[[Rendered], None],
         *,
         is_tree: bool = False,
         strict: bool | None = None,
@@ -198,9 +200,9 @@ class ConfinedEngine:
         waiting = list(templates)
         while waiting:
             count = _fitting(waiting)
-            work = Work(
+            work = RenderRequest(
                 self._name,
-                self._bounds,
+                self._limits,
                 delimiters,
                 answers,
                 loader,
@@ -212,7 +214,7 @@ class ConfinedEngine:
             try:
                 with _pool.helper(answers) as helper:
                     done = helper.render(work)
-            except HelperError as error:
+            except WorkerError as error:
                 words = f"the process that renders templates can't be started: {error}"
                 raise TemplateError(words, waiting[0][0], 1, 1) from error
             del waiting[:done]
@@ -229,8 +231,8 @@ def _fitting(templates: Sequence[tuple[str, str]]) -> int:
 
 
 @cache
-def confined_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> ConfinedEngine:
+def sandboxed_engine(name: str, limits: Limits = DEFAULT_LIMITS) -> SandboxedEngine:
     """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name not in ENGINES:
         raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
-    return ConfinedEngine(name, bounds)
+    return SandboxedEngine(name, limits)

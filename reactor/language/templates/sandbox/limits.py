@@ -22,7 +22,7 @@ _DATA_PAGES: Final = 5
 _MOST_FILES: Final = 64
 
 
-class Confinement:
+class ProcessLimits:
     """The limits of this process. What is made once stays for good: there is no way back."""
 
     def __init__(self, parent: int) -> None:

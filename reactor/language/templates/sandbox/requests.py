@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.expression.scope import TextMap
-from reactor.language.templates.budget import budget
-from reactor.language.templates.go.functions.times import stand_still
+from reactor.language.templates.budget import current_budget
+from reactor.language.templates.go.functions.times import freeze_clock
 from reactor.language.templates.sandbox.channel import Channel
 
 _STEPS: Final = 100
@@ -21,7 +21,7 @@ class AbortedError(BaseException):
     """The parent does not want the rendering any more. Nothing in a template or an engine may catch it."""
 
 
-class Questions:
+class HostRequests:
     """Asks the parent. An answer about a source or a map counts until `forget`."""
 
     def __init__(self, channel: Channel) -> None:
@@ -34,8 +34,8 @@ class Questions:
     def context(self, message: dict[str, Any]) -> dict[str, Any]:
         """The names of a context as the parent tells of them; its functions and its time are in force from now on."""
         values = [TextMap(value) if empty else value for value, empty in message["values"]]
-        stand_still(message["moment"])
-        maps = {name: AskedMap(self, [name]) for name in message["maps"]}
+        freeze_clock(message["moment"])
+        maps = {name: LazyMap(self, [name]) for name in message["maps"]}
         self.functions = {name: self._function(name, taken) for name, taken in message["functions"].items()}
         return {**{name: values[index] for name, index in message["names"].items()}, **maps}
 
@@ -62,7 +62,7 @@ class Questions:
 
     def ask(self, question: dict[str, Any]) -> Any:
         """The answer to one. Raises FunctionError or ValueError as the parent says, and AbortedError."""
-        budget().items(_STEPS)
+        current_budget().charge_items(_STEPS)
         try:
             self._channel.send(question, default=_plain)
         except (TypeError, RecursionError) as error:
@@ -80,14 +80,14 @@ class Questions:
         """A value as `reactor.language.templates.sandbox.responses` encodes it."""
         what, value = encoded
         if what == "map":
-            return AskedMap(self, value)
+            return LazyMap(self, value)
         return [self.decoded(item) for item in value] if what == "list" else value
 
     def _function(self, name: str, taken: list[list[Any]]) -> Callable[..., Any]:
         """A function with the parameters that the parent's has."""
 
         def call(*arguments: Any, **named: Any) -> Any:
-            budget().weigh([*arguments, *named.values()])
+            current_budget().charge_value([*arguments, *named.values()])
             return self.ask({"call": name, "arguments": arguments, "named": named})
 
         call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -114,10 +114,10 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"there is {type(value).__name__} in them")
 
 
-class AskedMap(Mapping[str, Any]):
+class LazyMap(Mapping[str, Any]):
     """A map that the parent has: each key is asked for when it is first read."""
 
-    def __init__(self, questions: Questions, path: list[str]) -> None:
+    def __init__(self, questions: HostRequests, path: list[str]) -> None:
         self._questions = questions
         self._path = path
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from reactor.language.errors import FunctionError
 from reactor.language.expression.scope import TextMap
-from reactor.language.templates.calls import Functions
+from reactor.language.templates.calls import MISTAKES, Functions
 from reactor.language.templates.engine import Loader
 
 Answer = tuple[dict[str, Any], list[str]]
-MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
-"""What a function raises that can't do what it was asked; anything else ends the rendering."""
 
 
-class Answers:
+class HostResponses:
     """The names and functions of templates, on behalf of a process that renders them; ``moment`` is what time it is to them.
 
     It may be kept as long as these stay what they are: a process that was told of it once knows it again.

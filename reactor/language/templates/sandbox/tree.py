@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Engine
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.missing_values import MissingValues
 
 
 class Sources(Protocol):
@@ -32,13 +32,13 @@ class Tree:
         delimiters: Delimiters | None,
         sources: Sources,
         context: Mapping[str, Any],
-        absence: Absence | None = None,
+        missing: MissingValues | None = None,
     ) -> None:
         self._engine = engine
         self._delimiters = delimiters
         self._sources = sources
         self._context = context
-        self._absence = absence
+        self._missing = missing
         self._functions: dict[str, Callable[..., Any]] = {
             **sources.functions,
             "render": self._render_partial,
@@ -53,7 +53,7 @@ class Tree:
 
     def _render(self, name: str, source: str, context: Mapping[str, Any]) -> str:
         compiled = self._engine.compile(source, name=name, delimiters=self._delimiters, loader=self._load)
-        return compiled.render(context, self._functions, self._absence)
+        return compiled.render(context, self._functions, self._missing)
 
     def _load(self, name: str) -> str | None:
         path = posixpath.normpath(name)
@@ -76,6 +76,6 @@ class Tree:
         path = posixpath.normpath(name)
         if path.startswith(("/", "../")) or path in ("..", "."):
             raise ValueError(f"{name} is not inside the target")
-        budget().grow(len(content))
+        current_budget().charge_characters(len(content))
         self.written[path] = content
         return ""

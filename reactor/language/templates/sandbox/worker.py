@@ -13,13 +13,13 @@ import socket
 import sys
 from typing import Any, Final
 
-from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
-from reactor.language.templates.budget import Bounds, Relief, spending
+from reactor.language.errors import LimitFault, TemplateError, TemplateSourceError
+from reactor.language.templates.budget import Limits, MemoryLimit, limited
 from reactor.language.templates.engine import ENGINES, template_engine
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.missing_values import MissingValues
 from reactor.language.templates.sandbox.channel import Channel, ChannelError
-from reactor.language.templates.sandbox.limits import RECYCLED, Confinement
-from reactor.language.templates.sandbox.requests import AbortedError, Questions
+from reactor.language.templates.sandbox.limits import RECYCLED, ProcessLimits
+from reactor.language.templates.sandbox.requests import AbortedError, HostRequests
 from reactor.language.templates.sandbox.tree import Tree
 
 _IMPORTED_LATE: Final = (
@@ -46,10 +46,10 @@ _HINT = "look for a loop that makes ever longer texts or lists; a template has t
 class Worker:
     """Serves one parent."""
 
-    def __init__(self, channel: Channel, confinement: Confinement) -> None:
+    def __init__(self, channel: Channel, confinement: ProcessLimits) -> None:
         self._channel = channel
         self._confinement = confinement
-        self._questions = Questions(channel)
+        self._questions = HostRequests(channel)
         self._context: dict[str, Any] = {}
 
     def serve(self) -> None:
@@ -66,18 +66,18 @@ class Worker:
     def _render_all(self, message: dict[str, Any], sources: list[str]) -> None:
         """Render one source after the other, up to the first that can't be."""
         for name, source in zip(message["names"], sources, strict=True):
-            bounds = Bounds(*message["bounds"])
-            self._confinement.allow(bounds.seconds)
+            limits = Limits(*message["limits"])
+            self._confinement.allow(limits.seconds)
             self._questions.forget()
             try:
-                answer, texts = self._rendered(message, name, source, bounds)
+                answer, texts = self._rendered(message, name, source, limits)
             except TemplateError as error:
                 answer, texts = _failure(error), []
             except AbortedError:
                 answer, texts = {"aborted": True}, []
             except Exception as error:  # noqa: BLE001 - one template fails, the process stays
                 answer, texts = _failure(_unexpected(error, name)), []
-            self._confinement.lift()  # the answer is as long as the bounds allow
+            self._confinement.lift()  # the answer is as long as the limits allow
             if self._confinement.data_bytes > RECYCLED:
                 answer["last"] = True
             self._channel.send(answer, texts)
@@ -85,25 +85,25 @@ class Worker:
                 return
 
     def _rendered(
-        self, message: dict[str, Any], name: str, source: str, bounds: Bounds
+        self, message: dict[str, Any], name: str, source: str, limits: Limits
     ) -> tuple[dict[str, Any], list[str]]:
         delimiters = tuple(message["delimiters"]) if message["delimiters"] else None
-        engine = template_engine(message["engine"], bounds)
+        engine = template_engine(message["engine"], limits)
         functions = self._questions.functions
-        absence = None if message["strict"] is None else Absence(strict=message["strict"])
-        with spending(bounds):
+        missing = None if message["strict"] is None else MissingValues(strict=message["strict"])
+        with limited(limits):
             if message["tree"]:
-                tree = Tree(engine, delimiters, self._questions, self._context, absence)
+                tree = Tree(engine, delimiters, self._questions, self._context, missing)
                 texts = [tree.render(name, source), *tree.written.values()]
                 answer = {"made": True, "used": sorted(tree.used), "written": [*tree.written]}
             else:
                 compiled = engine.compile(
                     source, name=name, delimiters=delimiters, loader=self._questions.load
                 )
-                texts = [compiled.render(self._context, functions, absence)]
+                texts = [compiled.render(self._context, functions, missing)]
                 answer = {"made": True}
-        if absence is not None and absence.told:
-            answer["missing"] = [_spelt(each) for each in absence.told[:_MOST_MISSING]]
+        if missing is not None and missing.warnings:
+            answer["missing"] = [_spelt(each) for each in missing.warnings[:_MOST_MISSING]]
         return answer, texts
 
 
@@ -118,7 +118,7 @@ def _failure(error: TemplateError) -> dict[str, Any]:
     cause = error.__cause__
     message = _NO_MEMORY if isinstance(cause, MemoryError) else error.message
     hint = _HINT if isinstance(cause, MemoryError) else error.hint
-    code = BoundFault.code if isinstance(cause, MemoryError) else error.code
+    code = LimitFault.code if isinstance(cause, MemoryError) else error.code
     return {
         "failed": [message, *_spelt(error)[1:4], hint, code],
         "is_source": isinstance(error, TemplateSourceError),
@@ -139,8 +139,8 @@ def main() -> None:
         codecs.lookup(codec)
     for name in ENGINES:
         template_engine(name)
-    confinement = Confinement(parent)
-    Relief.lift = confinement.lift
+    confinement = ProcessLimits(parent)
+    MemoryLimit.lift = confinement.lift
     channel = Channel(socket.socket(fileno=descriptor))
     try:
         channel.send({"ready": os.getpid()})

@@ -7,7 +7,7 @@ from typing import Any
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go.functions.lists import same
-from reactor.language.templates.values import kind_name, type_name
+from reactor.language.templates.values import go_kind, go_type
 
 
 def default(fallback: Any, *given: Any) -> Any:
@@ -31,11 +31,11 @@ def fail(message: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    return "invalid" if value is None else kind_name(value)
+    return "invalid" if value is None else go_kind(value)
 
 
 def _type(value: Any) -> str:
-    return "<nil>" if value is None else type_name(value)
+    return "<nil>" if value is None else go_type(value)
 
 
 FUNCTIONS: Functions = {

@@ -7,17 +7,17 @@ from itertools import chain
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go.functions.builtins import part
-from reactor.language.templates.values import kind_name, text_of, type_name
+from reactor.language.templates.values import go_kind, go_type, string_of
 
 
 def listed(value: Any, doing: str) -> list[Any]:
     """``value`` as a list. Raises Fault for anything else."""
     if isinstance(value, list | tuple):
         return list(value)
-    raise Fault(f"Cannot {doing} on type {kind_name(value)}")
+    raise Fault(f"Cannot {doing} on type {go_kind(value)}")
 
 
 def strings(value: Any) -> list[str]:
@@ -25,15 +25,15 @@ def strings(value: Any) -> list[str]:
     if value is None:
         return []
     if isinstance(value, list | tuple):
-        return [text_of(item) for item in value if item is not None]
-    return [text_of(value)]
+        return [string_of(item) for item in value if item is not None]
+    return [string_of(value)]
 
 
 def same(first: Any, second: Any) -> bool:
     """Whether two values are equal and of one type: 1 is not true, and not 1.0."""
-    if type_name(first) != type_name(second):
+    if go_type(first) != go_type(second):
         return False
-    budget().weigh(first)
+    current_budget().charge_value(first)
     return bool(first == second)
 
 
@@ -66,7 +66,7 @@ def chunk(size: int, value: Any) -> list[list[Any]]:
 
 def sort_alpha(value: Any) -> list[str]:
     """The texts in order."""
-    return sorted(strings(value)) if isinstance(value, list | tuple) else [text_of(value)]
+    return sorted(strings(value)) if isinstance(value, list | tuple) else [string_of(value)]
 
 
 def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
@@ -81,7 +81,7 @@ def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
 
 def concat(*lists: Any) -> list[Any]:
     """All items of all lists."""
-    budget().items(sum(len(value) for value in lists if isinstance(value, list | tuple)))
+    current_budget().charge_items(sum(len(value) for value in lists if isinstance(value, list | tuple)))
     return list(chain.from_iterable(listed(value, "concat") for value in lists))
 
 

@@ -6,31 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.values import Own, sorted_keys, text_of, type_name
+from reactor.language.templates.values import OwnMap, go_type, sorted_keys, string_of
 
 
-def make(*pairs: Any) -> Own:
+def make(*pairs: Any) -> OwnMap:
     """A map of keys and values in turn."""
     values = (*pairs[1::2], *([""] if len(pairs) % 2 else ()))
-    return Own(zip(map(text_of, pairs[::2]), values, strict=True))
+    return OwnMap(zip(map(string_of, pairs[::2]), values, strict=True))
 
 
-def own(mapping: dict[str, Any]) -> Own:
+def own(mapping: dict[str, Any]) -> OwnMap:
     """``mapping``, if a template made it. Raises Fault for data that other templates see too."""
-    if not isinstance(mapping, Own):
+    if not isinstance(mapping, OwnMap):
         raise Fault("can't change data from outside the template", "change a copy of it: deepCopy")
     return mapping
 
 
-def put(mapping: dict[str, Any], key: str, value: Any) -> Own:
+def put(mapping: dict[str, Any], key: str, value: Any) -> OwnMap:
     """Set a key."""
     own(mapping)[key] = value
     return own(mapping)
 
 
-def unset(mapping: dict[str, Any], key: str) -> Own:
+def unset(mapping: dict[str, Any], key: str) -> OwnMap:
     """Remove a key."""
     own(mapping).pop(key, None)
     return own(mapping)
@@ -61,29 +61,29 @@ def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
     return [mapping[key] for mapping in mappings if key in mapping]
 
 
-def pick(mapping: dict[str, Any], *names: str) -> Own:
+def pick(mapping: dict[str, Any], *names: str) -> OwnMap:
     """Only these keys."""
-    return Own((name, mapping[name]) for name in names if name in mapping)
+    return OwnMap((name, mapping[name]) for name in names if name in mapping)
 
 
-def omit(mapping: dict[str, Any], *names: str) -> Own:
+def omit(mapping: dict[str, Any], *names: str) -> OwnMap:
     """All but these keys."""
-    return Own((key, value) for key, value in mapping.items() if key not in names)
+    return OwnMap((key, value) for key, value in mapping.items() if key not in names)
 
 
-def merge(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
+def merge(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
     """``target`` with what it does not have from the sources, also inside of it."""
     return _merged(target, sources, overwrite=False)
 
 
-def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
+def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
     """``target`` with all that the sources have, the last one winning."""
     return _merged(target, sources, overwrite=True)
 
 
-def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> Own:
-    found = target if isinstance(target, Own) else Own(target)
-    budget().weigh(sources)
+def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> OwnMap:
+    found = target if isinstance(target, OwnMap) else OwnMap(target)
+    current_budget().charge_value(sources)
     for source in sources:
         for key, value in source.items():
             mine = found.get(key)
@@ -96,13 +96,13 @@ def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, over
 
 def deep_copy(value: Any) -> Any:
     """A copy that the template may change."""
-    budget().weigh(value)
+    current_budget().charge_value(value)
     return _copied(value)
 
 
 def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return Own((key, _copied(item)) for key, item in value.items())
+        return OwnMap((key, _copied(item)) for key, item in value.items())
     return list(map(_copied, value)) if isinstance(value, list | tuple) else value
 
 
@@ -113,7 +113,7 @@ def dig(*path: Any) -> Any:
     *names, fallback, value = path
     for name in names:
         if not isinstance(value, Mapping):
-            raise Fault(f"can't look for {text_of(name)} in a {type_name(value)}")
+            raise Fault(f"can't look for {string_of(name)} in a {go_type(value)}")
         if name not in value:
             return fallback
         value = value[name]

@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.literals import number
-from reactor.language.templates.values import text_of
+from reactor.language.templates.values import string_of
 from reactor.language.values import wrap_int64
 
 _HALF: Final = 0.5
@@ -76,7 +76,7 @@ def steps(start: int, stop: int, step: int) -> list[int]:
     if step == 0 or (stop < start) != (step < 0):
         return []
     numbers = range(start, stop, step)
-    budget().items(len(numbers))
+    current_budget().charge_items(len(numbers))
     return list(numbers)
 
 
@@ -92,7 +92,7 @@ def seq(*bounds: int) -> str:
     start, end = (1, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[-1])
     towards = -1 if end < start else 1
     step = bounds[1] if len(bounds) == 3 else towards  # noqa: PLR2004  as documented
-    return " ".join(map(text_of, steps(start, end + towards, step)))
+    return " ".join(map(string_of, steps(start, end + towards, step)))
 
 
 def atoi(text: str) -> int:
@@ -122,7 +122,7 @@ def _divided(first: Decimal, second: Decimal) -> Decimal:
 def from_octal(value: Any) -> int:
     """The number whose octal digits these are; 0 for what is none."""
     try:
-        number = int(text_of(value), 8)
+        number = int(string_of(value), 8)
     except ValueError:
         return 0
     return number if wrap_int64(number) == number else 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from reactor.language.regex import compile_pattern
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 
 _REFERENCE: Final = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
@@ -64,10 +64,10 @@ def replace_literal(pattern: str, text: str, replacement: str) -> str:
 def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
     def counted(found: Any) -> str:
         replaced = expand(found)
-        budget().grow(len(replaced))
+        current_budget().charge_characters(len(replaced))
         return replaced
 
-    budget().grow(len(text))
+    current_budget().charge_characters(len(text))
     return str(compile_pattern(pattern).sub(counted, text))
 
 

@@ -6,11 +6,11 @@ import re
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
-from reactor.language.templates.calls import Functions, texts
+from reactor.language.templates.budget import current_budget
+from reactor.language.templates.calls import Functions, takes_strings
 from reactor.language.templates.go.functions.lists import strings
 from reactor.language.templates.literals import quote
-from reactor.language.templates.values import text_of
+from reactor.language.templates.values import string_of
 
 _WORD_START: Final = re.compile(r"(?<![\w])\w")
 _WORD_BREAK: Final = re.compile(
@@ -23,14 +23,14 @@ def repeat(count: int, text: str) -> str:
     """The text so many times."""
     if count < 0:
         raise Fault("strings: negative Repeat count")
-    budget().grow(count * len(text))
+    current_budget().charge_characters(count * len(text))
     return text * count
 
 
 def indent(spaces: int, text: str) -> str:
     """Each line moved to the right."""
     margin = repeat(spaces, " ")
-    budget().grow(len(text) + spaces * text.count("\n"))
+    current_budget().charge_characters(len(text) + spaces * text.count("\n"))
     return margin + text.replace("\n", f"\n{margin}")
 
 
@@ -41,29 +41,29 @@ def nindent(spaces: int, text: str) -> str:
 
 def replace(old: str, new: str, text: str) -> str:
     """``new`` for each ``old``."""
-    budget().grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
+    current_budget().charge_characters(len(text) + text.count(old) * max(0, len(new) - len(old)))
     return text.replace(old, new)
 
 
 def quoted(*values: Any) -> str:
     """The values, each in double quotes."""
-    return " ".join(quote(text_of(value)) for value in values if value is not None)
+    return " ".join(quote(string_of(value)) for value in values if value is not None)
 
 
 def squoted(*values: Any) -> str:
     """The values, each in single quotes."""
-    return " ".join(f"'{text_of(value)}'" for value in values if value is not None)
+    return " ".join(f"'{string_of(value)}'" for value in values if value is not None)
 
 
 def cat(*values: Any) -> str:
     """The values with spaces between."""
-    return " ".join(text_of(value) for value in values if value is not None)
+    return " ".join(string_of(value) for value in values if value is not None)
 
 
 def join(separator: str, values: Any) -> str:
     """The texts of a list with a separator between."""
     parts = strings(values)
-    budget().grow(sum(map(len, parts)) + len(separator) * len(parts))
+    current_budget().charge_characters(sum(map(len, parts)) + len(separator) * len(parts))
     return separator.join(parts)
 
 
@@ -161,7 +161,7 @@ def wrap_with(width: int, separator: str, text: str) -> str:
 
 def _wrapped(width: int, separator: str, text: str, *, cuts_words: bool) -> str:
     width = max(width, 1)
-    budget().grow(len(text) + (len(text) // width + text.count(" ")) * len(separator))
+    current_budget().charge_characters(len(text) + (len(text) // width + text.count(" ")) * len(separator))
     lines, start = [], 0
     while len(text) - start > width:
         if text[start] == " ":
@@ -184,16 +184,16 @@ FUNCTIONS: Functions = {
     "abbrevboth": abbrev_both,
     "camelcase": camelcase,
     "cat": cat,
-    "contains": texts(lambda part, text: part in text),
-    "hasPrefix": texts(lambda start, text: text.startswith(start)),
-    "hasSuffix": texts(lambda end, text: text.endswith(end)),
+    "contains": takes_strings(lambda part, text: part in text),
+    "hasPrefix": takes_strings(lambda start, text: text.startswith(start)),
+    "hasSuffix": takes_strings(lambda end, text: text.endswith(end)),
     "indent": indent,
     "initials": initials,
     "join": join,
     "kebabcase": kebabcase,
-    "lower": texts(lambda text: text.lower()),
+    "lower": takes_strings(lambda text: text.lower()),
     "nindent": nindent,
-    "nospace": texts(lambda text: "".join(text.split())),
+    "nospace": takes_strings(lambda text: "".join(text.split())),
     "plural": plural,
     "quote": quoted,
     "repeat": repeat,
@@ -204,17 +204,17 @@ FUNCTIONS: Functions = {
     "splitn": numbered_up_to,
     "squote": squoted,
     "substr": substr,
-    "swapcase": texts(lambda text: text.swapcase()),
-    "title": texts(lambda text: _WORD_START.sub(lambda found: found[0].upper(), text)),
-    "toString": text_of,
-    "trim": texts(lambda text: text.strip()),
-    "trimAll": texts(lambda characters, text: text.strip(characters)),
-    "trimPrefix": texts(lambda start, text: text.removeprefix(start)),
-    "trimSuffix": texts(lambda end, text: text.removesuffix(end)),
-    "trimall": texts(lambda characters, text: text.strip(characters)),
+    "swapcase": takes_strings(lambda text: text.swapcase()),
+    "title": takes_strings(lambda text: _WORD_START.sub(lambda found: found[0].upper(), text)),
+    "toString": string_of,
+    "trim": takes_strings(lambda text: text.strip()),
+    "trimAll": takes_strings(lambda characters, text: text.strip(characters)),
+    "trimPrefix": takes_strings(lambda start, text: text.removeprefix(start)),
+    "trimSuffix": takes_strings(lambda end, text: text.removesuffix(end)),
+    "trimall": takes_strings(lambda characters, text: text.strip(characters)),
     "trunc": trunc,
-    "untitle": texts(lambda text: _WORD_START.sub(lambda found: found[0].lower(), text)),
-    "upper": texts(lambda text: text.upper()),
+    "untitle": takes_strings(lambda text: _WORD_START.sub(lambda found: found[0].lower(), text)),
+    "upper": takes_strings(lambda text: text.upper()),
     "wrap": wrap,
     "wrapWith": wrap_with,
 }

@@ -15,7 +15,7 @@ from reactor.language.values import to_string
 _moment: ContextVar[datetime | None] = ContextVar("moment", default=None)
 
 
-def stand_still(moment: float | None) -> None:
+def freeze_clock(moment: float | None) -> None:
     """Let `now` be ``moment`` from here on, in seconds since 1970; None: the time of each call."""
     _moment.set(None if moment is None else datetime.fromtimestamp(moment, UTC))
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.values import Own
+from reactor.language.templates.values import OwnMap
 
 _TAIL: Final = r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 _VERSION: Final = re.compile(rf"v?(\d{{1,18}})(?:\.(\d{{1,18}}))?(?:\.(\d{{1,18}}))?{_TAIL}")
@@ -44,13 +44,13 @@ class _Wanted(NamedTuple):
     given: int
 
 
-def semver(text: str) -> Own:
+def semver(text: str) -> OwnMap:
     """The parts of a version, by their names."""
     _, match = _parsed(text)
-    parts = Own(
+    parts = OwnMap(
         zip(("Major", "Minor", "Patch"), (int(each or 0) for each in match.groups()[:3]), strict=True)
     )
-    return Own(parts, Prerelease=match[4] or "", Metadata=match[5] or "", Original=text)
+    return OwnMap(parts, Prerelease=match[4] or "", Metadata=match[5] or "", Original=text)
 
 
 def semver_compare(constraint: str, text: str) -> bool:
