@@ -16,7 +16,7 @@ from reactor.cli.variables import variables, with_variables
 from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
-    from reactor.data.layered import LeafPath
+    from reactor.data.layers import LeafPath
     from reactor.data.resolve import Resolved
     from reactor.manifest.inputs import Inputs
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import read, read_if_allowed
+from reactor.facts.gathering import Gatherer, read, read_if_allowed
 
 _TEXTS = {
     "vendorId": ("vendor_id", "CPU implementer"),

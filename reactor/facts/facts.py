@@ -1,4 +1,4 @@
-"""The tree of facts, gathered as it is read, and what may change in it."""
+"""The tree of facts: each part is gathered when it is first read, and refreshed when it may have changed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from reactor.data.merge import deep_merge
+from reactor.data.layers import deep_merge
 from reactor.facts.files import FileFacts, Parse, directories, fact_paths, read_fact_files
 from reactor.facts.gathering import Gatherer
-from reactor.facts.names import named
+
+
+class Named(dict[str, Any]):
+    """A map whose ``platformFamily`` can be read as ``PlatformFamily`` too: in CCM it is a field of a Go structure."""
+
+    def __missing__(self, key: str) -> Any:
+        if key[:1].isupper():
+            for name, value in self.items():
+                if name.lower() == key.lower():
+                    return value
+        raise KeyError(key)
+
+
+def named(tree: Any) -> Any:
+    """``tree`` with every map in it as a `Named`."""
+    if isinstance(tree, dict):
+        return Named({key: named(value) for key, value in tree.items()})
+    return [named(item) for item in tree] if isinstance(tree, list) else tree
+
 
 Source = Callable[[Gatherer], dict[str, Any]]
 

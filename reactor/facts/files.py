@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactor.data.merge import deep_merge
+from reactor.data.layers import deep_merge
 from reactor.resource.diagnostic import ManifestError
 from reactor.trust.rule import DistrustedError, Trust
 

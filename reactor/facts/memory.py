@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import numbers, read_if_there
+from reactor.facts.gathering import Gatherer, numbers, read_if_there
 
 _KIBI = 1024
 _IN_KIBIBYTES = {

@@ -6,8 +6,7 @@ import os
 from functools import partial
 from typing import Any
 
-from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import read
+from reactor.facts.gathering import Gatherer, read
 from reactor.mountinfo import MountInfo, read_mounts
 
 

@@ -10,34 +10,33 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.http.errors import HttpError
-from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.request import HttpError, HttpLimits, HttpRequest
 from reactor.http.url import parse_url, redirected
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:
-    from reactor.http.answer import HttpAnswer
+    from reactor.http.response import HttpResponse
 
 _REDIRECTS = {301, 302, 303, 307, 308}
 _KEEP_METHOD = {307, 308}
 
 
 @asynccontextmanager
-async def http_answer(request: HttpRequest, limits: HttpLimits) -> AsyncIterator[HttpAnswer]:
+async def http_response(request: HttpRequest, limits: HttpLimits) -> AsyncIterator[HttpResponse]:
     """The answer to ``request`` after all redirects, for a block that reads its body.
 
     Raises HttpError where there is none within ``limits``, at the end of the block too; and OSError when no TLS context
     can be made, or no thread started.
     """
     with trio.move_on_after(limits.seconds) as limit:
-        await in_thread(import_module, "reactor.http.answer")
-        from reactor.http.answer import answer_of  # noqa: PLC0415 - at once: a thread has taken the time for it
+        await in_thread(import_module, "reactor.http.response")
+        from reactor.http.response import response_of  # noqa: PLC0415 - at once: a thread has taken the time for it
 
         first = url = parse_url(request.url)
         request = replace(request, credentials=request.credentials or first.credentials)
         for _ in range(limits.redirects + 1):
             sent = request if first.trusts(url) else replace(request, fields=(), credentials=None)
-            async with answer_of(url, sent, limits, limit) as answer:
+            async with response_of(url, sent, limits, limit) as answer:
                 location = answer.field("location")
                 if answer.status not in _REDIRECTS or not location or not limits.redirects:
                     yield answer

@@ -1,6 +1,4 @@
-"""The connection to a server, which counts what comes before anything of it is parsed."""
-
-# ruff: noqa: ASYNC109 - httpcore has a timeout at each step
+"""The connection to a server, which counts the bytes that come before any of them is parsed."""
 
 from __future__ import annotations
 
@@ -9,9 +7,25 @@ import ssl
 from collections.abc import Iterable
 
 import httpcore
+import trio
 
-from reactor.http.errors import ConnectionLostError, HttpError, innermost
-from reactor.http.parse_turns import my_turn
+from reactor.http.request import ConnectionLostError, HttpError, innermost
+
+_turn: trio.lowlevel.RunVar[trio.Lock] = trio.lowlevel.RunVar("turn")
+
+
+async def my_turn() -> None:
+    """Return when the caller may parse what a few milliseconds suffice for; whatever else is due has run before."""
+    try:
+        lock = _turn.get()
+    except LookupError:
+        _turn.set(lock := trio.Lock())
+    async with lock:
+        await trio.lowlevel.checkpoint()
+
+
+# ruff: noqa: ASYNC109 - httpcore has a timeout at each step
+
 
 _READ_HEAD = 4 * 1024
 _READ_BODY = 16 * 1024

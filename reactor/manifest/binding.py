@@ -6,10 +6,9 @@ from typing import Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.foreign_words import NAMES
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
-from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.phrasing import NAMES, listed, shown
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names

@@ -1,4 +1,4 @@
-"""The sections `data`, `hierarchy` and `overrides` of a manifest, resolved to the data its expressions see."""
+"""The sections `data`, `hierarchy` and `overrides` of a manifest with their annotations, resolved to the data its expressions see."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
-from reactor.data.annotations import Path
+from reactor.data.annotations import Found, Path, find_annotations, has_annotations
 from reactor.data.problem import DataProblem, DocumentPath
 from reactor.data.resolve import Layer, Resolved, resolve
 from reactor.data.validation import Annotations, ignored, secret_paths
 from reactor.language.secrets import SecretText
-from reactor.manifest.annotated_data import annotations_of, annotations_of_values
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
@@ -20,6 +19,67 @@ from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.redaction import register_secret
+
+
+def annotations_of(root: Mapping, text: str) -> Found:
+    """The annotations in ``text``, the text of ``root``, by the keys of the data."""
+    if not has_annotations(text):
+        return Found({}, [])
+    data = root.get("data")
+    others: dict[int, list[Path]] = {at: [] for _, at in root.key_offsets()}
+    for at, path in (*_places_in_lists(data, ()), *_places_in_overrides(root.get("overrides"))):
+        others.setdefault(at, []).append(path)
+    return find_annotations(text, dict(_keys(data, ())), others)
+
+
+def annotations_of_values(values: Any, text: str) -> Found:
+    """The same in a text that holds ``values`` and nothing else, where only secrets may be annotated."""
+    others: dict[int, list[Path]] = {}
+    for at, path in _places_of_secrets(values):
+        others.setdefault(at, []).append(path)
+    return find_annotations(text, {}, others)
+
+
+def _places_of_secrets(node: Any) -> Iterator[tuple[int, Path]]:
+    """Every offset at which ``@secret`` may be said below ``node``, and what is secret then."""
+    yield from ((at, path) for path, at in _keys(node, ()))
+    yield from _places_in_lists(node, ())
+
+
+def _keys(node: Any, path: Path) -> Iterator[tuple[Path, int]]:
+    """Every key of maps within maps, with its offset."""
+    if isinstance(node, Mapping):
+        for key, at in node.key_offsets():
+            yield (*path, key), at
+            yield from _keys(node[key], (*path, key))
+
+
+def _places_in_overrides(overrides: Any) -> Iterator[tuple[int, Path]]:
+    for key, at in overrides.key_offsets() if isinstance(overrides, Mapping) else ():
+        override = overrides[key]
+        yield from ((at, (top,)) for top in override) if isinstance(override, Mapping) else ()
+        yield from _places_of_secrets(override)
+
+
+def _places_in_lists(node: Any, path: Path) -> Iterator[tuple[int, Path]]:
+    """Every key and item within lists, with the path of the list: one with a secret in it is secret as a whole."""
+    if isinstance(node, Mapping):
+        for key in node:
+            yield from _places_in_lists(node[key], (*path, key))
+    elif isinstance(node, Sequence):
+        yield from ((at, path) for at in _offsets_within(node))
+
+
+def _offsets_within(node: Any) -> Iterator[int]:
+    if isinstance(node, Mapping):
+        for key, at in node.key_offsets():
+            yield at
+            yield from _offsets_within(node[key])
+    elif isinstance(node, Sequence):
+        for index, item in enumerate(node):
+            yield node.value_at(index)
+            yield from _offsets_within(item)
+
 
 _SECTIONS = ("data", "hierarchy", "overrides")
 _NONE: Annotations = MappingProxyType({})

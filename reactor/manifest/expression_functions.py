@@ -1,4 +1,4 @@
-"""What the expressions of one manifest may reach besides its data: files beside it, templates, outputs of others."""
+"""The functions that expressions of one manifest may call: files beside it, templates, outputs of other resources, services."""
 
 from __future__ import annotations
 
@@ -9,22 +9,41 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NoReturn
 
 from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
 from reactor.language.expression import parse_template
 from reactor.language.expression.scope import Scope
 from reactor.language.secrets import SecretText, all_strings, differing, scramble_paths, scrambled
 from reactor.language.values import describe_kind, to_string
-from reactor.manifest.ccm_services import kv_get, registrations
 from reactor.manifest.evaluation import NotYetError, bare_expression
-from reactor.manifest.jet_templates import render
+from reactor.manifest.jet_templates import TemplateData, render
 from reactor.manifest.source import LineMap
-from reactor.manifest.template_data import TemplateData
 from reactor.resource.deferred import Outputs
 from reactor.resource.redaction import register_secret, with_each_secret
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
+
+
+def registrations(*arguments: Any) -> NoReturn:
+    """Who offers a service, by cluster, protocol, service and address. Raises FunctionError: nobody can be asked."""
+    _expect("registrations", arguments, ("cluster", "protocol", "service", "address"))
+    raise FunctionError(
+        "registrations: no network is configured, so who is registered is not known",
+        "give the list as data: --data-file FILE",
+    )
+
+
+def kv_get(*arguments: Any) -> NoReturn:
+    """The value of a key in a store. Raises FunctionError: there is no store."""
+    _expect("kvGet", arguments, ("bucket", "key"))
+    raise FunctionError("kvGet: no key-value store is configured", "give the value as data: --data KEY=VALUE")
+
+
+def _expect(function: str, arguments: tuple[Any, ...], names: tuple[str, ...]) -> None:
+    if len(arguments) != len(names) or not all(isinstance(each, str) for each in arguments):
+        raise FunctionError(f"{function} requires {len(names)} string arguments: {', '.join(names)}")
+
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""

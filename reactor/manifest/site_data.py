@@ -7,9 +7,9 @@ from typing import Any
 
 from reactor.data.resolve import Layer
 from reactor.data.validation import check, ignored, secret_paths, unknown
-from reactor.manifest.annotated_data import annotations_of
 from reactor.manifest.data_sections import (
     add_problem,
+    annotations_of,
     resolve_sections,
     sections_of,
     useless_overrides,

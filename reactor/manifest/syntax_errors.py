@@ -8,8 +8,8 @@ import yaml
 from yaml.reader import Reader, ReaderError
 from yaml.tokens import ScalarToken, ValueToken
 
+from reactor.manifest.parser_workarounds import without_yaml11_breaks
 from reactor.manifest.source import Problems
-from reactor.manifest.yaml11_line_breaks import without_yaml11_breaks
 
 _LONGEST_KEY = 1024
 """Characters of a key that no '?' announces, in YAML 1.1 and 1.2; such a key is on one line, too."""

@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
-from reactor.manifest.foreign_words import hint_home
-from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.phrasing import hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values

@@ -24,11 +24,15 @@ from yaml.events import (
 )
 
 from reactor.manifest.nodes import INVALID, Invalid, Mapping, Sequence
+from reactor.manifest.parser_workarounds import (
+    with_whole_characters,
+    with_yaml11_breaks,
+    without_filling,
+    without_yaml11_breaks,
+)
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
-from reactor.manifest.surrogates import with_whole_characters, without_filling
 from reactor.manifest.syntax_errors import report_syntax
-from reactor.manifest.yaml11_line_breaks import with_yaml11_breaks, without_yaml11_breaks
 from reactor.resource.properties import did_you_mean
 
 MAX_DEPTH = 64

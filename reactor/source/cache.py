@@ -1,4 +1,4 @@
-"""What was fetched so far: each source has a directory, each version of it one inside."""
+"""The cache of downloaded manifests: each source has a directory, with one directory for each version of it inside."""
 
 from __future__ import annotations
 
@@ -9,17 +9,42 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
 from reactor.source.temp_directory import is_scratch, scratch
-from reactor.source.unpacking import unpack
 from reactor.trust.inputs import open_own, require_own_directory
 from reactor.trust.rule import DistrustedError
-from reactor.unpacking.members import UnpackingError
+from reactor.unpacking.members import Member, MemberType, UnpackingError, UnpackingLimits
+from reactor.unpacking.unpack import unpack as unpack_archive
+
+MANIFEST = "manifest.yaml"
+_LIMITS = UnpackingLimits(members=10_000, size=256 * 1024 * 1024)
+
+
+def unpack(archive: Path, into: Path) -> str:
+    """Unpack the gzipped tar ``archive`` into the empty directory ``into``; return the path of the manifest within it.
+
+    That is the first member with its name. Raises UnpackingError.
+    """
+    manifest = None
+
+    def look(member: Member, _written: int) -> None:
+        nonlocal manifest
+        if member.type not in (MemberType.FILE, MemberType.DIRECTORY):
+            raise UnpackingError(f"the archive holds something that is no file: {member.name!r}")
+        name = PurePosixPath(member.name)
+        if manifest is None and member.type is MemberType.FILE and name.name == MANIFEST:
+            manifest = str(name)
+
+    unpack_archive(str(archive), str(into), "tar.gz", limits=_LIMITS, report=look)
+    if manifest is None:
+        raise UnpackingError(f"{MANIFEST} not found in archive")
+    return manifest
+
 
 _STATE = "current.json"
 _ALONE = "data.yaml"

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from reactor.errors import ReactorError
-from reactor.http.errors import HttpError
-from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.request import HttpError, HttpLimits, HttpRequest
 from reactor.source.address import Address, is_archive
 
 if TYPE_CHECKING:
-    from reactor.http.answer import HttpAnswer
+    from reactor.http.response import HttpResponse
 
 TIMEOUT = 60.0
 """Seconds for all of it, from the name of the host to the last byte; what keeps the pace gets more."""
@@ -54,14 +53,14 @@ def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
 
 
 async def _download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
-    from reactor.http.client import http_answer  # noqa: PLC0415 - it needs trio
+    from reactor.http.client import http_response  # noqa: PLC0415 - it needs trio
 
     credentials = None if address.user is None else (address.user, address.password or "")
     conditions = tuple(known.headers().items())
     request = HttpRequest(address.url, conditions=conditions, credentials=credentials)
     limits = HttpLimits(MAX_BYTES, TIMEOUT, TIMEOUT, PACE, MAX_REDIRECTS)
     try:
-        async with http_answer(request, limits) as answer:
+        async with http_response(request, limits) as answer:
             if answer.status == _NOT_MODIFIED:
                 return None
             if answer.status != _OK:
@@ -74,7 +73,7 @@ async def _download(address: Address, known: Version, to: IO[bytes]) -> Version 
         raise DownloadError(f"HTTP request to {address.shown} failed: {error}") from error
 
 
-async def _copy(answer: HttpAnswer, to: IO[bytes], address: Address) -> None:
+async def _copy(answer: HttpResponse, to: IO[bytes], address: Address) -> None:
     empty = True
     async with aclosing(answer.pieces()) as pieces:
         async for piece in pieces:

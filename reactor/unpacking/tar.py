@@ -13,8 +13,7 @@ from functools import partial
 from typing import IO, cast
 
 from reactor.unpacking.compression import decompressed
-from reactor.unpacking.limits import Budget
-from reactor.unpacking.members import Member, MemberType, UnpackingError, unsupported
+from reactor.unpacking.members import Budget, Member, MemberType, UnpackingError, unsupported
 
 _MOST_OF_A_HEADER = 1 << 20
 """Bytes, with all extended headers before it: a name and a few attributes need a thousandth of it."""

@@ -15,8 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from reactor.unpacking.limits import Budget
-from reactor.unpacking.members import Member, MemberType, UnpackingError
+from reactor.unpacking.members import Budget, Member, MemberType, UnpackingError
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

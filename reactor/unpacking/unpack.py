@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from reactor.unpacking.formats import looks_like, single_name
-from reactor.unpacking.limits import Budget, UnpackingLimits
-from reactor.unpacking.members import Member, UnpackingError
+from reactor.unpacking.members import Budget, Member, UnpackingError, UnpackingLimits
 from reactor.unpacking.single import SingleFile, members_of_single
 from reactor.unpacking.tar import members_of_tar
 from reactor.unpacking.tree import Tree

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import IO, cast
 
-from reactor.unpacking.limits import UnpackingLimits
-from reactor.unpacking.members import Member, MemberType, UnpackingError, unsupported
+from reactor.unpacking.members import Member, MemberType, UnpackingError, UnpackingLimits, unsupported
 
 _LONGEST_TARGET = 4096
 _MOST_OF_AN_ENTRY = 256

@@ -17,7 +17,7 @@ from reactor import (
     HttpRequest,
     ResourceError,
     TooLargeError,
-    http_answer,
+    http_response,
     size_in_words,
 )
 from reactor.resources.download.download_origin import Origin, fingerprint
@@ -26,7 +26,7 @@ from reactor.resources.download.progress import Progress
 from reactor.resources.download.source import Source
 
 if TYPE_CHECKING:
-    from reactor import HttpAnswer
+    from reactor import HttpResponse
 
 _SILENCE = 30.0
 """Seconds that a server may take for its next byte."""
@@ -80,7 +80,7 @@ class _Fetching:
             conditions=tuple(self._conditions().items()),
             credentials=source.credentials,
         )
-        async with http_answer(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
+        async with http_response(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
             if answer.status == HTTPStatus.NOT_MODIFIED and self._known is not None:
                 return False
             if self._accepts(answer):
@@ -88,7 +88,7 @@ class _Fetching:
                 return True
         return await self.attempt()
 
-    def _accepts(self, answer: HttpAnswer) -> bool:
+    def _accepts(self, answer: HttpResponse) -> bool:
         """Whether the body is what goes next into the partial file; False when all is to be asked for, from the start.
 
         Without a range that is not answered again. Raises ResourceError for an answer that is of no use.
@@ -117,11 +117,11 @@ class _Fetching:
             conditions["If-Range"] = self._partial.origin.etag
         return conditions
 
-    def _origin(self, answer: HttpAnswer) -> Origin:
+    def _origin(self, answer: HttpResponse) -> Origin:
         etag, modified = answer.field("etag"), answer.field("last-modified")
         return Origin(fingerprint(self._source.url), etag, modified)
 
-    async def _take(self, answer: HttpAnswer) -> None:
+    async def _take(self, answer: HttpResponse) -> None:
         """Take the body as it is: what is compressed shall stay so."""
         length = answer.field("content-length")
         whole = self._partial.size + int(length) if length.isdecimal() else None
@@ -160,7 +160,7 @@ class _Fetching:
         return f"downloaded {size_in_words(size)}{of}"
 
 
-def _says_where_it_ends(answer: HttpAnswer) -> bool:
+def _says_where_it_ends(answer: HttpResponse) -> bool:
     """Whether a body that is cut short can be told from a whole one; if not, it ends when the connection does."""
     is_chunked = answer.field("transfer-encoding").lower().endswith("chunked")
     return is_chunked or bool(answer.field("content-length"))

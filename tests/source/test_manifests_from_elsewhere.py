@@ -24,8 +24,7 @@ from reactor import ManifestError, load
 from reactor.loading import data_located
 from reactor.manifest.inputs import Inputs
 from reactor.source import download
-from reactor.source.cache import fetched
-from reactor.source.unpacking import unpack
+from reactor.source.cache import fetched, unpack
 from reactor.unpacking.members import UnpackingError
 
 

@@ -6,7 +6,7 @@ import ssl
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reactor import HttpError, HttpLimits, HttpRequest, ResourceError, http_answer
+from reactor import HttpError, HttpLimits, HttpRequest, ResourceError, http_response
 from reactor.resources.health.goss.rule import MILLISECOND
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
     seconds = rule.timeout * MILLISECOND
     limits = HttpLimits(_MOST_BODY, seconds, seconds, redirects=0 if rule.no_follow_redirects else 20)
     try:
-        async with http_answer(request, limits) as answer:
+        async with http_response(request, limits) as answer:
             told = "\n".join(
                 f"{name.title()}: {value}" for name, value in answer.fields
             )  # as goss spells them

@@ -1,9 +1,26 @@
-"""Trees whose leaves know where they came from, so that a merged tree can tell it of every value."""
+"""How layers of plain values are merged, and which layer each leaf of a merged tree came from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+
+def deep_merge(base: Any, over: Any) -> Any:
+    """``base`` with ``over`` on top. Neither is changed; the result may share parts with both.
+
+    Maps are merged key by key and lists are put one after the other, without removing what is twice there.
+    Everything else, null and values of different kinds included, is replaced.
+    """
+    if isinstance(base, dict) and isinstance(over, dict):
+        merged = dict(base)
+        for key, value in over.items():
+            merged[key] = deep_merge(base[key], value) if key in base else value
+        return merged
+    if isinstance(base, list) and isinstance(over, list):
+        return [*base, *over]
+    return over
+
 
 LeafPath = tuple[str | int, ...]
 """The keys, and at the end maybe the index in a list, that lead to a leaf."""

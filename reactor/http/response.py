@@ -12,11 +12,16 @@ from http import HTTPStatus
 import httpcore
 import trio
 
-from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError, reason
-from reactor.http.parse_turns import my_turn
-from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.request import (
+    ConnectionLostError,
+    HttpError,
+    HttpLimits,
+    HttpRequest,
+    TooLargeError,
+    reason,
+)
 from reactor.http.url import Url, environment_proxy, parse_url
-from reactor.http.wire import Meter, Wire
+from reactor.http.wire import Meter, Wire, my_turn
 from reactor.resource.threads import in_thread
 
 _SLICE = 0.002
@@ -34,7 +39,7 @@ _ERRORS = (
 )
 
 
-class HttpAnswer:
+class HttpResponse:
     """Status, header fields (names in lower case) and body of an answer."""
 
     def __init__(
@@ -101,9 +106,9 @@ async def _exhaust(stream: AsyncIterator[bytes]) -> None:
 
 
 @asynccontextmanager
-async def answer_of(
+async def response_of(
     url: Url, request: HttpRequest, limits: HttpLimits, limit: trio.CancelScope
-) -> AsyncIterator[HttpAnswer]:
+) -> AsyncIterator[HttpResponse]:
     """The answer of the server at ``url``, on a connection of its own. Raises HttpError, and OSError of ``trust``."""
     meter = Meter()
     context = await in_thread(request.trust or ssl.create_default_context) if url.scheme == "https" else None
@@ -124,7 +129,7 @@ async def answer_of(
             if proxy is not None and response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
                 raise HttpError(f"{response.status} {HTTPStatus.PROXY_AUTHENTICATION_REQUIRED.phrase}")
         meter.begin_body()
-        yield HttpAnswer(response, meter, limits, limit)
+        yield HttpResponse(response, meter, limits, limit)
 
 
 def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:

@@ -1,6 +1,9 @@
-r"""Pairs such as ``\ud83d\ude00``, which in JSON are one character: to a YAML parser each is two that are none.
+r"""Makes PyYAML and libyaml, which read YAML 1.1, read the characters of a text as YAML 1.2 and JSON do.
 
-JSON is a part of YAML but for this. Half a pair is no character in either, and the parser says where it is.
+- Pairs such as ``\ud83d\ude00`` are one character in JSON, and two invalid ones to a YAML 1.1 parser. Half a pair is no
+  character in either, and the parser says where it is.
+- Three characters end a line in YAML 1.1, and are ordinary text in YAML 1.2. Texts from the web contain some. There the
+  parser would end a comment, drop the blanks that follow, or report an error.
 """
 
 from __future__ import annotations
@@ -46,3 +49,23 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+_BREAKS = "\x85\u2028\u2029"
+_STAND_INS = "\U0001fffe\U0001ffff\U0002fffe"
+"""Code points that will never be characters, so that no text holds them."""
+
+_AWAY = str.maketrans(_BREAKS, _STAND_INS)
+_BACK = str.maketrans(_STAND_INS, _BREAKS)
+
+
+def without_yaml11_breaks(text: str) -> str:
+    """``text`` as the parser reads it rightly, of the same length; most texts are returned as they are."""
+    if text.isascii() or not any(each in text for each in _BREAKS):
+        return text
+    return text.translate(_AWAY)
+
+
+def with_yaml11_breaks(text: str) -> str:
+    """What the parser made of a text, as it is meant."""
+    return text.translate(_BACK)
