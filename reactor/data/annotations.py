@@ -34,12 +34,12 @@ _BLOCK_STYLES = ("|", ">")
 
 
 class Comments:
-    """One pass over the tokens of a text. Keys are told by their offsets."""
+    """One pass over the tokens of a string. Keys are told by their offsets."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: list[tuple[int | None, int, str]] = []
-        self._end = 0  # of the last token that has any text
+        self._end = 0  # of the last token that has any string
         self._next = ""  # what the next token is, if it is a "key" or a "value"
         self._key: int | None = None  # the last key
         self._about: int | None = None  # the key whose value has just ended or is about to come
@@ -48,7 +48,7 @@ class Comments:
     def read(self, last: int) -> list[tuple[int | None, int, str]]:
         """The key (None: there is none), the offset and the text of each comment, up to the key ``last``.
 
-        A text that turns out to be no YAML ends there; what is wrong with it is for the parser to say.
+        A string that turns out to be no YAML ends there; what is wrong with it is for the parser to say.
         """
         scanner = _SCANNER(self._text)
         try:
@@ -66,7 +66,7 @@ class Comments:
             self._gap(start)
             self._see(token, start)
             self._end = end
-        if isinstance(token, KeyToken):  # most have no text
+        if isinstance(token, KeyToken):  # most have no string
             self._next = "key"
 
     def _see(self, token: Any, start: int) -> None:
@@ -128,7 +128,7 @@ class Annotation(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The annotations of a text by the key they belong to, in the order of the text, and those that can't hold."""
+    """The annotations of a string by the key they belong to, in the order of the text, and those that can't hold."""
 
     by_key: dict[Path, list[Annotation]]
     ignored: list[Annotation]
@@ -168,7 +168,7 @@ def find_annotations(
 
 
 class _Places:
-    """What stands at which offset of a text."""
+    """What stands at which offset of a string."""
 
     def __init__(self, text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]]) -> None:
         self._text = text

@@ -20,7 +20,7 @@ _ONLY_FACTS = "expressions in data know Facts and nothing else"
 def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None = None) -> Scope:
     """What expressions in data and in the hierarchy may use.
 
-    When it is not ``strict``, a fact that is missing is an empty text, as in CCM, and there is nothing in ``Data``.
+    When it is not ``strict``, a fact that is missing is an empty string, as in CCM, and there is nothing in ``Data``.
     """
     if strict:
         scope = Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})

@@ -15,7 +15,7 @@ _TEXTS = {
     "modelName": ("model name",),
     "microcode": ("microcode",),
 }
-"""Facts that are texts, each with its names in /proc/cpuinfo; the second is ARM's."""
+"""Facts that are strings, each with its names in /proc/cpuinfo; the second is ARM's."""
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def gather(gatherer: Gatherer) -> dict[str, Any]:
 
 
 def processors(cpuinfo: str) -> list[dict[str, Any]]:
-    """The processors of a text such as /proc/cpuinfo."""
+    """The processors of a string such as /proc/cpuinfo."""
     blocks = [_fields(block) for block in cpuinfo.split("\n\n")]
     return [_processor(fields) for fields in blocks if "processor" in fields]
 

@@ -43,7 +43,7 @@ SOURCES: Mapping[str, Source] = {
 TIMEOUT = 2.0
 
 _FOLLOWED = {"host": ("uptime", "procs"), "network": ()}
-"""What is read anew, each with the values in its ``info`` that are not: they are never twice the same.
+"""What is read again, each with the values in its ``info`` that are not: they are never twice the same.
 
 Memory, processors and partitions hold little else, so they stay as they were first read: a resource that
 followed them would never converge.
@@ -117,7 +117,7 @@ class Facts(Mapping[str, Any]):
         return [*_SYSTEM_FILES, *fact_paths(self._where)]
 
     def refreshed(self) -> set[str]:
-        """Read anew what was read and may have changed; the top-level keys that have another value now."""
+        """Read again what was read and may have changed; the top-level keys that have another value now."""
         before = self._additions()
         self._added = None
         after = self._additions()
@@ -125,7 +125,7 @@ class Facts(Mapping[str, Any]):
         return differ | {key for key in _FOLLOWED if key in self._gathered and self._follow(key)}
 
     def _follow(self, key: str) -> bool:
-        """Gather the part anew; whether that made a difference. One that fails now stays as it was."""
+        """Gather the part again; whether that made a difference. One that fails now stays as it was."""
         old = self._gathered[key]
         new: dict[str, Any] = named(self._sources[key](self._gatherer))
         if any(name.startswith(key) for name in self._gatherer.notes):

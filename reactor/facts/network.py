@@ -176,7 +176,7 @@ def _reachable(link: Link, ways: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _source_address(family: socket.AddressFamily, destination: str) -> str:
-    """Our address on the way to ``destination``, or an empty text when there is no way. Raises OSError."""
+    """Our address on the way to ``destination``, or an empty string when there is no way. Raises OSError."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
             probe.connect((destination, _DNS_PORT))

@@ -33,7 +33,7 @@ def annotations_of(root: Mapping, text: str) -> Found:
 
 
 def annotations_of_values(values: Any, text: str) -> Found:
-    """The same in a text that holds ``values`` and nothing else, where only secrets may be annotated."""
+    """The same in a string that holds ``values`` and nothing else, where only secrets may be annotated."""
     others: dict[int, list[Path]] = {}
     for at, path in _places_of_secrets(values):
         others.setdefault(at, []).append(path)
@@ -201,7 +201,7 @@ def _usable(node: Any) -> Any:
 
 
 def _unmarked(value: Any) -> Any:
-    """``value`` without the texts that an expression made with a secret: that has told what of them is secret."""
+    """``value`` without the strings that an expression made with a secret: that has told what of them is secret."""
     if isinstance(value, (dict, list)):
         return [_unmarked(item) for item in (value.values() if isinstance(value, dict) else value)]
     return None if isinstance(value, SecretText) else value

@@ -85,7 +85,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Message(NamedTuple):
-    """A text for people, maybe with expressions, and where it stands."""
+    """A string for people, maybe with expressions, and where it stands."""
 
     text: str
     at: int

@@ -25,7 +25,7 @@ def bare_expression(text: str) -> Expression:
 
 
 class Expressive(NamedTuple):
-    """A text with expressions in it: where in the file it stands, and whether only a text will do for its value."""
+    """A string with expressions in it: where in the file it stands, and whether only a string will do for its value."""
 
     template: Template
     text: str
@@ -77,7 +77,7 @@ def unevaluated(tree: Any) -> Any:
 
 
 def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPath, Expressive]]:
-    """Every text with expressions in ``tree``, and the way to it; ``path`` is that to the tree."""
+    """Every string with expressions in ``tree``, and the way to it; ``path`` is that to the tree."""
     if isinstance(tree, Expressive):
         yield path, tree
     elif isinstance(tree, (dict, list)):
@@ -96,7 +96,7 @@ def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -
     """Where characters ``start`` to ``end`` of the value ``text``, written at the offset ``at``, stand in the file.
 
     YAML may have folded or escaped the value: then this is where its line or the value itself begins. An alias only
-    points to a text that stands elsewhere.
+    points to a string that stands elsewhere.
     """
     if source.text.startswith("*", at):
         return at

@@ -16,7 +16,7 @@ from reactor.manifest.source import Source
 
 
 class TemplateValues:
-    """What the templates of one resource are given. It stays valid when the manifest is loaded anew.
+    """What the templates of one resource are given. It stays valid when the manifest is loaded again.
 
     ``reads`` are the absolute paths of the files that functions have read; whoever has looked clears it.
     """

@@ -51,7 +51,7 @@ _FILE_NAME = re.compile(
     r"(?!\w+:)[\w.+-]*(?:/[\w.+-]+)+|"
     r"[\w.+-]+\.(?:j2|jinja2?|te?mpl|tpl|jte?|gotmpl|erb|epp|ejs|hbs|mustache|twig|conf|cfg|cnf|ini|txt|ya?ml|json|toml|xml)"
 )
-"""A text that is a path, or ends like a file that is made of a template: a template in it would be none."""
+"""A string that is a path, or ends like a file that is made of a template: a template in it would be none."""
 _BRIEFLY_READ = 256 * 1024
 MAX_TEMPLATES = 10
 """How deep templates may use each other."""
@@ -191,7 +191,7 @@ class ExpressionFunctions:
             raise FunctionError(f'failed to read file "{path}": it is not UTF-8 text') from error
 
     def template(self, text: str) -> Any:
-        """The value of a text with expressions, or of the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
+        """The value of a string with expressions, or of the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
         if _text(text, "template").endswith(".jet"):
             return self.jet(text)
         is_file = text.endswith(".templ")

@@ -1,4 +1,4 @@
-"""What a manifest is evaluated with besides its own text."""
+"""What a manifest is evaluated with besides its own string."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ INSTALLED = Kinds()
 
 
 class UnusableKind(NamedTuple):
-    """Why there is no class for a kind, and how to mend it. ``meant`` is what it may be a misspelling of."""
+    """Why there is no class for a kind, and how to fix it. ``meant`` is what it may be a misspelling of."""
 
     code: str
     message: str

@@ -36,7 +36,7 @@ class Mapping(dict[str, Any]):
         self._raw: dict[str, str] | None = None
 
     def put(self, key: str, value: Any, key_at: int, value_at: int, raw: str | None) -> None:
-        """Add an entry. ``raw`` is the text of a scalar that is not a text."""
+        """Add an entry. ``raw`` is the text of a scalar that is not a string."""
         self[key] = value
         self._marks.append(key_at)
         self._marks.append(value_at)
@@ -65,7 +65,7 @@ class Mapping(dict[str, Any]):
         return self._marks[2 * self._index(key) + 1]
 
     def raw(self, key: str) -> str | None:
-        """The value of ``key`` as written, if it is a scalar but not a text."""
+        """The value of ``key`` as written, if it is a scalar but not a string."""
         return self._raw.get(key) if self._raw else None
 
     def _index(self, key: str) -> int:
@@ -87,7 +87,7 @@ class Sequence(list[Any]):
         self._raw: dict[int, str] | None = None
 
     def put(self, value: Any, value_at: int, raw: str | None) -> None:
-        """Add an item. ``raw`` is the text of a scalar that is not a text."""
+        """Add an item. ``raw`` is the text of a scalar that is not a string."""
         if raw is not None:
             if self._raw is None:
                 self._raw = {}
@@ -100,5 +100,5 @@ class Sequence(list[Any]):
         return self._marks[index]
 
     def raw(self, index: int) -> str | None:
-        """The item as written, if it is a scalar but not a text."""
+        """The item as written, if it is a scalar but not a string."""
         return self._raw.get(index) if self._raw else None

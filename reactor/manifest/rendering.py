@@ -48,7 +48,7 @@ def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any
 
 
 def _as_written(value: Any, written: Any) -> Any:
-    """``value``, and in it every text that is written without an expression: 1h30m, not 5400s; a relative path."""
+    """``value``, and in it every string that is written without an expression: 1h30m, not 5400s; a relative path."""
     if isinstance(value, dict) and isinstance(written, dict):
         return {key: _as_written(inner, written.get(key)) for key, inner in value.items()}
     if isinstance(value, list) and isinstance(written, list) and len(value) == len(written):

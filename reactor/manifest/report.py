@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: what and where, the lines around it with a caret, how to mend it."""
+"""Diagnostics as text for people: what and where, the lines around it with a caret, how to fix it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RESET = "\x1b[0m"
 def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str, str] | None = None) -> str:
     """All diagnostics in the order given, and a last line that counts them.
 
-    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``texts`` are
+    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``strings`` are
     those of sources that are no files, by their names.
     """
     found = list(diagnostics)

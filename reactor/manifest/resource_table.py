@@ -35,7 +35,7 @@ class ResourceTable:
     ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. With
     something ``unread``, a manifest of which nobody knows what it declares, no reference is. ``chains`` are the
     indices of resources that go one after the other. ``files`` are the absolute paths of all that was read.
-    ``warnings`` keep nothing from being used. ``texts`` are those that templates have made, by the names that places
+    ``warnings`` keep nothing from being used. ``strings`` are those that templates have made, by the names that places
     in them have. ``part`` is the number of the manifest that is read now, of those that the user has named.
     """
 

@@ -1,4 +1,4 @@
-"""Which scalars a property takes, so that a text property gets ``0644`` the way it is written.
+"""Which scalars a property takes, so that a string property gets ``0644`` the way it is written.
 
 The shape of a type is read from its annotation, once per kind. Where that does not tell, values pass
 unchanged.
@@ -22,7 +22,7 @@ _SCALARS = (str, int, float, bool)
 
 
 class Shape(NamedTuple):
-    """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if any.
+    """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only strings, if any.
 
     ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys,
     ``model`` the class of one with fields. ``later`` finds the shape of what is imported only when it is used.
@@ -48,7 +48,7 @@ class Shape(NamedTuple):
         return inner.later() if inner.later else inner
 
     def fit(self, value: Any, raw: str) -> Any:
-        """The value of a scalar, or its text where only a text will do."""
+        """The value of a scalar, or its text where only a string will do."""
         if not self.scalars or type(value) in self.scalars:
             return value
         return value if type(value) is int and float in self.scalars else raw

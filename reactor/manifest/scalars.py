@@ -22,7 +22,7 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((f"-{word}" for word in (".inf", ".Inf", ".INF")), float("-inf")),
 }
 SPECIAL_STARTS = frozenset(["", *"0123456789+-.~nNtTfF"])
-"""The first characters of plain scalars that may be something else than text; most texts start otherwise."""
+"""The first characters of plain scalars that may be something else than text; most strings start otherwise."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
@@ -46,7 +46,7 @@ def plain_value(text: str) -> Scalar:
 
 
 def tagged_value(tag: str, text: str) -> Scalar:
-    """The value of a scalar with a tag. Raises ValueError for an unknown tag or a text that does not fit."""
+    """The value of a scalar with a tag. Raises ValueError for an unknown tag or a string that does not fit."""
     if tag == f"{_CORE_TAG}str":
         return text
     wanted = _TYPES.get(tag.removeprefix(_CORE_TAG)) if tag.startswith(_CORE_TAG) else None

@@ -23,7 +23,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class LineMap(NamedTuple):
-    """Where the lines of a text start, as character offsets: all that is needed once the text is gone."""
+    """Where the lines of a string start, as character offsets: all that is needed once the text is gone."""
 
     file: str
     starts: array[int]

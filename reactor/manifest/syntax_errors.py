@@ -1,4 +1,4 @@
-"""What the YAML parser's complaints mean, in plain words, with how to mend them."""
+"""What the YAML parser's complaints mean, in plain words, with how to fix them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _without(values: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
 
 
 class ValueReader:
-    """Turns maps of the tree into `Values`. Without a ``scope``, expressions stay the texts they are."""
+    """Turns maps of the tree into `Values`. Without a ``scope``, expressions stay the strings they are."""
 
     def __init__(self, problems: Problems, scope: Scope | None = None) -> None:
         self._problems = problems

@@ -119,7 +119,7 @@ class _Builder:
         return root
 
     def _node(self, event: Any, depth: int) -> tuple[Any, str | None]:
-        """The value that starts with ``event``, and its text if it is a scalar but not a text."""
+        """The value that starts with ``event``, and its text if it is a scalar but not a string."""
         if event.anchor is None:
             return (
                 self._scalar(event) if event.__class__ is ScalarEvent else self._resource_table(event, depth)

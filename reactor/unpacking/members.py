@@ -11,7 +11,7 @@ from reactor.errors import ReactorError
 
 
 class UnpackingError(ReactorError):
-    """The archive is damaged, or holds something that it must not; ``hint`` says how to mend it, where that is known."""
+    """The archive is damaged, or holds something that it must not; ``hint`` says how to fix it, where that is known."""
 
     code = "R0405"
 

@@ -1,4 +1,4 @@
-"""How much one rendering may cost. What a template does is its author's choice, how long it may take is ours."""
+"""The budget of one rendering: its limits of time, steps and characters, and how much of them it has used."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _HINT = "look for a loop or a recursion that does not end; a template has to be 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that one rendering may use."""
+    """The limits of one rendering."""
 
     seconds: float = 5.0
     steps: int = 2_000_000
     """Nodes evaluated: actions, operands, turns of a loop."""
     characters: int = 16_000_000
-    """Text made, also what is thrown away again."""
+    """Characters of the strings that it makes, including intermediate results."""
 
 
 DEFAULT_LIMITS = Limits()
 
 
 class MemoryLimit:
-    """How a process with a limit of memory gets enough to say what went wrong."""
+    """Lifts the memory limit of this process, so that it can report an error. The worker process sets ``lift``."""
 
     lift: Callable[[], None] = staticmethod(lambda: None)
 
 
 def _memory_fault() -> LimitFault:
-    """What is said where memory ends: only a process with a limit hears of it before the host does."""
+    """Return the error that memory ran out. Only a process with a memory limit sees it before the host runs out."""
     MemoryLimit.lift()
     return LimitFault("the template needs more than 100 MB of memory", _HINT)
 
@@ -52,7 +52,7 @@ def located_failure(error: Exception, name: str, source: str, offset: int) -> Te
 
 
 class Budget:
-    """What one rendering has used so far. Raises LimitFault when that is more than its limits."""
+    """The resources that one rendering has used so far. Raises LimitFault when that is more than its limits."""
 
     __slots__ = ("_characters", "_deadline", "_limits", "_steps")
 
@@ -63,7 +63,7 @@ class Budget:
         self._deadline = time.monotonic() + limits.seconds
 
     def step(self) -> None:
-        """Count one step of work, and look at the clock now and then."""
+        """Charge one step of work, and check the time now and then."""
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_LOOKS == 0:
             if self._steps > self._limits.steps:
@@ -71,26 +71,26 @@ class Budget:
             self.check_time()
 
     def check_time(self) -> None:
-        """Raise when the time is over."""
+        """Raise LimitFault when the time is over."""
         if time.monotonic() > self._deadline:
             raise LimitFault(f"the template takes longer than {self._limits.seconds:g} s", _HINT)
 
     def charge_characters(self, characters: int) -> None:
-        """Count text before it is made."""
+        """Charge the characters of a string before it is made."""
         self._characters += characters
         if self._characters > self._limits.characters:
             raise LimitFault(f"the template makes more than {self._limits.characters} characters", _HINT)
 
     def charge_items(self, count: int) -> None:
-        """Count the items of a list before it is made, as so many steps."""
+        """Charge the items of a list before it is made, one step each."""
         self._steps += count
         if self._steps > self._limits.steps:
             raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
 
     def charge_value(self, value: Any) -> None:
-        """Count all that is in a list or map, as characters, before it is printed, compared or copied.
+        """Charge everything in a list or map, as characters, before it is printed, compared or copied.
 
-        A template can make a list that holds itself, or one twice in the next, sixty times.
+        A template can make a list that contains itself, or one that contains another twice, sixty levels deep.
         """
         waiting = [value]
         while waiting:
@@ -109,13 +109,13 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def current_budget() -> Budget:
-    """The budget of the rendering that goes on."""
+    """Return the budget of the current rendering."""
     return _current.get() or Budget(DEFAULT_LIMITS)
 
 
 @contextmanager
 def limited(limits: Limits) -> Iterator[Budget]:
-    """A rendering, for a block. One that another one calls spends from the same budget."""
+    """A rendering with these limits, for a block. A rendering inside another one uses the budget of the outer one."""
     outer = _current.get()
     if outer is not None:
         yield outer

@@ -17,20 +17,20 @@ from reactor.language.templates.calls import Functions
 from reactor.language.templates.missing_values import MissingValues
 
 Loader = Callable[[str], str | None]
-"""The source of a template by its name; None when there is none of that name."""
+"""Returns the source of a template by its name; None when there is none."""
 Delimiters = tuple[str, str]
 
 
 class CompiledTemplate(Protocol):
-    """A template that is ready to be rendered."""
+    """A compiled template."""
 
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
-        """The text for these data. Pure, if the functions are. Raises TemplateError.
+        """Return the rendered text. Pure, if the functions are. Raises TemplateError.
 
-        ``missing`` says what becomes of values that are missing; without one, what the language has for them.
-        In Go's and Jet's, ``.`` is all of ``context``, or what it has under this name.
+        ``missing`` decides about missing values; without it, they render as the language defines. In Go's templates and
+        Jet, ``.`` is the value of ``.`` in ``context``, or else all of ``context``.
         """
 
 
@@ -40,7 +40,7 @@ class Engine(Protocol):
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> CompiledTemplate:
-        """``source``, ready to be rendered; ``name`` is for errors. Raises TemplateError."""
+        """Compile ``source``; ``name`` is for errors. Raises TemplateError."""
 
 
 ENGINES = ("jinja", "go", "jet")
@@ -48,7 +48,7 @@ ENGINES = ("jinja", "go", "jet")
 
 @cache
 def template_engine(name: str, limits: Limits = DEFAULT_LIMITS) -> Engine:
-    """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
+    """Return the engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name == "jinja":
         from reactor.language.templates.jinja.engine import JinjaEngine  # noqa: PLC0415  most manifests have no templates
 
@@ -76,7 +76,7 @@ def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
 
 
 def parse_cached(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
-    """The tree of ``source``. Raises TemplateSourceError."""
+    """Return the tree of ``source``, parsed once and cached. Raises TemplateSourceError."""
     try:
         tree: Tree = _tree(parse, source, delimiters)
     except Fault as fault:

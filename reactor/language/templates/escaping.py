@@ -1,4 +1,4 @@
-"""Texts made safe for HTML, JavaScript, URLs and JSON, as Go does it."""
+"""Escapes strings for HTML, JavaScript, URLs and JSON, as Go does."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _JSON: Final = str.maketrans(
 
 
 def html(text: str) -> str:
-    """``text`` for HTML."""
+    """Escape ``text`` for HTML."""
     return text.translate(_HTML)
 
 
 def javascript(text: str) -> str:
-    """``text`` for the inside of a text in JavaScript."""
+    """Escape ``text`` for a JavaScript string."""
     return "".join(map(_javascript, text))
 
 
@@ -36,12 +36,12 @@ def _javascript(character: str) -> str:
 
 
 def url_query(text: str) -> str:
-    """``text`` for the query of a URL."""
+    """Escape ``text`` for the query of a URL."""
     return urllib.parse.quote_plus(text, errors="replace")
 
 
 def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> str:
-    """``value`` as JSON: keys sorted, and safe inside HTML unless ``raw``."""
+    """Return ``value`` as JSON with sorted keys, safe inside HTML unless ``raw``."""
     current_budget().charge_value(value)
     text = encode(value, indent)
     return text if raw else text.translate(_JSON)

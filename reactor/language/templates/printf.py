@@ -1,4 +1,4 @@
-"""Go's Printf: verbs, flags, widths and what it prints for a wrong one."""
+"""Go's Printf: verbs, flags, widths, and its output for wrong ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Spec:
         return flag in self.flags
 
     def padded(self, text: str, *, zeros: bool = False) -> str:
-        """``text`` in its width. Zeros go behind the sign."""
+        """Pad ``text`` to the width. Zeros go behind the sign."""
         if self.width is None or len(text) >= self.width:
             return text
         if self.has("-"):
@@ -44,7 +44,7 @@ class _Spec:
 
 
 class _Arguments:
-    """The values that are still to be printed."""
+    """The values that are not printed yet."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = values
@@ -52,25 +52,25 @@ class _Arguments:
         self.reordered = False
 
     def select(self, index: str | None) -> None:
-        """Go on with the argument of ``[3]``, counted from 1."""
+        """Continue with the argument of ``[3]``, counted from 1."""
         if index:
             self._next = _small(index[1:-1]) - 1
             self.reordered = True
 
     def take(self) -> tuple[bool, Any]:
-        """Whether there is one more, and it."""
+        """Return whether there is another value, and the value."""
         if not 0 <= self._next < len(self._values):
             return False, None
         self._next += 1
         return True, self._values[self._next - 1]
 
     def left(self) -> Sequence[Any]:
-        """Those that no verb asked for."""
+        """Return the values that no verb used."""
         return () if self.reordered else self._values[self._next :]
 
 
 def sprintf(pattern: str, values: Sequence[Any]) -> str:
-    """``values`` printed by ``pattern``. Raises LimitFault for a width beyond all sense."""
+    """Format ``values`` by ``pattern``. Raises LimitFault for a width that the budget does not allow."""
     arguments = _Arguments(values)
     parts: list[str] = []
     end = 0
@@ -120,7 +120,7 @@ def _number(text: str | None, arguments: _Arguments) -> int | None:
 
 
 def _small(digits: str) -> int:
-    """The number, `_MAX_WIDTH` at most: Python refuses to read one of thousands of digits."""
+    """Return the number, `_MAX_WIDTH` at most: Python refuses to convert thousands of digits."""
     significant = digits.lstrip("0") or "0"
     return _MAX_WIDTH if len(significant) > len(str(_MAX_WIDTH)) else min(int(significant), _MAX_WIDTH)
 
@@ -160,7 +160,7 @@ def _of_list(spec: _Spec, value: Sequence[Any]) -> str:
 
 
 def _item(spec: _Spec, value: Any) -> str:
-    """What is inside of a list or map. There every verb takes nil."""
+    """Format an item of a list or map, where every verb accepts nil."""
     return spec.padded("<nil>") if value is None else _print(spec, value)
 
 
@@ -233,7 +233,7 @@ def _of_text(spec: _Spec, value: str) -> str:
 
 
 def _zeros(spec: _Spec, text: str) -> str:
-    """Go pads texts with zeros too, in front of all of it."""
+    """Go pads strings with zeros too, in front of the whole string."""
     return text.ljust(spec.width or 0) if spec.has("-") else text.rjust(spec.width or 0, "0")
 
 

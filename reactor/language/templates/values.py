@@ -16,18 +16,18 @@ __all__ = ["OwnMap", "go_kind", "go_type", "sorted_keys", "sprint", "string_of"]
 
 
 class OwnMap(dict[str, Any]):
-    """A map that a template made, which it may therefore change. What comes from outside stays as it is."""
+    """A map that a template made, which it may therefore change. It can't change maps from outside."""
 
 
 def string_of(value: Any) -> str:
-    """The text of ``value``, as Go's fmt prints it."""
+    """Return ``value`` as Go's fmt prints it, charged to the budget."""
     if isinstance(value, list | tuple | Mapping):
         current_budget().charge_value(value)
     return to_string(value)
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
-    """The keys in Go's order: texts by their characters, numbers by size."""
+    """Return the keys in Go's order: strings by their characters, numbers by size."""
     keys = list(mapping)
     try:
         keys.sort()
@@ -37,12 +37,12 @@ def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
 
 
 def go_kind(value: Any) -> str:
-    """Go's word for the kind of ``value``, as errors use it."""
+    """Return Go's name of the kind of ``value``, for errors."""
     return go_type(value).partition("[")[0] or "slice"
 
 
 def go_type(value: Any) -> str:
-    """Go's name of the type that ``value`` would have there."""
+    """Return Go's name of the type of ``value``."""
     if value is None:
         return "nil"
     for kind, name in _TYPE_NAMES:
@@ -63,7 +63,7 @@ _TYPE_NAMES: Final[Iterable[tuple[Any, str]]] = (
 
 
 def sprint(values: Iterable[Any]) -> str:
-    """What Go's Sprint makes: a space between two values when neither is a text."""
+    """Format as Go's Sprint: a space between two values when neither is a string."""
     parts: list[str] = []
     after_text = True
     for value in values:

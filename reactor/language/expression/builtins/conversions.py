@@ -1,4 +1,4 @@
-"""Builtins that turn values of one kind into another."""
+"""Builtins that convert values from one kind to another."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Builtins that evaluate a predicate for each element of a list.
 
-Each takes the list, ``of`` (the value of the predicate for an element, its index and the accumulator), and its extra
-argument.
+Each function takes the list, the predicate ``of`` (a function of an element, its index and the accumulator), and the
+extra argument of the builtin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Of = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """A builtin with a predicate; ``least`` and ``most`` count its arguments, the list among them."""
+    """A builtin with a predicate; it takes ``least`` to ``most`` arguments, the list included."""
 
     function: Callable[[Any, Of, Any], Any]
     least: int

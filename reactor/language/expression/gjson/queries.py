@@ -1,4 +1,4 @@
-"""The queries in ``#(path op value)``: which elements of a list match."""
+"""Queries such as ``#(path op value)``: which elements of a list match."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Query(NamedTuple):
 
 @lru_cache(maxsize=256)
 def parsed(part: str) -> Query | None:
-    """The query of ``(path op value)``, None when it is not one."""
+    """Parse ``(path op value)``; None when it is no query."""
     if part[:1] != "(" or part[-1] != ")" or len(part) < len("(x)"):
         return None
     inner = part[1:-1].strip()
@@ -65,7 +65,7 @@ def _text_holds(query: Query, value: str) -> bool:
 
 
 def _bool_holds(query: Query, value: bool) -> bool:
-    """False is less than true; ``value`` is compared with the words."""
+    """Compare ``value`` with the words true and false. False is less than true."""
     if query.operator not in _COMPARE or query.value not in ("true", "false"):
         return query.operator == "!="
     return bool(_COMPARE[query.operator](value, query.value == "true"))
@@ -77,7 +77,7 @@ _HOLDS: dict[str, Callable[[Query, Any], bool]] = {
 
 
 def _roughly(query: Query, value: Any, exists: bool) -> bool:
-    """``~true`` and its like compare what the value would be as a bool."""
+    """Compare the value as a bool: ``~true``, ``~false``, ``~null``, ``~*``."""
     wanted = query.value[1:]
     if wanted == "*":
         result = exists
@@ -98,7 +98,7 @@ def _truthy(value: Any) -> bool:
 
 
 def unquoted(value: str) -> str:
-    """``value``, read as a JSON text if it is in quotes."""
+    """Return ``value``, decoded as JSON if it is in quotes."""
     if value[:1] != '"':
         return value
     try:

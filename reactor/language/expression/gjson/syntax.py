@@ -1,4 +1,4 @@
-"""Paths taken apart: at signs that stand outside quotes, brackets and backslash escapes."""
+"""Splits paths at characters outside quotes, brackets and backslash escapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LITERAL_IN_GLOB = re.compile(r"([*?\[])")
 
 @lru_cache(maxsize=1024)
 def split(path: str, sign: str, most: int = -1) -> tuple[str, ...]:
-    """``path`` at each ``sign``, or at the first ``most``; a sign may be a set of characters."""
+    """Split ``path`` at each ``sign``, or at the first ``most``; ``sign`` may be several characters, each of which separates."""
     if len(sign) == 1 and not _SPECIAL.search(path):
         return tuple(path.split(sign, most))
     parts: list[str] = []
@@ -27,7 +27,7 @@ def split(path: str, sign: str, most: int = -1) -> tuple[str, ...]:
 
 
 def outside(path: str) -> list[int]:
-    """The positions of the characters that are not quoted, escaped or in brackets."""
+    """Return the positions of the characters that are not quoted, escaped or in brackets."""
     found: list[int] = []
     depth, quoted, skip = 0, False, False
     for position, sign in enumerate(path):
@@ -50,7 +50,7 @@ def outside(path: str) -> list[int]:
 
 @lru_cache(maxsize=256)
 def wildcard(part: str) -> re.Pattern[str]:
-    """``*`` and ``?`` of a key or a query as a regular expression; fnmatch makes one that does not backtrack."""
+    """Compile ``*`` and ``?`` in a key or a query to a regular expression; fnmatch makes one that does not backtrack."""
     return re.compile(fnmatch.translate("".join(map(_glob, _PIECE.findall(part)))))
 
 

@@ -22,7 +22,7 @@ _LOGIC = frozenset(("and", "or"))
 
 
 class _Templates:
-    """The templates that one rendering can invoke: those its sources define, and those the loader has."""
+    """The templates that one rendering can call: those its sources define, and those of the loader."""
 
     def __init__(self, functions: Functions, delimiters: Delimiters, loader: Loader) -> None:
         self._functions = functions
@@ -31,7 +31,7 @@ class _Templates:
         self._known: dict[str, Definition] = {}
 
     def add(self, name: str, tree: Tree) -> None:
-        """Take in what ``tree`` defines. Raises TemplateError when it names a function that is not there."""
+        """Add the templates that ``tree`` defines. Raises TemplateError when it calls an unknown function."""
         for function, offset in tree.functions.items():
             if function not in self._functions and function not in _LOGIC:
                 near = closest(function, self._functions)
@@ -64,7 +64,7 @@ class GoTemplate:
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
-        """The text for these data. Raises TemplateError."""
+        """Return the rendered text. Raises TemplateError."""
         all_functions = {**FUNCTIONS, **functions}
         templates = _Templates(all_functions, self._delimiters, self._loader)
         templates.add(self._name, self._tree)
@@ -80,6 +80,6 @@ class GoEngine:
         self._limits = limits
 
     def compile(self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader) -> GoTemplate:
-        """``source``, ready to be rendered. Raises TemplateError."""
+        """Compile ``source``. Raises TemplateError."""
         chosen = delimiters or DEFAULT_DELIMITERS
         return GoTemplate(name, parse_cached(parse, source, name, chosen), chosen, loader, self._limits)

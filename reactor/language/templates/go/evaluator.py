@@ -14,7 +14,7 @@ from reactor.language.templates.values import go_type
 
 
 class Missing:
-    """No value at all: the key that a map does not have. It prints as ``<no value>``."""
+    """The type of `MISSING`, the value of a missing key. It prints as ``<no value>``."""
 
     __slots__ = ()
 
@@ -24,12 +24,12 @@ class Missing:
 
 MISSING: Final = Missing()
 _NOTHING: Final = object()
-"""What comes before the first command of a pipeline."""
+"""The piped value of the first command of a pipeline."""
 _LOGIC: Final = frozenset(("and", "or"))
 _TESTS: Final = frozenset((
     "all", "any", "coalesce", "deepEqual", "default", "empty", "kindIs", "kindOf", "not", "ternary", "typeIs", "typeOf",
 ))  # fmt: skip
-"""The functions that say what holds where there is no value."""
+"""The functions that test for missing values, so that these are no error in their arguments."""
 _DEFAULT: Final = "test what may be missing first: with if, with, or default"
 _NOT_NIL: Final = frozenset(("string", "int", "float64", "bool"))
 _EXPECTED: Final = {"string": "string", "int": "integer", "float64": "float", "bool": "bool"}
@@ -44,22 +44,22 @@ _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 class Evaluator:
-    """Values of pipelines, with the variables that they see."""
+    """Evaluates pipelines, with the variables in scope."""
 
     def __init__(self, functions: Functions, budget: Budget, missing: MissingValues) -> None:
         self._functions = functions
         self._budget = budget
         self._missing = missing
         self._place = ("", "")
-        """The name and the source of the template that runs."""
+        """The name and the source of the current template."""
         self._missed: tuple[str, Mapping[str, Any]] | None = None
-        """The last key that a map did not have, and that map."""
+        """The last missing key, and its map."""
         self._variables: list[list[Any]] = []
         self._at = 0
-        """The offset of what is being evaluated, for errors."""
+        """The offset of the node that is being evaluated, for errors."""
 
     def _meet_nothing(self) -> None:
-        """There is no value for what wants one. Raises Fault when that is an error."""
+        """Report that a required value is missing. Raises Fault when that is an error."""
         fault = no_value(_DEFAULT) if self._missed is None else no_such_key(*self._missed, _DEFAULT)
         self._missed = None
         self._missing.report(fault, *self._place, self._at)
@@ -168,7 +168,7 @@ class Evaluator:
             self._meet_nothing()
 
     def _argument(self, node: nodes.Node, kind: str, dot: Any, *, wanted: bool) -> Any:
-        """The value of an argument; one that is ``wanted`` has to be there."""
+        """Return the value of an argument. A missing one is reported if it is ``wanted``."""
         self._at = node.offset
         if isinstance(node, nodes.Literal):
             return _literal(node, kind)
@@ -193,7 +193,7 @@ class Evaluator:
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """``value``, if a parameter of this kind takes it."""
+    """Return ``value`` if a parameter of this kind accepts it. Raises Fault otherwise."""
     if value is MISSING:
         if kind in _NOT_NIL:
             raise Fault(
@@ -225,7 +225,7 @@ def _wanted(function: Signature) -> str:
 
 
 def _no_function(node: nodes.Node) -> str:
-    """What is wrong with giving ``node`` an argument."""
+    """Return why ``node`` can't have an argument."""
     names = getattr(node, "names", ())
     if names:
         return f"{names[-1]} is not a method but has arguments"

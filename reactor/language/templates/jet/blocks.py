@@ -1,4 +1,4 @@
-"""Runs lists of nodes, blocks and whole templates: all that changes what a Jet template sees."""
+"""The renderer of Jet's lists of nodes, blocks and whole templates: everything that changes the scope."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Place(NamedTuple):
 
 
 class Defined(NamedTuple):
-    """A block and where it stands."""
+    """A block, and the template that defines it."""
 
     block: nodes.Block
     place: Place
 
 
 class Linked(NamedTuple):
-    """A template with all that it extends and imports: what is run, where that stands, and the blocks that are known."""
+    """A template with everything that it extends and imports: the nodes that run, their source, and the known blocks."""
 
     root: list[nodes.Node]
     place: Place
@@ -39,11 +39,11 @@ class Linked(NamedTuple):
 
 
 Find = Callable[[str, str], Linked | None]
-"""The template of a name, as the template of another name writes it."""
+"""Returns a template by its name, relative to the name of the template that uses it."""
 
 
 class Blocks(Evaluator):
-    """One rendering: what is written, and where it has come to."""
+    """One rendering: its output, and its place in the templates."""
 
     def __init__(self, functions: Functions, find: Find, budget: Budget, missing: MissingValues) -> None:
         super().__init__(functions, budget)
@@ -71,7 +71,7 @@ class Blocks(Evaluator):
         return found
 
     def _with_context(self, context: nodes.Node | None, run: Callable[[], Any]) -> Any:
-        """Run with another context, if there is one."""
+        """Call ``run`` with another context, if there is one."""
         outer = self._context
         if context is not None:
             self._context = self._value(context)
@@ -80,7 +80,7 @@ class Blocks(Evaluator):
         return found
 
     def _list(self, listed: Iterable[nodes.Node]) -> Any:
-        """Run nodes; the value of the last ``return`` in them. What they declare shares a scope, which ends with them."""
+        """Run nodes; return the value of the last ``return`` in them. Their variables share a scope, which ends with them."""
         outer = self._scope
         returned: Any = NOTHING
         for node in listed:
@@ -161,7 +161,7 @@ class Blocks(Evaluator):
         content_there: Callable[[nodes.Node | None], None] | None,
         place: Place,
     ) -> Callable[[nodes.Node | None], None]:
-        """What ``yield content`` runs: nodes of the caller, in the caller's scope."""
+        """Return the function of ``yield content``: it runs nodes of the caller in the caller's scope."""
 
         def run(context: nodes.Node | None) -> None:
             kept = self._scope, self._content

@@ -22,7 +22,7 @@ _EXTENSIONS = ("", ".jet", ".html.jet", ".jet.html")
 
 
 def resolve(name: str, sibling: str) -> str:
-    """The name that ``name`` in the template ``sibling`` means: relative to its directory, and never above the root."""
+    """Resolve ``name`` in the template ``sibling``: relative to its directory, and never above the root."""
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(sibling), name)).lstrip("/")
 
 
@@ -47,7 +47,7 @@ class _Templates:
         return None
 
     def link(self, name: str, tree: Tree) -> Linked:
-        """``tree`` with what it extends and imports. Raises TemplateError."""
+        """Link ``tree`` with the templates that it extends and imports. Raises TemplateError."""
         self._linking.append(name)
         root, place = tree.root, Place(name, tree.source)
         blocks: dict[str, Defined] = {}
@@ -90,7 +90,7 @@ class JetTemplate:
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
-        """The text for these data. Raises TemplateError."""
+        """Return the rendered text. Raises TemplateError."""
         templates = _Templates(self._delimiters, self._loader)
         linked = templates.link(self._name, self._tree)
         with limited(self._limits) as budget:
@@ -107,6 +107,6 @@ class JetEngine:
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> JetTemplate:
-        """``source``, ready to be rendered. Raises TemplateError."""
+        """Compile ``source``. Raises TemplateError."""
         chosen = delimiters or DEFAULT_DELIMITERS
         return JetTemplate(name, parse_cached(parse, source, name, chosen), chosen, loader, self._limits)

@@ -1,4 +1,4 @@
-"""Evaluates the expressions of a Jet template."""
+"""The evaluator of Jet's expressions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reactor.language.templates.jet.operators import (
 )
 
 NOTHING: Final = object()
-"""No value is piped."""
+"""The piped value when there is none."""
 _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "bool": (bool,),
@@ -36,19 +36,19 @@ _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 class CaughtError(str):
-    """What ``catch`` gives: the text of the error, which has a method ``Error``."""
+    """The variable of ``catch``: the message of the error, with a method ``Error``."""
 
     __slots__ = ()
 
 
 class SpecialFunction(str):
-    """The name of a function that is the evaluator's own."""
+    """The name of a function that the evaluator implements."""
 
     __slots__ = ()
 
 
 class Scope:
-    """Variables, and the blocks that can be seen here."""
+    """The variables and the blocks in scope."""
 
     __slots__ = ("blocks", "parent", "variables")
 
@@ -59,7 +59,7 @@ class Scope:
 
 
 class Evaluator:
-    """Values of expressions, with the scope that they see."""
+    """Evaluates expressions in their scope."""
 
     def __init__(self, functions: Functions, budget: Budget) -> None:
         self._functions = functions
@@ -67,12 +67,12 @@ class Evaluator:
         self._scope = Scope(None, {})
         self._context: Any = None
         self._missed: tuple[str, Mapping[str, Any]] | None = None
-        """The last key that a map did not have, and that map."""
+        """The last missing key, and its map."""
         self._at = 0
-        """The offset of what is being evaluated, for errors."""
+        """The offset of the node that is being evaluated, for errors."""
 
     def _expect(self, *values: Any) -> None:
-        """Each of ``values`` is wanted. Raises Fault when one is nothing, and that is an error."""
+        """Report each of ``values`` that is missing. Raises Fault when that is an error."""
         for value in values:
             if value is None or value is INVALID:
                 self._meet_nothing(None if value is None else self._missed)
@@ -101,7 +101,7 @@ class Evaluator:
         return found
 
     def _resolve(self, name: str) -> Any:
-        """What a name stands for; NOTHING when it is not known."""
+        """Return the value of a name; NOTHING when it is unknown."""
         if name == ".":
             return self._context
         scope: Scope | None = self._scope
@@ -184,7 +184,7 @@ class Evaluator:
         return self._called(node, node.base, node.arguments, NOTHING)
 
     def _called(self, node: nodes.Node, base: nodes.Node, arguments: Sequence[nodes.Node], piped: Any) -> Any:
-        """The value of a call; the piped value goes to its slot, or is the first argument."""
+        """Call a function; the piped value replaces ``_``, or is the first argument."""
         self._budget.step()
         callee = self._value(base)
         name = base.name if isinstance(base, nodes.Identifier | nodes.Field) else "the function"
@@ -234,7 +234,7 @@ class Evaluator:
             return False
 
     def _dump(self, arguments: Sequence[nodes.Node], _piped: Any) -> str:
-        """What can be seen here, for whoever writes a template: all of it, or some names."""
+        """Return the variables in scope, or the named ones, for debugging a template."""
         names = [str(self._value(argument)) for argument in arguments]
         lines = [f"{name} := {self._shown(self._resolve(name))}" for name in names or sorted(self._visible())]
         context = [] if names else [f". = {self._shown(self._context)}"]
@@ -273,7 +273,7 @@ class Evaluator:
 
 
 def _converted(name: str, index: int, value: Any, kind: str) -> Any:
-    """``value`` as the parameter of this kind takes it: numbers become whole or float."""
+    """Convert ``value`` for a parameter of this kind: numbers become integers or floats. Raises Fault."""
     if value is INVALID:
         raise Fault(f"argument for position {index} in {name} is not a valid value", "test it with isset")
     if kind == ANY:

@@ -1,4 +1,4 @@
-"""The functions that Jet has itself. Those that look at names or load templates are the evaluator's."""
+"""The builtin functions of Jet. The evaluator has those that read names or load templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reactor.language.templates.values import OwnMap
 
 
 def length(value: Any) -> int:
-    """How many items, or bytes of a text."""
+    """Return the number of items, or of bytes of a string."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple | Mapping):
@@ -23,7 +23,7 @@ def length(value: Any) -> int:
 
 
 def repeat(text: str, count: int) -> str:
-    """The text so many times."""
+    """Repeat the text ``count`` times."""
     if count < 0:
         raise Fault("strings: negative Repeat count")
     current_budget().charge_characters(count * len(text))
@@ -31,13 +31,13 @@ def repeat(text: str, count: int) -> str:
 
 
 def replace(text: str, old: str, new: str, count: int) -> str:
-    """``new`` for the first ``count`` times that there is ``old``; for all when that is negative."""
+    """Replace the first ``count`` occurrences of ``old`` by ``new``; all when ``count`` is negative."""
     current_budget().charge_characters(len(text) + text.count(old) * max(0, len(new) - len(old)))
     return text.replace(old, new, count)
 
 
 def ints(start: int, stop: int) -> list[int]:
-    """The numbers from ``start`` to before ``stop``."""
+    """Return the numbers from ``start`` to ``stop``, which is excluded."""
     if stop <= start:
         raise Fault("invalid range for ints ranger: 'from' must be smaller than 'to'")
     current_budget().charge_items(stop - start)
@@ -45,7 +45,7 @@ def ints(start: int, stop: int) -> list[int]:
 
 
 def make_map(*pairs: Any) -> OwnMap:
-    """A map of keys and values in turn."""
+    """Return a map of alternating keys and values."""
     if len(pairs) % 2:
         raise Fault("map(): incomplete key-value pair (even number of arguments required)")
     for key in pairs[::2]:

@@ -1,4 +1,4 @@
-"""What Jet's operators do with values."""
+"""The operators of Jet."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from reactor.language.values import wrap_int64
 
 
 class Invalid:
-    """No value at all: ``nil``, and the key that a map does not have. It prints as nothing."""
+    """The type of `INVALID`: ``nil``, and the value of a missing key. It prints as an empty string."""
 
     __slots__ = ()
 
 
 class SilentBool(int):
-    """A truth that prints as nothing: what includeIfExists gives."""
+    """A bool that prints as an empty string: the result of includeIfExists."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 
 def printed(value: Any) -> str:
-    """What ``[[ value ]]`` prints: a float never has an exponent."""
+    """Return the output of ``[[ value ]]``: a float never has an exponent."""
     if value is INVALID or isinstance(value, SilentBool):
         return ""
     if not isinstance(value, float) or not math.isfinite(value):
@@ -45,24 +45,24 @@ def printed(value: Any) -> str:
 
 
 def is_true(value: Any) -> bool:
-    """Whether ``if`` takes ``value``. As in Jet, an empty list or map is true: ask for its len."""
+    """Whether ``value`` is true for ``if``. As in Jet, an empty list or map is true: test its len."""
     if value is None or value is INVALID:
         return False
     return isinstance(value, list | tuple | Mapping) or bool(value)
 
 
 def type_for_error(value: Any) -> str:
-    """The type of ``value``, for errors."""
+    """Return the type of ``value``, for errors."""
     return "<invalid>" if value is INVALID else go_type(value)
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a number; true and false are none."""
+    """Whether ``value`` is a number; a bool is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal: numbers by size, and nothing equals only nothing."""
+    """Whether two values are equal: numbers by size; nil equals only nil."""
     if left in (None, INVALID) or right in (None, INVALID):
         return left in (None, INVALID) and right in (None, INVALID)
     if is_number(left) and is_number(right):
@@ -76,7 +76,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def compare(sign: str, left: Any, right: Any) -> bool:
-    """``<`` and its like. Raises Fault unless the left side is a number and the right one can be."""
+    """Compare with ``<``, ``<=``, ``>`` or ``>=``. Raises Fault unless the left side is a number and the right one can be one."""
     if not is_number(left):
         raise Fault(
             "a non numeric value in numeric comparative expression", f"it is a {type_for_error(left)}"
@@ -85,7 +85,7 @@ def compare(sign: str, left: Any, right: Any) -> bool:
 
 
 def calculate(sign: str, left: Any, right: Any) -> Any:
-    """``+`` and its like. Raises Fault for what can't be calculated."""
+    """Calculate with ``+``, ``-``, ``*``, ``/`` or ``%``. Raises Fault for values of wrong types."""
     for side, value in (("left", left), ("right", right)):
         if value is INVALID:
             raise Fault(
@@ -133,7 +133,7 @@ def signed(sign: str, value: Any) -> Any:
 
 
 def _numeric(value: Any) -> float:
-    """The right side of an expression as a number; a text with digits is one."""
+    """Convert the right side of an expression to a number; a string of digits is one. Raises Fault."""
     if is_number(value):
         return value  # type: ignore[no-any-return]  # is_number looked
     if isinstance(value, str):
@@ -149,7 +149,7 @@ def _numeric(value: Any) -> float:
 
 
 def member(value: Any, key: Any) -> Any:
-    """``value[key]``; INVALID for a key that a map does not have. Raises Fault for what has no such thing."""
+    """Return ``value[key]``; INVALID for a missing key of a map. Raises Fault for other values without such a member."""
     if isinstance(value, Mapping):
         if not isinstance(key, str):
             raise Fault(f"can't use a {type_for_error(key)} as key for a map", "keys are texts")
@@ -167,14 +167,14 @@ def member(value: Any, key: Any) -> Any:
 
 
 def whole(number: float) -> int:
-    """The number without its fraction."""
+    """Return the number without its fraction. Raises Fault for NaN and infinities."""
     if isinstance(number, float) and not math.isfinite(number):
         raise Fault(f"{printed(number)} is no whole number")
     return int(number)
 
 
 def position(key: Any, length: int) -> int:
-    """``key`` as a position in something of this length."""
+    """Return ``key`` as an index below ``length``. Raises Fault."""
     if not is_number(key):
         what = "nil" if key in (None, INVALID) else f"type {type_for_error(key)}"
         raise Fault(f"cannot index slice/array/string with {what}")
@@ -185,7 +185,7 @@ def position(key: Any, length: int) -> int:
 
 
 def part(value: Any, start: Any, end: Any) -> Any:
-    """``value[start:end]``; a missing bound is None."""
+    """Return ``value[start:end]``; an omitted bound is None. Raises Fault."""
     if not isinstance(value, str | list | tuple):
         raise Fault(f"a {type_for_error(value)} can't be sliced")
     data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value

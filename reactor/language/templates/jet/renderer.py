@@ -1,4 +1,4 @@
-"""Runs the statements of a Jet template."""
+"""The renderer of Jet templates: runs their statements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Run(Blocks):
     """One rendering of one template and those that it loads."""
 
     def render(self, template: Linked, context: Mapping[str, Any]) -> str:
-        """The text of ``template``. Raises TemplateError."""
+        """Return the rendered text of ``template``. Raises TemplateError."""
         self._scope.variables.update(context)
         self._context = context.get(".", context)
         try:

@@ -24,7 +24,7 @@ from reactor.language.templates.jinja.environment import (
 from reactor.language.templates.missing_values import MissingValues
 
 _OF_JINJA = ("{%", "{#")
-"""What begins statements and comments."""
+"""The delimiters that begin statements and comments."""
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
 
@@ -54,13 +54,13 @@ class JinjaTemplate:
             raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
         except TemplateError:
             raise
-        except Exception as error:  # noqa: BLE001  Jinja calculates what is constant at once
+        except Exception as error:  # noqa: BLE001  Jinja evaluates constants when it compiles
             self._explain(error, {})
 
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
-        """The text for these data. Raises TemplateError."""
+        """Return the rendered text. Raises TemplateError."""
         variables = {**functions, **context}
         nil = missing is None or not missing.strict
         with rendering(self._limits, self._loader, nil=nil) as budget:
@@ -74,12 +74,12 @@ class JinjaTemplate:
                     chunks.append(chunk)
             except TemplateError:
                 raise
-            except Exception as error:  # noqa: BLE001  a template can raise whatever its operators raise
+            except Exception as error:  # noqa: BLE001  operators in a template can raise anything
                 self._explain(error, variables)
             return "".join(chunks)
 
     def _explain(self, error: Exception, variables: Mapping[str, Any]) -> NoReturn:
-        """Raise the error with its place."""
+        """Raise a TemplateError with the place of ``error``."""
         if isinstance(error, TemplateSyntaxError):
             raise self._syntax_error(error) from error
         name, line = self._place(error.__traceback__)
@@ -88,7 +88,7 @@ class JinjaTemplate:
         ) from error
 
     def _place(self, trace: TracebackType | None) -> tuple[str, int]:
-        """The innermost template that the error passed through, and its line."""
+        """Return the innermost template in the traceback, and its line."""
         found = (self._name, 1)
         while trace is not None:
             template = trace.tb_frame.f_globals.get("__jinja_template__")
@@ -104,7 +104,7 @@ class JinjaTemplate:
         )
 
     def _column(self, name: str, line: int) -> int:
-        """Where the line's first tag begins: Jinja knows lines only."""
+        """Return the column of the first tag in a line: Jinja knows only lines."""
         source = self._source if name == self._name else self._loader(name) or ""
         text = "".join(source.splitlines()[line - 1 : line])
         starts = [text.find(mark) for mark in (self._environment.variable_start_string, "{%", "{#")]
@@ -143,7 +143,7 @@ class JinjaEngine:
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> JinjaTemplate:
-        """``source``, ready to be rendered. Raises TemplateError."""
+        """Compile ``source``. Raises TemplateError."""
         if delimiters is not None and delimiters[0] in _OF_JINJA:
             words = f"{delimiters[0]} can't begin an expression: it begins something else in Jinja"
             raise TemplateError(words, name, 1, 1, "choose other delimiters, such as << and >>")

@@ -1,7 +1,7 @@
-"""The engines for templates of manifests: each rendering runs in a process of its own kind, with limits.
+"""The sandboxed engines: each rendering runs in a worker process with limits.
 
-No template can hold this process up, or take its memory, whatever it says. The processes are started when the first
-template is rendered, and kept. Rendering blocks: it belongs into a thread.
+No template can block this process or use up its memory. The worker processes are started when the first template is
+rendered, and kept. Rendering blocks: call it in a thread.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from reactor.language.templates.sandbox.process import Rendered, RenderRequest, 
 from reactor.language.templates.sandbox.responses import HostResponses
 
 _MOST_AT_ONCE: Final = 2
-"""Renderings at the same time; one that a function of another one asks for is not counted."""
+"""The most renderings at the same time, without those that a function of another rendering starts."""
 _MOST_IN_A_MESSAGE: Final = 64
 _CHARACTERS_IN_A_MESSAGE: Final = 1 << 18
 
 
 class _Pool:
-    """The processes that are there."""
+    """The pool of worker processes."""
 
     def __init__(self) -> None:
         self._slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
@@ -40,7 +40,7 @@ class _Pool:
 
     @contextmanager
     def helper(self, answers: HostResponses) -> Iterator[WorkerProcess]:
-        """One of them, best one that knows ``answers``. Raises WorkerError."""
+        """A worker process for a block, preferably one that knows ``answers``. Raises WorkerError."""
         is_nested = getattr(self._own, "renders", False)
         if not is_nested:
             self._slots.acquire()
@@ -71,7 +71,7 @@ class _Pool:
             helper.end()
 
     def end(self) -> None:
-        """End those that have nothing to do."""
+        """End the idle processes."""
         with self._lock:
             idle, self._idle = self._idle, []
         for each in idle:
@@ -84,12 +84,12 @@ _pool = _Pool()
 
 @atexit.register
 def end_all() -> None:
-    """End the processes that have nothing to do; a rendering starts another one."""
+    """End the idle worker processes. The next rendering starts another one."""
     _pool.end()
 
 
 class SandboxedTemplate:
-    """One template. It is compiled when it is rendered."""
+    """One template. The worker process compiles it when it is rendered."""
 
     def __init__(
         self, engine: SandboxedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
@@ -102,9 +102,9 @@ class SandboxedTemplate:
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
-        """The text for these data. Raises TemplateError, and what a function raises that is no mistake.
+        """Return the rendered text. Raises TemplateError, and exceptions of functions that are not `MISTAKES`.
 
-        ``missing`` says what becomes of values that are missing; without one, what the language has for them.
+        ``missing`` decides about missing values; without it, they render as the language defines.
         """
         made: list[Rendered] = []
         answers, strict = HostResponses(context, functions), None if missing is None else missing.strict
@@ -117,7 +117,7 @@ class SandboxedTemplate:
 
 
 class SandboxedTree:
-    """A tree of templates with the same names and functions, and ``render`` and ``write`` besides."""
+    """A tree of templates with the same context and functions; they can also call ``render`` and ``write``."""
 
     def __init__(
         self,
@@ -135,10 +135,10 @@ class SandboxedTree:
         self._loader = loader
 
     def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Rendered], None]) -> None:
-        """Render ``templates``, paths and sources, in their order; ``received`` takes what each makes.
+        """Render ``templates``, paths and sources, in order; ``received`` is called with each result.
 
-        It is called before the next one asks for a source or calls a function. Raises TemplateError for the first
-        that can't be rendered.
+        It is called before the next template loads a source or calls a function. Raises TemplateError for the first
+        template that fails.
         """
         self._engine.render(
             templates,
@@ -152,7 +152,7 @@ class SandboxedTree:
 
 
 class SandboxedEngine:
-    """Renders templates of one language."""
+    """Renders templates of one language in worker processes."""
 
     def __init__(self, name: str, limits: Limits) -> None:
         self._name = name
@@ -161,7 +161,7 @@ class SandboxedEngine:
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> SandboxedTemplate:
-        """``source``, ready to be rendered; ``name`` is for errors."""
+        """Return the template ``source``; ``name`` is for errors."""
         return SandboxedTemplate(self, name, source, delimiters, loader)
 
     def tree(
@@ -174,10 +174,10 @@ class SandboxedEngine:
         strict: bool | None = None,
         moment: datetime | None = None,
     ) -> SandboxedTree:
-        """Templates that see these names and functions, and each other through ``loader``.
+        """Return a tree of templates with this context and these functions, which load each other through ``loader``.
 
-        ``strict`` says whether a missing value is an error; None stands for what the language has for it. ``moment`` is
-        what time it is to them; None: the time of each call.
+        ``strict`` says whether a missing value is an error; None: it renders as the language defines. ``moment`` freezes
+        their clock; None: the time of each call.
         """
         answers = HostResponses(context, functions, moment)
         return SandboxedTree(self, answers, delimiters, loader, strict=strict)
@@ -193,9 +193,9 @@ class SandboxedEngine:
         is_tree: bool = False,
         strict: bool | None = None,
     ) -> None:
-        """Render ``templates``, names and sources, in their order, and hand what each makes to ``received``.
+        """Render ``templates``, names and sources, in order, and call ``received`` with each result.
 
-        In a tree they have ``render`` and ``write`` too. Raises TemplateError for the first that can't be rendered.
+        In a tree they can call ``render`` and ``write`` too. Raises TemplateError for the first template that fails.
         """
         waiting = list(templates)
         while waiting:
@@ -221,7 +221,7 @@ class SandboxedEngine:
 
 
 def _fitting(templates: Sequence[tuple[str, str]]) -> int:
-    """How many of ``templates``, at least one, go into one message."""
+    """Return how many of ``templates``, at least one, fit into one message."""
     room = _CHARACTERS_IN_A_MESSAGE
     for index, (_, source) in enumerate(templates[:_MOST_IN_A_MESSAGE]):
         room -= len(source)
@@ -232,7 +232,7 @@ def _fitting(templates: Sequence[tuple[str, str]]) -> int:
 
 @cache
 def sandboxed_engine(name: str, limits: Limits = DEFAULT_LIMITS) -> SandboxedEngine:
-    """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
+    """Return the sandboxed engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name not in ENGINES:
         raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
     return SandboxedEngine(name, limits)

@@ -1,7 +1,7 @@
-"""One process that renders templates, as its parent has it: started, talked to with a deadline, ended.
+"""One worker process, as its parent sees it: started, asked with a deadline, ended.
 
-The engines' own limits end nearly all that is too much, with its place. What they can't end, as a single call into C
-that takes minutes, ends with the process, and costs nothing but that one template.
+The limits of the engines stop nearly every template that is too expensive, and name the place. Where they can't, as in a
+single call into C that takes minutes, the parent ends the process, and only that template fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reactor.language.templates.sandbox.responses import HostResponses, plain
 _READY_SECONDS: Final = 30.0
 _REAPED_SECONDS: Final = 1.0
 _GRACE_SECONDS: Final = 0.25
-"""By so much later than the engine itself we end a template: the engine knows the place."""
+"""Seconds that the parent waits longer than the engine, whose error has the place."""
 _MOST_WORDS: Final = 4 << 20
 _MOST_TEXT: Final = 80 << 20
 _ENVIRONMENT: Final = ("LANG", "LC_ALL", "LC_TIME", "TZ")
@@ -34,13 +34,13 @@ _HINT: Final = "look for huge numbers, widths, or lists nested in each other; a 
 
 
 class WorkerError(Exception):
-    """The process that renders templates can't be started."""
+    """A worker process can't be started."""
 
 
 class Rendered(NamedTuple):
-    """What one template made. ``used`` and ``written`` are of a template of a tree.
+    """The result of one template. ``used`` and ``written`` are for a template of a tree.
 
-    ``missing`` tells where values were missing, if that was no error.
+    ``missing`` are the warnings about missing values.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Rendered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """Templates to render with the same names, functions and limits: names for errors, and sources."""
+    """Templates, names and sources, to render with the same context, functions and limits."""
 
     engine: str
     limits: Limits
@@ -61,13 +61,13 @@ class RenderRequest:
     is_tree: bool
     templates: Sequence[tuple[str, str]]
     received: Callable[[Rendered], None] = field(default=lambda _: None)
-    """Told of each that is rendered, before the next one asks anything."""
+    """Called with each result, before the next template requests anything."""
     strict: bool | None = None
-    """Whether a missing value is an error; None for what the language has for it."""
+    """Whether a missing value is an error; None: it renders as the language defines."""
 
 
 class WorkerProcess:
-    """The process. Any thread may use it, one at a time. Raises WorkerError when it can't be started."""
+    """The worker process. Any thread may use it, one at a time. Raises WorkerError when it can't be started."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -105,24 +105,24 @@ class WorkerProcess:
             raise WorkerError("it does not say that it is ready")
 
     def knows(self, answers: HostResponses) -> bool:
-        """Whether it needs no introduction of these."""
+        """Whether the process has this context already."""
         return self._known is answers
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self.is_alive = False
-        if self.owner == os.getpid():  # in a child of ours, it is not ours
+        if self.owner == os.getpid():  # in a forked child, the process is not ours
             self._process.kill()
         self._channel.close()
 
     def wait(self) -> None:
-        """Wait until the process that was ended has gone."""
+        """Wait until the killed process has ended."""
         self._reaping.join(_REAPED_SECONDS)
 
     def render(self, work: RenderRequest) -> int:
-        """Render the templates of ``work`` in their order; return how many it rendered before it wanted to be replaced.
+        """Render the templates of ``work`` in order; return how many were rendered before the process had to be replaced.
 
-        Raises TemplateError for the first that can't be rendered, and what a function raises that is no mistake.
+        Raises TemplateError for the first that fails, and exceptions of functions that are not `MISTAKES`.
         """
         done = False
         try:
@@ -178,7 +178,7 @@ class WorkerProcess:
         return len(work.templates)
 
     def _result(self, work: RenderRequest, name: str) -> Message:
-        """What became of the template ``name``; its questions are answered meanwhile."""
+        """Return the result of the template ``name``; answer its requests meanwhile."""
         deadline = _deadline(work.limits)
         unexpected: BaseException | None = None
         while True:
@@ -227,7 +227,7 @@ def _spelled_out(error: list[Any], kind: type[TemplateError] = TemplateError) ->
 def _start_and_reap(
     descriptor: int, started: list[subprocess.Popen[bytes] | OSError], event: threading.Event
 ) -> None:
-    """Start the process and wait for its end, in one thread: the process ends with the thread that has started it."""
+    """Start the process and wait for its end, in one thread: the kernel ends the process with the thread that started it."""
     command = [
         sys.executable,
         "-I",

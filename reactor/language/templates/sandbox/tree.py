@@ -1,4 +1,4 @@
-"""Rendering one template of a tree of them: with ``render`` for partials of the tree, and ``write`` for further files."""
+"""Renders one template of a tree: it can call ``render`` for partials of the tree, and ``write`` for further files."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from reactor.language.templates.missing_values import MissingValues
 
 
 class Sources(Protocol):
-    """Where the other templates and the functions are had from."""
+    """The source of the other templates and the functions."""
 
     @property
     def functions(self) -> Functions:
         """The functions that templates may call."""
 
     def load(self, name: str) -> str | None:
-        """The source of a template of the tree; None when there is none."""
+        """Return the source of a template of the tree; None when there is none."""
 
 
 class Tree:
-    """One rendering. ``used`` are the paths it asked for, also those that were not there; ``written`` further files."""
+    """One rendering. ``used`` are the paths that it loaded, also missing ones; ``written`` are further files."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Tree:
         self.written: dict[str, str] = {}
 
     def render(self, name: str, source: str) -> str:
-        """The text of the template ``source``, which is at ``name``. Raises TemplateError."""
+        """Return the rendered text of the template ``source`` at the path ``name``. Raises TemplateError."""
         return self._render(name, source, self._context)
 
     def _render(self, name: str, source: str, context: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ class Tree:
     def _render_partial(self, name: str, data: Any) -> str:
         """``render(partial, data)``: another template of the tree.
 
-        A map of data is seen before all other data; anything else is what ``.`` and ``data`` stand for.
+        A map is merged over the context; any other value becomes ``.`` and ``data``.
         """
         source = self._load(name)
         if source is None:

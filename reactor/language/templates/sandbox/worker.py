@@ -1,7 +1,7 @@
-"""The process that renders templates: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
+"""The program of a worker process: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
 
-It is told a context, and sources to render with it; it answers with texts, or with what is wrong and where. What only
-the parent can know, it asks for: sources of other templates, functions, facts.
+It receives a context, and sources to render with it; it responds with rendered text, or with an error and its place.
+It requests from the parent: sources of other templates, function calls, facts.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _CODECS: Final = (
     "utf-16",
     "utf-32",
 )
-"""What the engines and the library import when they need it, which they can't any more as nobody."""
+"""Modules and codecs that the engines and the library import on demand, which the user nobody can't do."""
 _MOST_MISSING: Final = 1000
-"""Places of one template with a missing value that are told."""
+"""The most warnings about missing values of one template that are sent."""
 _NO_MEMORY = "the template needs more than 100 MB of memory"
 _HINT = "look for a loop that makes ever longer texts or lists; a template has to be small work"
 
 
 class Worker:
-    """Serves one parent."""
+    """Serves the requests of one parent."""
 
     def __init__(self, channel: Channel, confinement: ProcessLimits) -> None:
         self._channel = channel
@@ -53,7 +53,7 @@ class Worker:
         self._context: dict[str, Any] = {}
 
     def serve(self) -> None:
-        """Do what is asked until the parent has gone."""
+        """Serve requests until the parent ends."""
         while True:
             message, texts = self._channel.receive()
             if "values" in message:
@@ -64,7 +64,7 @@ class Worker:
                 self._render_all(message, texts)
 
     def _render_all(self, message: dict[str, Any], sources: list[str]) -> None:
-        """Render one source after the other, up to the first that can't be."""
+        """Render one source after the other, up to the first that fails."""
         for name, source in zip(message["names"], sources, strict=True):
             limits = Limits(*message["limits"])
             self._confinement.allow(limits.seconds)
@@ -77,7 +77,7 @@ class Worker:
                 answer, texts = {"aborted": True}, []
             except Exception as error:  # noqa: BLE001 - one template fails, the process stays
                 answer, texts = _failure(_unexpected(error, name)), []
-            self._confinement.lift()  # the answer is as long as the limits allow
+            self._confinement.lift()  # the response may be as long as the limits allow
             if self._confinement.data_bytes > RECYCLED:
                 answer["last"] = True
             self._channel.send(answer, texts)
@@ -108,7 +108,7 @@ class Worker:
 
 
 def _unexpected(error: Exception, name: str) -> TemplateError:
-    """What no engine has a place for. Raised with its cause, as the engines do."""
+    """Return the error for an unexpected exception, with its cause as the engines set it."""
     found = TemplateError(f"the template failed: {type(error).__name__}: {error}", name, 1, 1)
     found.__cause__ = error
     return found
@@ -126,12 +126,12 @@ def _failure(error: TemplateError) -> dict[str, Any]:
 
 
 def _spelt(error: TemplateError) -> list[Any]:
-    """The arguments of an equal one."""
+    """Return the arguments of an equal error."""
     return [error.message, error.name, error.line, error.column, error.hint, error.code]
 
 
 def main() -> None:
-    """Serve the parent at the other end of the descriptor, until it has gone."""
+    """Serve the parent at the other end of the descriptor, until it ends."""
     descriptor, parent = map(int, sys.argv[1:])
     for module in _IMPORTED_LATE:
         importlib.import_module(module)
@@ -146,7 +146,7 @@ def main() -> None:
         channel.send({"ready": os.getpid()})
         Worker(channel, confinement).serve()
     except ChannelError:
-        pass  # the parent has gone
+        pass  # the parent has ended
 
 
 if __name__ == "__main__":

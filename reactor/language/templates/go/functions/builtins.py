@@ -1,4 +1,4 @@
-"""The functions that text/template has itself. ``and`` and ``or`` are the evaluator's: they stop early."""
+"""The builtin functions of text/template. The evaluator has ``and`` and ``or``, which stop at the first operand that decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BAD_COMPARISON: Final = "invalid type for comparison"
 
 
 def _basic(value: Any) -> type | None:
-    """The kind of a value that can be compared with ``<``."""
+    """Return the type of ``value`` if it can be compared with ``<``."""
     return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), None)
 
 
@@ -53,7 +53,7 @@ def le(first: Any, second: Any) -> bool:
 
 
 def length(value: Any) -> int:
-    """How many items, or bytes of a text."""
+    """Return the number of items, or of bytes of a string."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple | Mapping):
@@ -88,7 +88,7 @@ def _item(value: Any, key: Any) -> Any:
 
 
 def position(key: Any, last: int) -> int:
-    """``key`` as a position from 0 to ``last``."""
+    """Return ``key``, which must be an index from 0 to ``last``."""
     if isinstance(key, bool) or not isinstance(key, int):
         raise Fault(f"cannot index slice/array with {'nil' if key is None else f'type {go_type(key)}'}")
     if not 0 <= key <= last:
@@ -118,7 +118,7 @@ def _printed(values: Sequence[Any]) -> str:
 
 
 def println(*values: Any) -> str:
-    """The texts of the values with spaces between, and a new line."""
+    """The strings of the values with spaces between, and a new line."""
     return " ".join(map(string_of, values)) + "\n"
 
 
@@ -128,7 +128,7 @@ def printf(pattern: str, *values: Any) -> str:
 
 
 def call(function: Any, *_values: Any) -> Any:
-    """Nothing: there are no values that could be called."""
+    """Raise Fault: no value of a template can be called."""
     raise Fault("call of nil" if function is None else f"non-function of type {go_type(function)}")
 
 

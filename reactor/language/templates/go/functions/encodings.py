@@ -20,7 +20,7 @@ from reactor.language.templates.values import OwnMap, string_of
 
 
 def from_json(text: str) -> Any:
-    """The value of a JSON text. Raises FunctionError for what is no JSON."""
+    """Return the value of a JSON string. Raises FunctionError for invalid JSON."""
     return deep_copy(decode(text))
 
 
@@ -32,13 +32,13 @@ def _decoded(decode: Callable[[str], bytes], text: str) -> str:
 
 
 def clean(path: str) -> str:
-    """The shortest path that means the same."""
+    """Return the shortest equivalent path."""
     cleaned = posixpath.normpath(path) if path else "."
     return cleaned[1:] if cleaned.startswith("//") else cleaned
 
 
 def base(path: str) -> str:
-    """The last part of a path."""
+    """Return the last component of a path."""
     return posixpath.basename(path.rstrip("/")) or ("/" if path else ".")
 
 
@@ -63,7 +63,7 @@ _is_abs = takes_strings(lambda path: path.startswith("/"))
 
 
 def url_parse(text: str) -> OwnMap:
-    """The parts of a URL, by the names of sprig; empty where there is none."""
+    """Return the parts of a URL, by the names of sprig; missing parts are empty."""
     try:
         found = urlsplit(text)
         hostname = found.hostname or ""
@@ -84,7 +84,7 @@ def url_parse(text: str) -> OwnMap:
 
 
 def url_join(parts: dict[str, Any]) -> str:
-    """The URL with these parts."""
+    """Return the URL with these parts."""
     scheme, userinfo, host, path, opaque, query, fragment = (
         string_of(parts.get(name) or "")
         for name in ("scheme", "userinfo", "host", "path", "opaque", "query", "fragment")

@@ -12,32 +12,32 @@ from reactor.language.templates.values import OwnMap, go_type, sorted_keys, stri
 
 
 def make(*pairs: Any) -> OwnMap:
-    """A map of keys and values in turn."""
+    """Return a map of alternating keys and values."""
     values = (*pairs[1::2], *([""] if len(pairs) % 2 else ()))
     return OwnMap(zip(map(string_of, pairs[::2]), values, strict=True))
 
 
 def own(mapping: dict[str, Any]) -> OwnMap:
-    """``mapping``, if a template made it. Raises Fault for data that other templates see too."""
+    """Return ``mapping`` if a template made it. Raises Fault for data that other templates see too."""
     if not isinstance(mapping, OwnMap):
         raise Fault("can't change data from outside the template", "change a copy of it: deepCopy")
     return mapping
 
 
 def put(mapping: dict[str, Any], key: str, value: Any) -> OwnMap:
-    """Set a key."""
+    """Set a key and return the map."""
     own(mapping)[key] = value
     return own(mapping)
 
 
 def unset(mapping: dict[str, Any], key: str) -> OwnMap:
-    """Remove a key."""
+    """Remove a key and return the map."""
     own(mapping).pop(key, None)
     return own(mapping)
 
 
 def get(mapping: dict[str, Any], key: str) -> Any:
-    """The value of a key, or an empty text."""
+    """Return the value of a key, or an empty string."""
     return mapping.get(key, "")
 
 
@@ -47,37 +47,37 @@ def has_key(mapping: dict[str, Any], key: str) -> bool:
 
 
 def keys(*mappings: dict[str, Any]) -> list[str]:
-    """The keys of all maps, each map's in order."""
+    """Return the keys of all maps, sorted within each map."""
     return [key for mapping in mappings for key in sorted_keys(mapping)]
 
 
 def values(mapping: dict[str, Any]) -> list[Any]:
-    """The values in the order of their keys."""
+    """Return the values in the order of their keys."""
     return [mapping[key] for key in sorted_keys(mapping)]
 
 
 def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
-    """The values that the maps have for one key."""
+    """Return the values of one key in the maps that have it."""
     return [mapping[key] for mapping in mappings if key in mapping]
 
 
 def pick(mapping: dict[str, Any], *names: str) -> OwnMap:
-    """Only these keys."""
+    """Return a map with only these keys."""
     return OwnMap((name, mapping[name]) for name in names if name in mapping)
 
 
 def omit(mapping: dict[str, Any], *names: str) -> OwnMap:
-    """All but these keys."""
+    """Return a map without these keys."""
     return OwnMap((key, value) for key, value in mapping.items() if key not in names)
 
 
 def merge(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
-    """``target`` with what it does not have from the sources, also inside of it."""
+    """Add the missing keys of the sources to ``target``, also in nested maps."""
     return _merged(target, sources, overwrite=False)
 
 
 def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
-    """``target`` with all that the sources have, the last one winning."""
+    """Merge the sources into ``target``; the last one wins."""
     return _merged(target, sources, overwrite=True)
 
 
@@ -95,7 +95,7 @@ def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, over
 
 
 def deep_copy(value: Any) -> Any:
-    """A copy that the template may change."""
+    """Return a deep copy, which the template may change."""
     current_budget().charge_value(value)
     return _copied(value)
 
@@ -107,7 +107,7 @@ def _copied(value: Any) -> Any:
 
 
 def dig(*path: Any) -> Any:
-    """The value under some keys in turn, or the default: ``dig "a" "b" "default" .map``."""
+    """Return the value at a path of keys, or the default: ``dig "a" "b" "default" .map``."""
     if len(path) < 3:  # noqa: PLR2004  a key, the default and the map
         raise Fault("dig needs at least three arguments")
     *names, fallback, value = path
