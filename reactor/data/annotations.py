@@ -34,21 +34,21 @@ _BLOCK_STYLES = ("|", ">")
 
 
 class Comments:
-    """One pass over the tokens of a string. Keys are told by their offsets."""
+    """One pass over the tokens of a YAML text. Keys are identified by their offsets."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: list[tuple[int | None, int, str]] = []
-        self._end = 0  # of the last token that has any string
-        self._next = ""  # what the next token is, if it is a "key" or a "value"
+        self._end = 0  # of the last token that is not empty
+        self._next = ""  # "key" or "value", if the next token is one
         self._key: int | None = None  # the last key
-        self._about: int | None = None  # the key whose value has just ended or is about to come
+        self._about: int | None = None  # the key whose value has just ended or comes next
         self._open: list[int | None] = []  # the keys of the flow collections around us
 
     def read(self, last: int) -> list[tuple[int | None, int, str]]:
-        """The key (None: there is none), the offset and the text of each comment, up to the key ``last``.
+        """Return the key (None: there is none), the offset and the text of each comment, up to the key ``last``.
 
-        A string that turns out to be no YAML ends there; what is wrong with it is for the parser to say.
+        Invalid YAML ends the pass; the parser reports it.
         """
         scanner = _SCANNER(self._text)
         try:
@@ -66,11 +66,11 @@ class Comments:
             self._gap(start)
             self._see(token, start)
             self._end = end
-        if isinstance(token, KeyToken):  # most have no string
+        if isinstance(token, KeyToken):  # most are empty
             self._next = "key"
 
     def _see(self, token: Any, start: int) -> None:
-        """Keep track of whose key a comment after this token would be about."""
+        """Track the key that a comment after this token would be about."""
         if isinstance(token, _TRANSPARENT):
             return
         if isinstance(token, ValueToken):
@@ -89,12 +89,12 @@ class Comments:
     def _scalar(self, token: Any, start: int) -> None:
         if self._next == "key":
             self._key = start
-        elif token.style in _BLOCK_STYLES:  # the first line of such a token may hold a comment
+        elif token.style in _BLOCK_STYLES:  # the first line of such a token may contain a comment
             header = self._text[start : token.end_mark.index].partition("\n")[0]
             self._comment(start, header, self._about)
 
     def _gap(self, start: int) -> None:
-        """Look at what stands between the last token and the one at ``start``."""
+        """Find comments between the last token and the one at ``start``."""
         gap = self._text[self._end : start]
         if "#" not in gap:
             return
@@ -112,7 +112,7 @@ class Comments:
 
 
 Path = tuple[str, ...]
-"""The keys that lead to a value of the data."""
+"""The path of keys to a value of the data."""
 
 _ANY = re.compile(r"#[ \t]*@")
 TAINT = "secret"
@@ -128,28 +128,28 @@ class Annotation(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The annotations of a string by the key they belong to, in the order of the text, and those that can't hold."""
+    """The annotations in a text by the key they belong to, in the order of the text, and those in a wrong place."""
 
     by_key: dict[Path, list[Annotation]]
     ignored: list[Annotation]
 
 
 def has_annotations(text: str) -> bool:
-    """Whether a look for them is worth its while."""
+    """Whether ``text`` may contain annotations: a quick test."""
     return _ANY.search(text) is not None
 
 
 def find_annotations(
     text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]] | None = None
 ) -> Found:
-    """The annotations in ``text``.
+    """Find the annotations in ``text``.
 
-    ``keys`` holds the offset in ``text`` of each key of the data, of maps within maps, but not of those
+    ``keys`` has the offset in ``text`` of each key of the data, of maps within maps, but not of those
     within lists. An alias repeats keys at the same offset: an annotation is about all of them. An annotation
-    stands on a line of its own before its key, or on the line of its key after the key or its value.
+    is on a line of its own before its key, or on the line of its key after the key or its value.
 
-    ``others`` are the offsets of other keys and of items of lists. Only ``@secret`` can stand there; then the keys
-    of the data that ``others`` names at that offset are secret.
+    ``others`` are the offsets of other keys and of items of lists. Only ``@secret`` is valid there; then the keys
+    of the data that ``others`` has for that offset are secret.
     """
     places = _Places(text, keys, others or {})
     found = Found({}, [])
@@ -168,7 +168,7 @@ def find_annotations(
 
 
 class _Places:
-    """What stands at which offset of a string."""
+    """The keys and items at the offsets of a text."""
 
     def __init__(self, text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]]) -> None:
         self._text = text
@@ -180,15 +180,15 @@ class _Places:
 
     @property
     def last(self) -> int:
-        """The last offset that a comment may be about: where ``@secret`` comes later, the end of the text.
+        """The last offset that a comment may be about: the end of the text, if a ``@secret`` comes later.
 
-        It is found there too, so that nobody who wrote it in the wrong place believes that it holds.
+        It is found there too, to warn its author that it has no effect.
         """
         last = self._offsets[-1] if self._offsets else -1
         return len(self._text) if _TAINTS.search(self._text, max(last, 0)) else last
 
     def about(self, annotation: Annotation, key_at: int | None) -> tuple[Sequence[Path], bool]:
-        """The keys that an annotation at the key ``key_at``, or at none, is about; and whether it can hold there."""
+        """Return the keys that an annotation at the key ``key_at``, or at none, is about; and whether it is valid there."""
         at = self._item(annotation.at) if key_at is None else key_at
         own, others = (self._keys.get(at, ()) if key_at is not None else ()), self._others.get(at, ())
         if annotation.name == TAINT:
@@ -197,7 +197,7 @@ class _Places:
         return own, bool(own) or not others
 
     def _item(self, comment_at: int) -> int:
-        """The offset of the item of a list that a comment is about: the next, or after it on its line, the one before."""
+        """Return the offset of the list item that a comment is about: the next one, or the one before it on its line."""
         line_at = self._text.rfind("\n", 0, comment_at) + 1
         index = bisect(self._offsets, comment_at)
         if self._text[line_at:comment_at].strip():

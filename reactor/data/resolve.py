@@ -17,14 +17,14 @@ MERGES = ("first", "deep")
 
 
 class Hierarchy(NamedTuple):
-    """``order`` are keys of overrides, still with expressions. ``deep``: all that apply, else the first."""
+    """``order`` are keys of overrides, with unevaluated expressions. ``deep`` merges all that apply, else the first wins."""
 
     order: tuple[str, ...] = ("default",)
     deep: bool = False
 
 
 def read_hierarchy(section: Any, problems: list[DataProblem]) -> Hierarchy:
-    """Understand the section; None stands for none. What is wrong is added to ``problems``, and not used."""
+    """Parse the section; None means that there is none. Errors are added to ``problems``, and their values are not used."""
     if section is None:
         return Hierarchy()
     if not isinstance(section, dict):
@@ -63,7 +63,7 @@ DATA = "data"
 
 
 class Layer(NamedTuple):
-    """Values from outside of the document, what they are called, and the paths in them that are secret."""
+    """Values from outside the document, their name for people, and the paths in them that are secret."""
 
     name: str
     values: Mapping[str, Any]
@@ -71,12 +71,12 @@ class Layer(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The data, and what is known about them.
+    """The data, and where they came from.
 
-    ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
+    ``layers`` has the origin of every leaf: ``data``, ``overrides os:debian``, or the name of a
     `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: everything below
-    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told. Data that are not
-    ``is_whole`` lack what could not be understood, and has been reported.
+    them is secret. With ``problems`` the data must not be used. Data that are not ``is_whole`` lack values whose errors
+    were reported.
     """
 
     values: dict[str, Any]
@@ -99,9 +99,9 @@ def resolve(
     """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
 
     The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored, and a missing
-    or null one is taken as empty. The caller has checked that data and overrides are maps. ``annotations`` are those
-    of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a fact that is missing is a
-    problem, else a warning. ``moment`` is what ``now()`` is in their expressions; None: the time of each call.
+    or null one is empty. The caller has checked that data and overrides are maps. ``annotations`` are those
+    of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a missing fact is a
+    problem, else a warning. ``moment`` is the time that ``now()`` returns; None: the time of each call.
     """
     problems: list[DataProblem] = []
     expander = Expander(data_scope(facts, strict=strict, moment=moment), problems)
@@ -112,14 +112,14 @@ def resolve(
         tree = deep_merge(tree, layered(dict(layer.values), layer.name))
         secrets |= layer.secrets
     values = plain(tree)
-    if not problems:  # what has no value because of an error is not also called missing
+    if not problems:  # a value that failed is not also reported as missing
         problems += check(values, marked, secrets)
     return Resolved(
         values=values,
         layers=dict(layers(tree)),
         secrets=secrets,
         problems=problems,
-        warnings=[*expander.slips, *unknown(marked)],
+        warnings=[*expander.warnings, *unknown(marked)],
     )
 
 
@@ -136,7 +136,7 @@ def _resolved(document: Mapping[str, Any], expander: Expander, problems: list[Da
 
 
 def _applicable(order: Sequence[str], overrides: dict[str, Any], expander: Expander) -> Iterator[str]:
-    """The keys of the overrides that the hierarchy selects on this host."""
+    """Yield the keys of the overrides that the hierarchy selects on this host."""
     for index, entry in enumerate(order):
         key = expander.match(entry, ("hierarchy", "order", index))
         if key is not None and key != DATA and isinstance(overrides.get(key), dict):
@@ -149,7 +149,7 @@ def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def masked(values: Mapping[str, Any], paths: Iterable[Path], mask: str) -> dict[str, Any]:
-    """``values`` with ``mask`` in place of what is at ``paths``."""
+    """Return ``values`` with ``mask`` at each of ``paths``."""
     shown = dict(values)
     for path in paths:
         shown = _masked(shown, path, mask)

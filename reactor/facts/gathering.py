@@ -9,13 +9,13 @@ from typing import Any
 
 
 def read(path: str) -> str:
-    """The text at ``path``, without white space around it. Raises OSError."""
+    """Return the text at ``path``, without white space around it. Raises OSError."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read().strip()
 
 
 def read_if_there(path: str) -> str:
-    """The same; empty when there is no such file. Raises OSError for one that can't be read: what it says is not known."""
+    """Return the text at ``path``, empty when there is no such file. Raises OSError for a file that can't be read."""
     try:
         return read(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -23,7 +23,7 @@ def read_if_there(path: str) -> str:
 
 
 def read_if_allowed(path: str) -> str:
-    """The same; empty also for those who may not read it, and for devices that do not say."""
+    """Return the text at ``path``, empty when it can't be read, for whatever reason."""
     try:
         return read(path)
     except OSError:
@@ -31,7 +31,7 @@ def read_if_allowed(path: str) -> str:
 
 
 def numbers(path: str, separator: str | None = None) -> dict[str, int]:
-    """The lines ``name: 42 unit`` of ``path``, such as /proc/meminfo, as numbers by name. Raises OSError."""
+    """Parse the lines ``name: 42 unit`` of ``path``, such as /proc/meminfo, to numbers by name. Raises OSError."""
     found = {}
     for line in read(path).splitlines():
         name, _, rest = line.partition(separator or " ")
@@ -45,11 +45,11 @@ Jobs = Mapping[str, Callable[[], Any]]
 
 
 class Gatherer:
-    """Runs each job in a daemon thread: a statvfs on a dead mount can't be interrupted, only left behind.
+    """Runs each job in a daemon thread: a statvfs on a dead mount can't be interrupted, only abandoned.
 
     ``timeout`` is in seconds, for all jobs of one call together. A job that hung is not started again while
-    it still hangs, so asking often does not pile up threads. ``notes`` says of each source that gave nothing
-    why, and is replaced by the next answer of that source.
+    it still hangs, so asking often does not pile up threads. ``notes`` has the reason for each source that failed,
+    until it succeeds.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -58,7 +58,7 @@ class Gatherer:
         self.notes: dict[str, str] = {}
 
     def __call__(self, jobs: Jobs) -> dict[str, Any]:
-        """The results by the name of their job, in the order of the jobs, without those that failed."""
+        """Return the results by the name of their job, in the order of the jobs, without those that failed."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
         started = {

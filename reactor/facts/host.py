@@ -14,7 +14,7 @@ _PLATFORMS = {
     "amzn": "amazon", "cumulus-linux": "cumuluslinux", "deepin": "Deepin", "kylin": "Kylin", "ol": "oracle",
     "rhel": "redhat", "xenenterprise": "xenserver",
 }  # fmt: skip
-"""Platforms that are called otherwise than the ID in os-release."""
+"""Platforms whose name differs from the ID in os-release."""
 
 _FAMILIES = {
     "debian": "debian ubuntu linuxmint raspbian Kylin cumuluslinux uos Deepin",
@@ -28,13 +28,13 @@ _FAMILY_OF = {name: name for name in _OWN_FAMILY.split()} | {
 }
 
 _VERSION_FILES = {"debian": "debian_version", "raspbian": "debian_version", "alpine": "alpine-release"}
-"""Where the whole version stands: VERSION_ID of Debian 12.11 is 12."""
+"""The files with the full version: VERSION_ID of Debian 12.11 is 12."""
 
 _RELEASE = re.compile(r"release (\d[\d.]*)")
 
 
 class Distribution(NamedTuple):
-    """``platform`` is the distribution, ``family`` those managed alike, ``version`` such as 12.11."""
+    """``platform`` is the distribution, ``family`` its family, such as rhel, and ``version`` such as 12.11."""
 
     platform: str
     family: str
@@ -42,7 +42,7 @@ class Distribution(NamedTuple):
 
 
 def distribution(etc: str = "/etc") -> Distribution:
-    """The distribution whose files are in ``etc``. What does not say is empty."""
+    """Return the distribution whose files are in ``etc``. Unknown values are empty."""
     release = _os_release(read_if_there(f"{etc}/os-release") or read_if_there(f"{etc}/../usr/lib/os-release"))
     platform = _platform(release.get("ID", ""))
     family = _family(platform, release.get("ID_LIKE", "").split())
@@ -50,7 +50,7 @@ def distribution(etc: str = "/etc") -> Distribution:
 
 
 def _os_release(text: str) -> dict[str, str]:
-    """The assignments of an os-release file: shell words, see os-release(5)."""
+    """Parse the assignments of an os-release file: shell words, see os-release(5)."""
     found = {}
     for line in text.splitlines():
         name, _, value = line.partition("=")
@@ -66,7 +66,7 @@ def _platform(identity: str) -> str:
 
 
 def _family(platform: str, alike: list[str]) -> str:
-    """The family of the platform; of an unknown one that of what it says it is like; else its own name."""
+    """Return the family of the platform; if unknown, that of the platforms in ID_LIKE; else its own name."""
     known = (_FAMILY_OF.get(name) for name in (platform, *map(_platform, alike)))
     return next(filter(None, known), platform)
 
@@ -83,14 +83,14 @@ def _version(etc: str, platform: str, family: str) -> str:
 
 
 class Virtualization(NamedTuple):
-    """The system (``kvm``, ``docker``) and whether we are its ``guest`` or ``host``. Both empty: neither."""
+    """The system (``kvm``, ``docker``) and the role, ``guest`` or ``host``. Both are empty without virtualization."""
 
     system: str
     role: str
 
 
 class _Sign(NamedTuple):
-    """A file that gives something away: by what it holds, or (without a pattern) by being there."""
+    """A file that shows virtualization: by content that matches the pattern, or without a pattern by its existence."""
 
     system: str
     role: str
@@ -124,11 +124,11 @@ _SIGNS = (
     _Sign("kvm", "host", "proc/modules", "(?m)^kvm"),
     _Sign("vbox", "host", "proc/modules", "(?m)^vboxdrv"),
 )
-"""The innermost first: a container in a virtual machine is a container, and a guest may be a host too."""
+"""Innermost first: a container in a virtual machine is a container, and a guest may be a host too."""
 
 
 def virtualization(root: str = "/") -> Virtualization:
-    """What the files below ``root`` give away."""
+    """Detect the virtualization by files below ``root``."""
     for sign in _SIGNS:
         path = os.path.join(root, sign.path)
         if re.search(sign.pattern, read_if_allowed(path)) if sign.pattern else os.path.exists(path):
@@ -140,7 +140,7 @@ _MACHINE_ID = re.compile("([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``host``. Times are in seconds, ``bootTime`` since 1970. What could not be had is not there."""
+    """Return the facts under ``host``, without those that could not be gathered. Times are in seconds, ``bootTime`` since 1970."""
     parts = {
         "host.info": _system,
         "host.info of the processes": _processes,
@@ -183,7 +183,7 @@ def _virtualization() -> dict[str, Any]:
 
 
 def _host_id() -> str:
-    """The UUID of the machine: its own, which only root can read, else systemd's, else that of this boot."""
+    """Return the UUID of the machine: its own, which only root can read, else systemd's, else that of this boot."""
     if own := read_if_allowed("/sys/class/dmi/id/product_uuid"):
         return own.lower()
     if match := _MACHINE_ID.fullmatch(read_if_there("/etc/machine-id")):

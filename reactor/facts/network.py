@@ -35,7 +35,7 @@ _BUFFER = 256 * 1024
 
 @dataclass
 class Link:
-    """A network interface. ``flags`` are IFF_*; ``addresses`` are addresses, each with its prefix length."""
+    """A network interface. ``flags`` are IFF_*; each of ``addresses`` has its prefix length."""
 
     index: int
     name: str
@@ -46,11 +46,11 @@ class Link:
 
 
 class _InterruptedError(OSError):
-    """The interfaces changed while the kernel listed them, so that some may be left out."""
+    """The interfaces changed while the kernel listed them, so the list may be incomplete."""
 
 
 def links() -> list[Link]:
-    """All interfaces of this network namespace by index. Raises OSError."""
+    """Return all interfaces of this network namespace by index. Raises OSError."""
     for _ in range(_ATTEMPTS):
         with suppress(_InterruptedError):
             return _links()
@@ -86,7 +86,7 @@ def _link(body: bytes) -> Link:
 
 
 def _dump(kernel: socket.socket, request: int, header: struct.Struct) -> Iterator[bytes]:
-    """The body of each message with which the kernel answers."""
+    """Send a dump request, and yield the body of each message of the kernel's response."""
     empty = bytes(header.size)
     kernel.send(_MESSAGE.pack(_MESSAGE.size + len(empty), request, _NLM_F_REQUEST_DUMP, 0, 0) + empty)
     while True:
@@ -114,29 +114,29 @@ def _attributes(data: bytes) -> dict[int, bytes]:
 
 
 def _aligned(length: int) -> int:
-    """Messages and attributes start at multiples of 4."""
+    """Round up to a multiple of 4, where the next message or attribute starts."""
     return max(4, (length + 3) & ~3)
 
 
 _FLAGS = {0x1: "up", 0x2: "broadcast", 0x8: "loopback", 0x10: "pointtopoint", 0x1000: "multicast"}
 _FAR_IPV4 = (socket.AF_INET, "1.1.1.1")
 _FAR_IPV6 = (socket.AF_INET6, "2001:4860:4860::8888")
-"""Any address out there would do: which of ours the kernel would use is asked, nothing is sent."""
+"""Any public address will do: the kernel selects our source address for it, and nothing is sent."""
 
 _DNS_PORT = 53
 _NO_WAY = frozenset((
     errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EACCES, errno.EINVAL, errno.EPERM,
 ))  # fmt: skip
-"""What the kernel says of a destination that has no route, a prohibited one, or whose protocol is off."""
+"""The errors of a destination without a route, with a prohibited one, or whose protocol is off."""
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``network``; none when the kernel does not answer, which is not the same as no address."""
+    """Return the facts under ``network``; none when the kernel does not answer: unknown is not the same as no address."""
     return dict(gatherer({"network": network}).get("network", {}))
 
 
 def network() -> dict[str, Any]:
-    """The network as the kernel has it now."""
+    """Return the current network configuration of the kernel."""
     found = links()
     ways = {4: _source_address(*_FAR_IPV4), 6: _source_address(*_FAR_IPV6)}
     addresses = [address for link in found for address in _reachable(link, set(ways.values()))]
@@ -161,7 +161,7 @@ def _interface(link: Link) -> dict[str, Any]:
 
 
 def _reachable(link: Link, ways: set[str]) -> Iterator[dict[str, Any]]:
-    """The addresses of an interface that mean something beyond it."""
+    """Yield the addresses of an interface that other hosts can reach."""
     versions = {ip_address(address).version for address, _ in link.addresses if address in ways}
     for text, _ in link.addresses:
         address = ip_address(text)
@@ -176,7 +176,7 @@ def _reachable(link: Link, ways: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _source_address(family: socket.AddressFamily, destination: str) -> str:
-    """Our address on the way to ``destination``, or an empty string when there is no way. Raises OSError."""
+    """Return our source address for ``destination``, or an empty string without a route. Raises OSError."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
             probe.connect((destination, _DNS_PORT))

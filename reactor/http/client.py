@@ -1,4 +1,4 @@
-"""A request and the answer to it after all redirects."""
+"""Sends a request and follows redirects."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _KEEP_METHOD = {307, 308}
 
 @asynccontextmanager
 async def http_response(request: HttpRequest, limits: HttpLimits) -> AsyncIterator[HttpResponse]:
-    """The answer to ``request`` after all redirects, for a block that reads its body.
+    """Yield the response to ``request`` after all redirects, for a block that reads its body.
 
-    Raises HttpError where there is none within ``limits``, at the end of the block too; and OSError when no TLS context
+    Raises HttpError when there is none within ``limits``, also at the end of the block; and OSError when no TLS context
     can be made, or no thread started.
     """
     with trio.move_on_after(limits.seconds) as limit:
@@ -50,7 +50,7 @@ async def http_response(request: HttpRequest, limits: HttpLimits) -> AsyncIterat
 
 
 def _after(status: int, request: HttpRequest) -> HttpRequest:
-    """The request after a redirect: content is only sent again where the server asks for that (RFC 9110, 15.4)."""
+    """Return the request after a redirect: content is only sent again if the status says so (RFC 9110, 15.4)."""
     if status in _KEEP_METHOD or request.method in ("GET", "HEAD"):
         return request
     return replace(request, method="GET", content=None)

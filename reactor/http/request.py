@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from reactor.errors import ReactorError
 
 _LONGEST = 200
-"""Characters of a reason: some quote what the server has sent."""
+"""The most characters of a reason, which may quote the server."""
 
 
 class HttpError(ReactorError):
-    """A request that has no answer, or one that is refused. The text is for people."""
+    """A request has no response, or one that is refused."""
 
     code = "R0404"
 
 
 class ConnectionLostError(HttpError):
-    """The connection could not be made, or broke: another attempt may have better luck."""
+    """The connection could not be made, or broke: a retry may succeed."""
 
 
 class TooLargeError(HttpError):
@@ -27,18 +27,18 @@ class TooLargeError(HttpError):
 
 
 def reason(error: BaseException) -> str:
-    """The innermost words of ``error``: those around them tell only that all attempts have failed."""
+    """Return the innermost message of ``error``: the outer ones only say that all attempts failed."""
     words = next((str(each) for each in reversed(_causes(error)) if str(each)), type(error).__name__)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 def innermost(error: BaseException) -> BaseException:
-    """What ``error`` came from in the first place; ``error`` itself where it came from nothing else."""
+    """Return the first cause of ``error``; ``error`` itself if it has none."""
     return _causes(error)[-1]
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """``error`` and what it came from, the first cause last."""
+    """Return ``error`` and its causes, the first cause last."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause)
@@ -51,10 +51,10 @@ Fields = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """What one answer may take. Times in seconds, ``size`` in bytes of the body.
+    """The limits of one response. Times are in seconds, ``size`` in bytes of the body.
 
-    ``silence`` is between two bytes, ``seconds`` for all of it, redirects included; each ``pace`` bytes of the body buy
-    one more second. Without ``redirects`` an answer that redirects is the answer.
+    ``silence`` is the most time between two bytes, ``seconds`` for everything, redirects included; every ``pace`` bytes
+    of the body add one second. If ``redirects`` is 0, a redirect is returned as the response.
     """
 
     size: int
@@ -68,8 +68,8 @@ class HttpLimits:
 class HttpRequest:
     """``fields`` and ``credentials`` go to the server of the URL only, ``conditions`` wherever redirects lead.
 
-    ``proxy`` is a URL, or "" for none; None takes what the environment names. ``trust`` makes the TLS context, in a
-    thread; by default it trusts whom this host trusts. ``may_leave_tls`` lets a redirect lead from https to http.
+    ``proxy`` is a URL, or "" for none; None uses the environment. ``trust`` makes the TLS context, in a thread; the
+    default trusts the certificates of this host. ``may_leave_tls`` allows redirects from https to http.
     """
 
     url: str

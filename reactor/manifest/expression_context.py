@@ -16,16 +16,16 @@ from reactor.manifest.source import Source
 
 
 class TemplateValues:
-    """What the templates of one resource are given. It stays valid when the manifest is loaded again.
+    """The context and functions of the templates of one resource. It stays valid when the manifest is loaded again.
 
-    ``reads`` are the absolute paths of the files that functions have read; whoever has looked clears it.
+    ``reads`` are the absolute paths of the files that functions have read; the reader clears it.
     """
 
     def __init__(self, expression_functions: ExpressionFunctions) -> None:
         names = expression_functions.scope.names
         self._data = {name: value for name, value in names.items() if name != "Facts"}
         self._facts = _ReadFacts(names["Facts"])
-        # Surroundings of its own: templates are rendered in threads, while expressions are evaluated.
+        # Functions of its own: templates are rendered in threads while expressions are evaluated.
         own = ExpressionFunctions(
             expression_functions.base,
             {**names, "Facts": self._facts},
@@ -38,7 +38,7 @@ class TemplateValues:
         self.moment = expression_functions.moment
 
     def matches(self, other: object) -> bool:
-        """Whether templates that have used these values would make the same of those."""
+        """Whether templates that were rendered with these values would have the same result with the ``other`` values."""
         return isinstance(other, TemplateValues) and self._agree_with(other)
 
     def _agree_with(self, other: TemplateValues) -> bool:
@@ -46,7 +46,7 @@ class TemplateValues:
 
 
 class _ReadFacts(Mapping[str, Any]):
-    """Facts, which are gathered as they are read, and what they were when they were read."""
+    """Lazy facts that remember the values that were read."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self._facts = facts
@@ -63,12 +63,12 @@ class _ReadFacts(Mapping[str, Any]):
         return len(self._facts)
 
     def agree_with(self, other: _ReadFacts) -> bool:
-        """Whether what was read of these is the same there."""
+        """Whether ``other`` has the same values for the facts that were read here."""
         return all(other._facts.get(key) == value for key, value in self._read.items())
 
 
 class ExpressionContext(NamedTuple):
-    """The manifest's text, the roots and functions of its expressions, and what is around it."""
+    """The source of a manifest, and the roots and functions of its expressions."""
 
     source: Source
     expression_functions: ExpressionFunctions
@@ -83,9 +83,9 @@ class ExpressionContext(NamedTuple):
         *,
         strict: bool,
     ) -> ExpressionContext:
-        """The world of a manifest with this ``data``, of which the paths ``secrets`` are secret.
+        """Return the context of a manifest with this ``data``, of which the paths ``secrets`` are secret.
 
-        When ``strict``, what is missing is an error; else it is nil or empty, as in CCM.
+        When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
         """
         environ = dict(inputs.environ) if strict else TextMap(inputs.environ)
         names = {"Facts": inputs.facts, "Data": data, "Environ": environ}
@@ -96,30 +96,30 @@ class ExpressionContext(NamedTuple):
         )
 
     def apart(self) -> ExpressionContext:
-        """The same for another thread."""
+        """Return the same context for another thread."""
         return self._replace(expression_functions=self.expression_functions.apart())
 
     @property
     def scope(self) -> Scope:
-        """What every expression is evaluated in."""
+        """The scope of every expression."""
         return self.expression_functions.scope
 
     @property
     def context(self) -> dict[str, Any]:
-        """What a kind's validators are told: where relative paths begin, and how to get values for templates."""
+        """The context of a kind's validators: the base of relative paths, and a factory of values for templates."""
         return {
             "base": self.expression_functions.base,
             "templates": partial(TemplateValues, self.expression_functions),
         }
 
     def slips(self) -> list[str]:
-        """What expressions have missed since the last time, which is no error in CCM: for people, with the places."""
+        """Return warnings about missing keys, which are no errors in CCM, since the last call: sentences with places."""
         return [
             f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"
             for at, text, slip in self.scope.warnings.take_new()
         ]
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:
-        """Where the culprit of ``error``, in the value ``text`` at the offset ``at``, stands: for people."""
+        """Return the place of ``error``, which is in the value ``text`` at the offset ``at``, for people."""
         offset = offset_in_source(self.source, at, text, error.start, error.end)
         return str(self.source.lines.place(offset))

@@ -15,8 +15,8 @@ from reactor.manifest.evaluation import NotYetError
 class TemplateData(NamedTuple):
     """``context`` is the data of the manifest as ``Facts``, ``Data`` and ``Environ``, and the same in lower case.
 
-    ``functions`` are some that expressions have too, failing the way those of templates do. When ``strict``, what is
-    missing is an error.
+    ``functions`` are functions of expressions that raise the errors of templates. When ``strict``, a missing value is
+    an error.
     """
 
     context: dict[str, Any]
@@ -26,13 +26,13 @@ class TemplateData(NamedTuple):
 
     @classmethod
     def of(cls, scope: Scope, functions: Mapping[str, Callable[..., Any]]) -> TemplateData:
-        """The data in ``scope``, and these functions."""
+        """Return the data in ``scope``, with these functions."""
         faulting = {name: _faulting(function) for name, function in functions.items()}
         return cls({**scope.names, **scope.lookup_names}, faulting, bool(scope.secrets), scope.strict)
 
 
 def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, failing the way a template's functions do."""
+    """Return the same function, raising the errors of templates."""
     from reactor.language.templates import Fault  # noqa: PLC0415 - few manifests have templates
 
     @wraps(function)
@@ -55,12 +55,11 @@ def render(
     read_file: Callable[[str], str],
     note: Callable[[str], None],
 ) -> str:
-    """The template ``body``, or the file it names if that ends in ``.jet``, rendered with the data of the manifest.
+    """Render the template ``body``, or the file it names if that ends in ``.jet``, with the data of the manifest.
 
-    When anything in the data is secret, so is the result: nobody looks which of the data a template uses. Then the
-    words of an error are kept back too, because they may quote values. ``note`` is told what is missing and is no error,
-    because the data are not strict. Raises FunctionError; NotYetError when it may be
-    for a file that is not there yet.
+    When anything in the data is secret, so is the result: which data a template uses is not known. Then the messages of
+    errors are hidden too, because they may quote values. ``note`` is called with each missing value if the data are not
+    strict. Raises FunctionError; NotYetError when a file may be missing because it does not exist yet.
     """
     from reactor.language.templates import MissingValues, TemplateError  # noqa: PLC0415 - few manifests have templates
     from reactor.language.templates.sandbox.engine import sandboxed_engine  # noqa: PLC0415
@@ -88,7 +87,7 @@ def render(
 
 
 class _Loader:
-    """Reads templates by name. ``awaited`` tells that one of them is not there, and may yet come."""
+    """Reads templates by name. ``awaited`` is the error for a template that does not exist yet."""
 
     def __init__(self, read_file: Callable[[str], str]) -> None:
         self._read_file = read_file

@@ -9,7 +9,7 @@ _MAX_SHOWN = 60
 
 
 def shown(value: Any) -> str:
-    """A value found in a manifest, as a short phrase: ``'abc'``, ``5``, ``a list``."""
+    """Name a value of a manifest in a short phrase: ``'abc'``, ``5``, ``a list``."""
     if isinstance(value, dict):
         return "a map"
     if isinstance(value, (list, tuple)):
@@ -22,13 +22,13 @@ def shown(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text on one line, its end cut off when it is long."""
+    """Return the text on one line, shortened when it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN - 3]}..."
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:
-    """``a, b or c``."""
+    """Join words: ``a, b or c``."""
     *others, final = words
     return f"{', '.join(others)} {last} {final}" if others else final
 
@@ -49,13 +49,13 @@ _HOME: Final = {
     "with_items": ("name", _NO_LOOPS),
     "loop": ("name", _NO_LOOPS),
 }
-"""By word: the property that says the same or shows that the word is one of a resource, and the hint."""
+"""By word: the property that replaces it, or shows that the word belongs to a resource, and the hint."""
 
 NAMES: Final = ("name", "path", "dest")
-"""What elsewhere has the name of a resource."""
+"""The properties that contain the name of a resource in other tools."""
 
 
 def hint_home(word: str, known: Container[str]) -> str | None:
-    """The hint for a word that none of the ``known`` properties has, if it is one of others."""
+    """Return the hint for a word of another tool that is none of the ``known`` properties; None otherwise."""
     marker, hint = _HOME.get(word, ("", None))
     return hint if marker in known else None

@@ -1,4 +1,4 @@
-"""What the YAML parser's complaints mean, in plain words, with how to fix them."""
+"""The errors of the YAML parser in plain words, with hints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.manifest.parser_workarounds import without_yaml11_breaks
 from reactor.manifest.source import Problems
 
 _LONGEST_KEY = 1024
-"""Characters of a key that no '?' announces, in YAML 1.1 and 1.2; such a key is on one line, too."""
+"""The most characters of a key without '?', in YAML 1.1 and 1.2; such a key must also be on one line."""
 
 _SHORTER = (
     f"YAML wants it on one line and not above {_LONGEST_KEY:,} characters; "
@@ -48,7 +48,7 @@ _ADVICE = {
         "unknown escape in a double-quoted text",
         "write \\\\ for a backslash, or use single quotes",
     ),
-    "decimal number": (  # libyaml drops a syllable of it
+    "decimal number": (  # libyaml's message lacks a syllable
         "an escape in a double-quoted text that lacks digits",
         "\\x takes 2 hexadecimal digits, \\u takes 4 and \\U takes 8; write \\\\ for a backslash, or use single quotes",
     ),
@@ -64,7 +64,7 @@ _ADVICE = {
 
 
 def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
-    """Add what the parser found to ``problems``, at the place it found it."""
+    """Add the parser's error to ``problems``, at its place."""
     text = problems.source.text
     if isinstance(error, ReaderError):
         _report_unprintable(text, problems)
@@ -80,14 +80,14 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
     notes = []
     if context is not None and at == end:
-        at = context  # what is never closed is best shown where it opens
+        at = context  # something that is never closed is shown where it begins
     elif context is not None and "\n" in text[context:at]:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
     problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
 
 
 def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
-    """Where the text before a colon begins that would be a key if it were shorter, or on one line."""
+    """Return the offset of the text before a colon that would be a key if it were shorter, or on one line; else None."""
     if "could not find expected ':'" in str(getattr(error, "problem", "")):
         start = _offset(error, "context_mark")
         return start if start is not None and colon - start > _LONGEST_KEY else None
@@ -101,13 +101,13 @@ def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
 
 
 def _tokens_before(text: str, end: int) -> tuple[Any, Any]:
-    """The last two tokens before an offset."""
+    """Return the last two tokens before an offset."""
     scanner, before, last = _SCANNER(without_yaml11_breaks(text)), None, None
     try:
         while scanner.check_token() and scanner.peek_token().start_mark.index < end:
             before, last = last, scanner.get_token()
     except yaml.YAMLError:
-        pass  # what is wrong is known
+        pass  # the error is known
     finally:
         scanner.dispose()
     return before, last

@@ -1,4 +1,4 @@
-"""What pydantic says about a model's values, in plain words and at the right place of the manifest."""
+"""Reports pydantic's errors in plain words and at the right place of the manifest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _YAML_1_1_FLAGS = frozenset(("yes", "no", "on", "off"))
 
 
 class Inspector:
-    """Reports what is wrong with the values of one model. ``subject`` is what messages call the model."""
+    """Reports the errors in the values of one model, which messages call ``subject``."""
 
     def __init__(
         self, problems: Problems, model: type[BaseModel], declaration: Declaration, subject: str
@@ -42,10 +42,10 @@ class Inspector:
         self._wants: dict[Spot, tuple[list[str], Any]] = {}
 
     def report(self, error: ValidationError, values: Values) -> None:
-        """Add every problem of ``error``, and the conflicts that pydantic skips once a field is wrong."""
+        """Add every problem of ``error``, and the conflicts between properties that pydantic skips once a field is invalid."""
         self._doubt(*values.invalid)
         conflicts: list[PropertyProblem] = []
-        # What is missing comes last: it may have been found already, under a misspelt name.
+        # Missing properties come last: one may have been found already, under a misspelt name.
         for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
@@ -101,7 +101,7 @@ class Inspector:
         )
 
     def _report_wants(self) -> None:
-        """One message a value, also where it fits none of several types."""
+        """Report one message for each value, also where it matches none of several types."""
         for spot, (wanted, found) in self._wants.items():
             if found is None:
                 self._problems.add(
@@ -117,7 +117,7 @@ class Inspector:
             self._problems.add("R0109", f"{spot.label} wants {types}, not {given}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
-        """The conflicts among properties not in doubt; a rule that reads one in doubt ends the search."""
+        """Return the conflicts among valid properties; a rule that reads an invalid one ends the search."""
         if not issubclass(self._model, Resource):
             return []
         names = field_names(self._model)
@@ -130,7 +130,7 @@ class Inspector:
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
             for problem in builder.property_problems():
-                found.append(problem)  # noqa: PERF402 - keeps what came before an exception
+                found.append(problem)  # noqa: PERF402 - keeps the problems before an exception
         return found
 
     def _shape_at(self, path: PropertyPath) -> Shape:
@@ -150,6 +150,6 @@ class Inspector:
 
 
 def _cleaned(message: str) -> str:
-    """A validator's own text, or pydantic's in the words of the house."""
+    """Return a validator's own message, or pydantic's in our words."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)

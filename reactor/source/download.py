@@ -1,4 +1,4 @@
-"""One conditional GET of an archive, bounded in time, pace, size and redirects."""
+"""One conditional GET of an archive, with limits of time, pace, size and redirects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from reactor.http.response import HttpResponse
 
 TIMEOUT = 60.0
-"""Seconds for all of it, from the name of the host to the last byte; what keeps the pace gets more."""
+"""Seconds for the whole download, from resolving the host to the last byte; more for one that keeps the pace."""
 PACE = 16 * 1024
-"""Bytes that buy another second: a slow line may bring a large archive, a server that drips brings nothing."""
+"""Bytes that extend the timeout by a second: a slow line may transfer a large archive, a stalling server is cut off."""
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REDIRECTS = 5
 _NOT_MODIFIED = 304
@@ -25,27 +25,27 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What the server calls the version of an archive; empty when it does not say."""
+    """The server's identifiers of the version of an archive; empty if it sends none."""
 
     etag: str = ""
     last_modified: str = ""
 
     def headers(self) -> dict[str, str]:
-        """The request headers that ask for anything but this version."""
+        """Return the request headers for any version except this one."""
         asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in asked.items() if value}
 
 
 class DownloadError(ReactorError):
-    """What was asked for could not be fetched, or is of no use."""
+    """A download failed, or its content is invalid."""
 
     code = "R0404"
 
 
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
-    """Write the archive to ``to`` and return its version; None when it is still the one ``known``.
+    """Write the archive to ``to`` and return its version; None when it is still the ``known`` version.
 
-    It blocks: call it in a thread of its own where trio runs. Raises DownloadError.
+    Blocks: call it in a thread where trio runs. Raises DownloadError.
     """
     import trio  # noqa: PLC0415 - only an event loop can bound all of it, and most manifests are files
 
@@ -65,7 +65,9 @@ async def _download(address: Address, known: Version, to: IO[bytes]) -> Version 
                 return None
             if answer.status != _OK:
                 raise DownloadError(f"HTTP request to {address.shown} failed with status {answer.status}")
-            if not is_archive(address.url):  # many servers take the packing of an archive for an encoding
+            if not is_archive(
+                address.url
+            ):  # many servers declare the compression of an archive as an encoding
                 answer.refuse_encoding()
             await _copy(answer, to, address)
             return Version(answer.field("etag"), answer.field("last-modified"))

@@ -22,7 +22,7 @@ _CONTENT_SIZES = (0, 2, 4, 8)
 
 
 def require_whole_frames(file: IO[bytes]) -> None:
-    """Raise UnpackingError unless frames fill ``file`` to its end. The position in it is at the start afterwards."""
+    """Raise UnpackingError unless complete frames fill ``file``. Afterwards its position is at the start."""
     end = file.seek(0, os.SEEK_END)
     position = file.seek(0)
     while position < end:
@@ -64,14 +64,14 @@ def _cut_short() -> UnpackingError:
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
-    """The name, and the permission bits, of the one file that comes out."""
+    """The name and the permission bits of the one file."""
 
     name: str
     mode: int = 0o644
 
 
 def members_of_single(file: IO[bytes], archive_format: str, single: SingleFile) -> Iterator[Member]:
-    """The one file in ``file``, as a member. Raises UnpackingError for what is cut short, where its library does not."""
+    """Yield the one file in ``file`` as a member. Raises UnpackingError for a truncated zstd file, which its library accepts."""
     if os.fstat(file.fileno()).st_size == 0:
         raise UnpackingError("the compressed file is empty: not even its header is there")
     if archive_format == "zst":

@@ -144,7 +144,7 @@ class Evaluation:
 
 
 def _weight(text: str) -> int:
-    """Return the cost of a string: its length, and four times that if it is not all ASCII."""
+    """Return the cost of a string in steps: by its length, or four times that if it is not all ASCII."""
     return (len(text) if text.isascii() else BYTES_PER_CHARACTER * len(text)) // CHARACTERS_PER_STEP
 
 
