@@ -56,7 +56,7 @@ def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:
     if root is None:
         root = parse(problems)
     if root is not None and not problems and not isinstance(root, dict):
-        problems.add("R0105", "a map is wanted here", 0, "write 'key: value' lines")
+        problems.add("R0105", "a map is expected here", 0, "write 'key: value' lines")
     if problems:
         raise ManifestError(problems.sorted())
     return problems, root or {}

@@ -50,9 +50,9 @@ def parse_url(text: str) -> Url:
         elif host.startswith("xn--") or ".xn--" in host:
             host.encode().decode("idna")
     except (ValueError, UnicodeError) as error:
-        raise HttpError("the URL has a host or a port that can't be") from error
+        raise HttpError("the URL has an invalid host or port") from error
     if parts.scheme not in _PORTS or not _HOST.fullmatch(host) or port == 0:
-        raise HttpError("that is no http or https URL")
+        raise HttpError("it is not an http or https URL")
     query = f"?{quote(parts.query, safe=_SAFE + '?')}" if parts.query else ""
     target = quote(parts.path, safe=_SAFE) or "/"
     credentials = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
@@ -64,7 +64,7 @@ def redirected(url: Url, location: str, *, may_leave_tls: bool) -> Url:
     try:
         target = parse_url(urljoin(url.text, location))
     except (ValueError, HttpError) as error:
-        raise HttpError("the server redirects to something that is no http or https URL") from error
+        raise HttpError("the server redirects to a URL that is not http or https") from error
     if (url.scheme, target.scheme) == ("https", "http") and not may_leave_tls:
         raise HttpError(f"the server redirects from https to http, to {target.host}")
     return target

@@ -72,7 +72,7 @@ class Binder:
         elif isinstance(node, Mapping) and _is_list_without_dashes(node, model):
             self._resource_table.broken.update(f"{kind}#{name}" for name in node)
             first = next(iter(node))
-            message = f"{kind} wants a list of resources, or the property 'name' of one"
+            message = f"{kind} must be a list of resources, or the property 'name' of one"
             self._problems.add(
                 "R0105", message, node.key_at(first), f"write '- {first}:', and so each of them"
             )
@@ -82,7 +82,7 @@ class Binder:
         elif node is not INVALID and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
             self._problems.add(
-                "R0105", f"{kind} wants a list of resources, not {shown(node)}", entry.key_at(kind), hint
+                "R0105", f"{kind} must be a list of resources, not {shown(node)}", entry.key_at(kind), hint
             )
 
     def _bind_list(self, model: type[Resource], items: Sequence) -> None:

@@ -137,7 +137,7 @@ def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
         return
     for key, at in overrides.key_offsets():
         if not isinstance(overrides[key], Mapping | None):
-            message = f"the override {key} is skipped: it is no map"
+            message = f"the override {key} is skipped: it is not a map"
             hint = "write 'key: value' below it"
             yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
 
@@ -168,7 +168,7 @@ def sections_of(problems: Problems) -> Mapping:
     root = parse(problems)
     if not isinstance(root, Mapping):
         if root is not None and root is not INVALID:
-            problems.add("R0105", f"a map with the key 'data' is wanted here, not {shown(root)}", 0)
+            problems.add("R0105", f"a map with the key 'data' is expected here, not {shown(root)}", 0)
         root = Mapping(0)
     check_data(root, problems)
     return root

@@ -203,7 +203,7 @@ class _Outline:
                 "R0105", "the manifest declares no resources", holder.key_at("resources"), hint
             )
         elif entries is not INVALID:
-            message = f"resources wants a list, not {shown(entries)}"
+            message = f"resources must be a list, not {shown(entries)}"
             self._problems.add("R0105", message, holder.value_at("resources"), hint)
         return None
 
@@ -227,7 +227,7 @@ class _Outline:
         if isinstance(value, Mapping):
             return value
         if value is not None and value is not INVALID:
-            self._problems.add("R0109", f"{key} wants a map, not {shown(value)}", holder.value_at(key))
+            self._problems.add("R0109", f"{key} must be a map, not {shown(value)}", holder.value_at(key))
         return None
 
     def _section(self, key: str, model: type[_Model], *, leave: Collection[str] = ()) -> _Model | None:

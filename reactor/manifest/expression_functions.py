@@ -198,7 +198,7 @@ class ExpressionFunctions:
         is_file = text.endswith(".templ")
         if not is_file and os.path.isfile(os.path.join(self.base, text)):
             hint = "give the file a name that ends in .templ, or in .jet for Jet; or read it with file()"
-            raise FunctionError(f'template takes "{text}" for a text, not for the name of that file', hint)
+            raise FunctionError(f'template("{text}") renders this string, not the file with that name', hint)
         body = self.read_file(text) if is_file else text
         slips = len(self.scope.warnings.pending)
         with self._deeper():

@@ -15,16 +15,16 @@ _LONGEST_KEY = 1024
 """The most characters of a key without '?', in YAML 1.1 and 1.2; such a key must also be on one line."""
 
 _SHORTER = (
-    f"YAML wants it on one line and not above {_LONGEST_KEY:,} characters; "
+    f"it must be on one line and have at most {_LONGEST_KEY:,} characters; "
     "a longer one is written '? KEY', and on the next line ': VALUE'"
 )
 _SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INDENTATION = "check the indentation: keys of one map start in the same column, with spaces"
-_QUOTE = "quote the text if it is one"
+_QUOTE = "quote it if it is a string"
 _ADVICE = {
     "mapping values are not allowed": (
         "a map can't start here",
-        "check the indentation, end the line above with ':' if it is a key, and quote a text that holds ': '",
+        "check the indentation, end the line above with ':' if it is a key, and quote a string that contains ': '",
     ),
     "did not find expected key": ("a key is expected here", _INDENTATION),
     "expected <block end>": ("a key is expected here", _INDENTATION),
@@ -35,29 +35,29 @@ _ADVICE = {
     "did not find expected ',' or ']'": ("the list is not closed", "a ',' or ']' is missing"),
     "did not find expected ',' or '}'": (
         "the map is not closed",
-        "a ',' or '}' is missing, or a text that holds one of ,{}[] or ': ' is not quoted",
+        "a ',' or '}' is missing, or a string that contains one of ,{}[] or ': ' is not quoted",
     ),
     "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
     "did not find expected node content": ("a value is expected here", "a ',', ']' or '}' may be missing"),
     "could not find expected ':'": (
         "a key without a ':'",
-        "write 'key: value', and indent the further lines of a text",
+        "write 'key: value', and indent the further lines of a string",
     ),
-    "found unexpected end of stream": ("the quoted text is not closed", "the closing quote is missing"),
+    "found unexpected end of stream": ("the quoted string is not closed", "the closing quote is missing"),
     "found unknown escape character": (
-        "unknown escape in a double-quoted text",
+        "unknown escape in a double-quoted string",
         "write \\\\ for a backslash, or use single quotes",
     ),
     "decimal number": (  # libyaml's message lacks a syllable
-        "an escape in a double-quoted text that lacks digits",
+        "an escape in a double-quoted string that lacks digits",
         "\\x takes 2 hexadecimal digits, \\u takes 4 and \\U takes 8; write \\\\ for a backslash, or use single quotes",
     ),
     "found invalid Unicode character escape code": (
-        "an escape in a double-quoted text that is no character",
+        "an escape in a double-quoted string that is no character",
         "write the character itself, or \\U and 8 hexadecimal digits; in JSON a pair such as \\ud83d\\ude00 will do, not half of one",
     ),
     "that violates indentation": ("a tab in the indentation", "YAML is indented with spaces only"),
-    "found undefined tag handle": ("an undefined tag", "a text that starts with '!' must be quoted"),
+    "found undefined tag handle": ("an undefined tag", "a string that starts with '!' must be quoted"),
     "found incompatible YAML": ("this YAML version is not supported", "remove the %YAML line"),
     "expected alphabetic or numeric": ("an anchor or alias without a name", _QUOTE),
 }
@@ -122,7 +122,7 @@ def _explain(problem: str, character: str) -> tuple[str, str | None]:
     if "cannot start any token" in problem:
         if character == "\t":
             return _ADVICE["that violates indentation"]
-        return f"a text can't start with {character!r} unless it is quoted", "put quotes around it"
+        return f"a string can't start with {character!r} unless it is quoted", "put quotes around it"
     for phrase, advice in _ADVICE.items():
         if phrase in problem:
             return advice

@@ -18,9 +18,9 @@ from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, Pr
 from reactor.resource.properties import did_you_mean
 
 _WANTED = {
-    **dict.fromkeys(("string_type", "string_unicode"), "a text"),
+    **dict.fromkeys(("string_type", "string_unicode"), "a string"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "an integer"),
     **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "a list"),
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a map"),
@@ -81,7 +81,7 @@ class Inspector:
         choices = self._shape_at(path).choices
         hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
         name = f"{holder.label}.{path[-1]}" if holder.label else str(path[-1])
-        self._problems.add("R0108", f"{self._subject} needs the property {name!r}", holder.at, hint)
+        self._problems.add("R0108", f"{self._subject} requires the property {name!r}", holder.at, hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
@@ -110,11 +110,11 @@ class Inspector:
                 continue
             hint = None
             if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
-                hint = f"in YAML 1.2 {found} is a text: write true or false"
+                hint = f"in YAML 1.2 {found} is a string: write true or false"
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
                 hint = f"put it in brackets: [{given}]"
-            self._problems.add("R0109", f"{spot.label} wants {types}, not {given}", spot.at, hint)
+            self._problems.add("R0109", f"{spot.label} must be {types}, not {given}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
         """Return the conflicts among valid properties; a rule that reads an invalid one ends the search."""

@@ -189,7 +189,7 @@ class _Builder:
             value = plain_value(text) if is_plain else tagged_value(event.tag, text)
         except ValueError as error:
             return self._unusable(
-                str(error), event.start_mark.index, "quote the text, or remove the tag"
+                str(error), event.start_mark.index, "quote the string, or remove the tag"
             ), None
         return value, (None if value.__class__ is str else text)
 
@@ -211,7 +211,7 @@ class _Builder:
         if anchor is None:
             hint = (
                 did_you_mean(name, self._anchors)
-                or f"name a value with &{name} before this place, or quote the text"
+                or f"name a value with &{name} before this place, or quote the string"
             )
             return self._unusable(f"no anchor named {name!r} comes before this alias", at, hint), None
         if anchor.is_open:
@@ -239,7 +239,10 @@ class _Builder:
                 node.merge(source)
             elif source is not INVALID:
                 self._problems.add(
-                    "R0103", "'<<' wants a map or a list of maps", at, "name the map with an alias: <<: *name"
+                    "R0103",
+                    "'<<' must be a map or a list of maps",
+                    at,
+                    "name the map with an alias: <<: *name",
                 )
                 return False
         return INVALID not in sources
@@ -255,9 +258,9 @@ class _Builder:
     def _report_complex_key(self, at: int) -> None:
         if self._problems.source.text[at - 1 : at + 1] == "{{":
             self._problems.add(
-                "R0103", "a text that starts with '{{' must be quoted", at - 1, "put quotes around it"
+                "R0103", "a string that starts with '{{' must be quoted", at - 1, "put quotes around it"
             )
         else:
             self._problems.add(
-                "R0103", "a key must be a text, not a map or a list", at, "quote it if it is a text"
+                "R0103", "a key must be a string, not a map or a list", at, "quote it if it is a string"
             )

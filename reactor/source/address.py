@@ -49,7 +49,7 @@ def _parse(text: str, what: str, hint: str) -> Address:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError:  # its message may contain the password
-        raise _refused(f"the URL of the {what} has a host or a port that can't be", hint) from None
+        raise _refused(f"the URL of the {what} has an invalid host or port", hint) from None
     register_url_secrets(text)
     host = parts.netloc.rpartition("@")[2]
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))

@@ -35,7 +35,7 @@ def unpack(archive: Path, into: Path) -> str:
     def look(member: Member, _written: int) -> None:
         nonlocal manifest
         if member.type not in (MemberType.FILE, MemberType.DIRECTORY):
-            raise UnpackingError(f"the archive holds something that is no file: {member.name!r}")
+            raise UnpackingError(f"the archive contains something that is not a file: {member.name!r}")
         name = PurePosixPath(member.name)
         if manifest is None and member.type is MemberType.FILE and name.name == MANIFEST:
             manifest = str(name)
@@ -112,7 +112,7 @@ def _told(error: Exception, home: Path) -> Diagnostic:
 
 def _put_alone(address: Address, fault: Callable[[Path], str | None], file: Path, into: Path) -> str:
     if (problem := fault(file)) is not None:
-        raise DownloadError(f"{address.shown} is of no use: {problem}")
+        raise DownloadError(f"{address.shown} is invalid: {problem}")
     shutil.copyfile(file, into / _ALONE)
     return _ALONE
 

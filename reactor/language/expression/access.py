@@ -42,7 +42,7 @@ def fetch_or_missing(value: Any, key: Any) -> Any:
 def slice_of(value: Any, low: Any, high: Any) -> Any:
     """Return ``value[low:high]`` of a list or a string; indexes beyond the ends mean the ends."""
     if kind(value) not in ("array", "string"):
-        raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and texts have slices")
+        raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and strings have slices")
     for bound in (low, high):
         if bound is not None and kind(bound) != "int":
             raise FunctionError(

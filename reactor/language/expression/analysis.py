@@ -182,7 +182,7 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
 
 def as_warning(error: ExpressionError, found: Any) -> ExpressionError:
     """Return ``error`` as a warning that ``found`` is used instead, as in CCM."""
-    taken = "nil" if found is None else "an empty text"
+    taken = "nil" if found is None else "an empty string"
     hint = error.hint if (error.hint or "").startswith("did you mean") else None
     return ExpressionError(
         f"{error.message}, so {taken} is taken for it, as in CCM", error.start, error.end, hint

@@ -35,9 +35,9 @@ _PLAIN = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "`": "`",
 }  # fmt: skip
 _OPENING = {
-    '"': "a text in double quotes",
-    "'": "a text in single quotes",
-    "`": "a raw text",
+    '"': "a string in double quotes",
+    "'": "a string in single quotes",
+    "`": "a raw string",
     "/": "a comment",
 }
 

@@ -36,7 +36,7 @@ def check_input_length(text: str, most: int = MAX_INPUT_LENGTH) -> None:
     """Raise FunctionError if ``text`` has more than ``most`` characters, too many to process in one call."""
     if len(text) > most:
         raise FunctionError(
-            f"memory budget exceeded: a text of {len(text)} characters is too long to work on",
+            f"memory budget exceeded: a string of {len(text)} characters is too long to process",
             f"the most is {most}; split it into smaller files",
             code="R0305",
         )
@@ -46,7 +46,7 @@ def check_result_length(characters: int) -> None:
     """Raise FunctionError if a string of ``characters`` characters is too long. Call it before making the string."""
     if characters > MAX_RESULT_LENGTH:
         raise FunctionError(
-            f"memory budget exceeded: a text of {characters} characters",
+            f"memory budget exceeded: a string of {characters} characters",
             f"the most is {MAX_RESULT_LENGTH}",
             code="R0305",
         )

@@ -140,7 +140,7 @@ class Operands(Cursor, ABC):
             node = self.expression()
             self.expect(")")
             return node
-        return self.unexpected("a key is a name, a text, a number, or an expression in parentheses")
+        return self.unexpected("a key is a name, a string, a number, or an expression in parentheses")
 
     def postfix(self, node: Node) -> Node:
         """Parse the members, indexes and slices after ``node``."""

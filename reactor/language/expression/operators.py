@@ -55,7 +55,7 @@ def contained(needle: Any, haystack: Any) -> bool:
         return kind(needle) not in ("array", "map") and needle in haystack
     if what == "nil":
         return False
-    hint = "texts have contains: text contains 'part'" if what == "string" else None
+    hint = "strings have contains: text contains 'part'" if what == "string" else None
     raise FunctionError(f'operator "in" not defined on {describe_kind(haystack)}', hint)
 
 
@@ -67,7 +67,7 @@ def add(left: Any, right: Any) -> Any:
         return left + right
     if kinds <= _NUMBERS or (kinds <= _TIMES and "time.Duration" in kinds):
         return _calculated(operator.add, left, right)
-    hint = "make a text of it: string(...)" if "string" in kinds else None
+    hint = "convert it to a string: string(...)" if "string" in kinds else None
     raise _invalid(left, "+", right, hint)
 
 

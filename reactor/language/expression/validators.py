@@ -58,7 +58,8 @@ def _text_test(name: str, test: Callable[..., bool]) -> Callable[..., bool]:
         for argument in arguments:
             if not isinstance(argument, str):
                 raise FunctionError(
-                    f"invalid argument for {name} (type {kind(argument)})", "make a text of it: string(...)"
+                    f"invalid argument for {name} (type {kind(argument)})",
+                    "convert it to a string: string(...)",
                 )
         return test(*arguments)
 

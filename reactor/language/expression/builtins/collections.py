@@ -66,7 +66,7 @@ def sort_keys(values: list[Any], order: str) -> bool:
     kinds = {kind(value) for value in values}
     if kinds and not any(kinds <= comparable for comparable in _COMPARABLE):
         raise FunctionError(
-            f"cannot sort values of the kinds {', '.join(sorted(kinds))}", "all numbers or all texts"
+            f"cannot sort values of the kinds {', '.join(sorted(kinds))}", "all numbers or all strings"
         )
     return order == "desc"
 

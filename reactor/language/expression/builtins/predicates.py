@@ -73,7 +73,7 @@ def _group_by(items: Any, of: Of, _: Any) -> dict[Any, list[Any]]:
         key = of(item, index)
         if kind(key) not in ("string", "int", "float", "bool", "nil"):
             raise FunctionError(
-                f"cannot group by {kind(key)}", "the predicate must give a text, a number or a bool"
+                f"cannot group by {kind(key)}", "the predicate must return a string, a number or a bool"
             )
         groups.setdefault(key, []).append(item)
     return groups

@@ -184,7 +184,7 @@ class Blocks(Evaluator):
 
     def _load(self, name: Any) -> Linked | None:
         if not isinstance(name, str):
-            raise Fault(f"the name of a template is a text, not {type_for_error(name)}")
+            raise Fault(f"the name of a template must be a string, not {type_for_error(name)}")
         return self._find(name, self._place.name)
 
     def _include(self, node: nodes.Include) -> Any:

@@ -152,7 +152,7 @@ def member(value: Any, key: Any) -> Any:
     """Return ``value[key]``; INVALID for a missing key of a map. Raises Fault for other values without such a member."""
     if isinstance(value, Mapping):
         if not isinstance(key, str):
-            raise Fault(f"can't use a {type_for_error(key)} as key for a map", "keys are texts")
+            raise Fault(f"can't use a {type_for_error(key)} as key for a map", "keys are strings")
         try:
             return value[key]
         except KeyError:

@@ -40,7 +40,7 @@ _CODECS: Final = (
 _MOST_MISSING: Final = 1000
 """The most warnings about missing values of one template that are sent."""
 _NO_MEMORY = "the template needs more than 100 MB of memory"
-_HINT = "look for a loop that makes ever longer texts or lists; a template has to be small work"
+_HINT = "look for a loop that makes ever longer strings or lists; a template must be little work"
 
 
 class Worker:

@@ -41,7 +41,7 @@ def lt(first: Any, second: Any) -> bool:
     """Whether ``first`` is less."""
     kind, other = _basic(first), _basic(second)
     if kind is None or other is None or kind is other is bool:
-        raise Fault(_BAD_COMPARISON, "only numbers with numbers, or texts with texts")
+        raise Fault(_BAD_COMPARISON, "only numbers with numbers, or strings with strings")
     if kind is not other:
         raise Fault(f"incompatible types for comparison: {go_type(first)} and {go_type(second)}")
     return bool(first < second)
