@@ -4,7 +4,7 @@
 - ``calls``: the functions of templates, their parameters, and how they are called;
 - ``missing_values``: values that are missing: an error, or a warning;
 - ``engine``: what each engine offers, and the three engines by name;
-- ``literals``, ``values``, ``printf``, ``escaping``: literals and strings of values as Go has them, for Go's templates and Jet;
+- ``literals``, ``values``, ``printf``: literals and strings of values as Go has them, for Go's templates and Jet;
 - ``syntax``: what the lexers and parsers of these two share;
 - ``jinja/``, ``go/``, ``jet/``: the languages; the last two have a lexer, a parser, an evaluator and a renderer each;
 - ``sandbox/``: the same engines, each rendering in a worker process with limits. Manifests use these.

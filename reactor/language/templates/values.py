@@ -1,18 +1,19 @@
-"""The values of a template, as JSON has them: None, bool, int, float, str, list and dict.
+"""The values of a template, as JSON has them: None, bool, int, float, str, list and dict; and their strings.
 
-Nothing here ever asks a value for an attribute, so there is no way from a template into Python.
+Strings are Go's, also those escaped for HTML, JavaScript, URLs and JSON. Nothing here reads an attribute of a value, so
+no template can reach Python.
 """
 
 from __future__ import annotations
 
+import urllib.parse
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from reactor.language.json_codec import encode
 from reactor.language.templates.budget import current_budget
 from reactor.language.values import to_string
-
-__all__ = ["OwnMap", "go_kind", "go_type", "sorted_keys", "sprint", "string_of"]
 
 
 class OwnMap(dict[str, Any]):
@@ -73,3 +74,42 @@ def sprint(values: Iterable[Any]) -> str:
         parts.append(string_of(value))
         after_text = is_text
     return "".join(parts)
+
+
+_HTML: Final = str.maketrans(
+    {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+_JS: Final = {
+    "\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D",
+}  # fmt: skip
+_JSON: Final = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def html(text: str) -> str:
+    """Escape ``text`` for HTML."""
+    return text.translate(_HTML)
+
+
+def javascript(text: str) -> str:
+    """Escape ``text`` for a JavaScript string."""
+    return "".join(map(_javascript, text))
+
+
+def _javascript(character: str) -> str:
+    if character in _JS:
+        return _JS[character]
+    return character if character.isprintable() else f"\\u{ord(character):04X}"
+
+
+def url_query(text: str) -> str:
+    """Escape ``text`` for the query of a URL."""
+    return urllib.parse.quote_plus(text, errors="replace")
+
+
+def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> str:
+    """Return ``value`` as JSON with sorted keys, safe inside HTML unless ``raw``."""
+    current_budget().charge_value(value)
+    text = encode(value, indent)
+    return text if raw else text.translate(_JSON)

@@ -1,7 +1,6 @@
 """Lookup paths: the path syntax of gjson (https://github.com/tidwall/gjson/blob/master/SYNTAX.md) over values.
 
-``syntax`` splits paths, ``modifiers`` transform results, ``queries`` decide which elements match, ``paths`` evaluates a
-path. Keys are visited in sorted order, as in the JSON of a Go map.
+``syntax`` parses paths and queries, ``modifiers`` transform results, ``paths`` evaluates a path. Keys are visited in sorted order, as in the JSON of a Go map.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from typing import Any
 from reactor.language.errors import FunctionError
 from reactor.language.expression.access import MISSING
 from reactor.language.expression.gjson.modifiers import MODIFIERS
-from reactor.language.expression.gjson.queries import holds, parsed, unquoted
-from reactor.language.expression.gjson.syntax import split, wildcard
+from reactor.language.expression.gjson.syntax import holds, parsed, split, unquoted, wildcard
 from reactor.language.expression.limits import MAX_NESTING, WorkMeter
 from reactor.language.values import kind
 

@@ -9,7 +9,6 @@ from reactor.language.errors import Fault, FunctionError, LimitFault
 from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
-from reactor.language.templates.escaping import json_text
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.operators import (
     INVALID,
@@ -24,6 +23,7 @@ from reactor.language.templates.jet.operators import (
     type_for_error,
     whole,
 )
+from reactor.language.templates.values import json_text
 
 NOTHING: Final = object()
 """The piped value when there is none."""

@@ -8,9 +8,8 @@ from typing import Any
 from reactor.language.errors import Fault
 from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions, takes_strings
-from reactor.language.templates.escaping import html, javascript, json_text, url_query
 from reactor.language.templates.jet.operators import printed, type_for_error
-from reactor.language.templates.values import OwnMap
+from reactor.language.templates.values import OwnMap, html, javascript, json_text, url_query
 
 
 def length(value: Any) -> int:

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.escaping import html, javascript, url_query
 from reactor.language.templates.printf import sprintf
-from reactor.language.templates.values import go_type, sprint, string_of
+from reactor.language.templates.values import go_type, html, javascript, sprint, string_of, url_query
 
 _BAD_COMPARISON: Final = "invalid type for comparison"
 

@@ -14,9 +14,8 @@ from urllib.parse import quote, unquote, urlsplit
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.json_codec import decode
 from reactor.language.templates.calls import Functions, takes_strings
-from reactor.language.templates.escaping import json_text
 from reactor.language.templates.go.functions.maps import deep_copy
-from reactor.language.templates.values import OwnMap, string_of
+from reactor.language.templates.values import OwnMap, json_text, string_of
 
 
 def from_json(text: str) -> Any:
