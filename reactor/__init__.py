@@ -51,13 +51,12 @@ if TYPE_CHECKING:
     from reactor.engine.options import RunOptions
     from reactor.errors import Place, ReactorError
     from reactor.graph.graph import EdgeKind, Graph
-    from reactor.http.answer import HttpAnswer
-    from reactor.http.client import http_answer
-    from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError
-    from reactor.http.request import HttpLimits, HttpRequest
+    from reactor.http.client import http_response
+    from reactor.http.request import ConnectionLostError, HttpError, HttpLimits, HttpRequest, TooLargeError
+    from reactor.http.response import HttpResponse
     from reactor.language.errors import TemplateError
     from reactor.language.expression.gjson import gjson_get
-    from reactor.language.templates.sandbox.engine import confined_engine
+    from reactor.language.templates.sandbox.engine import sandboxed_engine
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Meta, Resource
@@ -88,8 +87,7 @@ if TYPE_CHECKING:
     from reactor.trust.inputs import open_input, require_input_directory
     from reactor.trust.rule import DistrustedError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format, single_name
-    from reactor.unpacking.limits import UnpackingLimits, size_in_words
-    from reactor.unpacking.members import UnpackingError
+    from reactor.unpacking.members import UnpackingError, UnpackingLimits, size_in_words
     from reactor.unpacking.single import SingleFile
     from reactor.unpacking.unpack import unpack
 
@@ -102,10 +100,9 @@ _HOMES = {
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
-    "reactor.http.answer": ("HttpAnswer",),
-    "reactor.http.client": ("http_answer",),
-    "reactor.http.errors": ("ConnectionLostError", "HttpError", "TooLargeError"),
-    "reactor.http.request": ("HttpLimits", "HttpRequest"),
+    "reactor.http.response": ("HttpResponse",),
+    "reactor.http.client": ("http_response",),
+    "reactor.http.request": ("ConnectionLostError", "HttpError", "HttpLimits", "HttpRequest", "TooLargeError"),
     "reactor.loading": ("LoadedManifest", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared_mount", "read_mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
@@ -125,11 +122,10 @@ _HOMES = {
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-    "reactor.language.templates.sandbox.engine": ("confined_engine",),
+    "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
-    "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
-    "reactor.unpacking.members": ("UnpackingError",),
+    "reactor.unpacking.members": ("UnpackingError", "UnpackingLimits", "size_in_words"),
     "reactor.unpacking.single": ("SingleFile",),
     "reactor.unpacking.unpack": ("unpack",),
 }  # fmt: skip
@@ -157,10 +153,10 @@ __all__ = [
     "GroupError",
     "HealthResult",
     "HealthStatus",
-    "HttpAnswer",
     "HttpError",
     "HttpLimits",
     "HttpRequest",
+    "HttpResponse",
     "InvalidPropertiesError",
     "LoadedManifest",
     "ManifestError",
@@ -190,14 +186,13 @@ __all__ = [
     "WatchState",
     "Watcher",
     "archive_format",
-    "confined_engine",
     "emit_note",
     "emit_output",
     "escaped",
     "follow_mounts",
     "fragile_mounts",
     "gjson_get",
-    "http_answer",
+    "http_response",
     "in_thread",
     "is_shared_mount",
     "left_alone",
@@ -208,6 +203,7 @@ __all__ = [
     "register_secret",
     "register_url_secrets",
     "require_input_directory",
+    "sandboxed_engine",
     "single_name",
     "size_in_words",
     "unpack",

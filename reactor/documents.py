@@ -1,18 +1,18 @@
-"""Files that hold values and nothing else: facts, and data from beside a manifest. YAML 1.2 or JSON."""
+"""Files of plain values: facts, and data files for a manifest. YAML 1.2 or JSON."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, NamedTuple
 
+from reactor.manifest.parser_workarounds import has_half_a_character
 from reactor.manifest.source import Problems, Source, read_source
-from reactor.manifest.surrogates import has_half_a_character
 from reactor.manifest.yaml_tree import MAX_DEPTH, parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class Annotated(NamedTuple):
-    """Values, the paths in them that are annotated ``@secret``, and what is said there and can't hold."""
+    """Values, the paths in them that are annotated ``@secret``, and warnings about annotations without effect."""
 
     values: dict[str, Any]
     secrets: frozenset[tuple[str, ...]] = frozenset()
@@ -20,12 +20,12 @@ class Annotated(NamedTuple):
 
 
 def read_values(path: str) -> dict[str, Any]:
-    """The map in the file at ``path``. Raises ManifestError with all that is wrong with it."""
+    """Return the map in the file at ``path``. Raises ManifestError with all errors in it."""
     return parse_values(_text(path), path)
 
 
 def read_annotated(path: str) -> Annotated:
-    """The same, with its annotations."""
+    """Return the map in the file at ``path``, with its annotations. Raises ManifestError."""
     from reactor.manifest.data_sections import secrets_among  # noqa: PLC0415 - facts have none
 
     text = _text(path)
@@ -34,7 +34,7 @@ def read_annotated(path: str) -> Annotated:
 
 
 def parse_values(text: str, file: str) -> dict[str, Any]:
-    """The map that ``text`` holds; none is an empty map. Raises ManifestError; ``file`` is the name it shows."""
+    """Return the map in ``text``; an empty text is an empty map. Raises ManifestError, which shows the name ``file``."""
     values: dict[str, Any] = _plain(_parsed(text, file)[1])
     return values
 
@@ -47,23 +47,23 @@ def _text(path: str) -> str:
 
 
 def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:
-    """The map with the positions it has, where it is YAML.
+    """Return the map, with positions if it is YAML.
 
-    JSON is not quite a part of YAML (a tab may indent it), so what starts like JSON is tried as such first.
+    JSON is not quite a part of YAML (a tab may indent it), so a text that starts like JSON is parsed as JSON first.
     """
     problems = Problems(Source(file, text))
     root = _json(text) if text.lstrip()[:1] in ("{", "[") else None
     if root is None:
         root = parse(problems)
     if root is not None and not problems and not isinstance(root, dict):
-        problems.add("R0105", "a map is wanted here", 0, "write 'key: value' lines")
+        problems.add("R0105", "a map is expected here", 0, "write 'key: value' lines")
     if problems:
         raise ManifestError(problems.sorted())
     return problems, root or {}
 
 
 def _json(text: str) -> Any:
-    """The value of a JSON text; None if it is no good one: the YAML parser says why, and where."""
+    """Return the value of a JSON text; None if it is invalid: the YAML parser reports the error and its place."""
     try:
         value = json.loads(text, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _is_shallow(value: Any, levels: int) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """The value without the positions that the tree of a manifest carries."""
+    """Return the value without the positions of a manifest's tree."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list) else value

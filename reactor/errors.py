@@ -10,7 +10,7 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     │   └── GroupError              reactor.resource     several could not be changed at once
     ├── FunctionError               reactor.language     an operator or a function failed, at a place not known yet
     │   └── Fault                   reactor.language     the same in a template
-    │       └── BoundFault          reactor.language     a template needs too much time, memory or text
+    │       └── LimitFault          reactor.language     a template needs too much time, memory or text
     ├── ExpressionError             reactor.language     an expression is wrong, or failed
     │   └── ExpressionSyntaxError   reactor.language     it can't be parsed
     ├── TemplateError               reactor.language     a template failed

@@ -14,7 +14,7 @@ import sys
 import trio
 import zstandard  # noqa: F401
 
-import reactor.http.answer  # noqa: F401 - before the fork, so that no child has to
+import reactor.http.response  # noqa: F401 - before the fork, so that no child has to
 from reactor.hostfs import fsync
 from reactor.resources.archive import Archive
 from reactor.resources.file import File

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+from reactor.manifest.parser_workarounds import without_yaml11_breaks
 from reactor.manifest.scalars import plain_value
-from reactor.manifest.yaml11_line_breaks import without_yaml11_breaks
 
 
 class _Dumper(yaml.SafeDumper):

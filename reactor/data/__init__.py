@@ -1,11 +1,8 @@
-"""The data of a manifest: layers that `hierarchy` selects, merged, and checked against comments.
+"""The data of a manifest: layers that `hierarchy` selects, merged, and checked against annotations in comments.
 
-- ``merge``: how two trees become one; facts use it too;
-- ``layered``: trees whose leaves know the layer they came from;
-- ``problem``: what can be wrong, and where;
-- ``comments``: those of a YAML text; ``annotations``: ``# @require`` and its like among them;
-- ``validation``: what they ask of the values;
-- ``expansion``: expressions in data, evaluated in their restricted scope;
-- ``hierarchy``: which overrides are looked up, and how they are merged;
-- ``resolve``: all of it together.
+- ``problem``: an error in the data, and its place in the document;
+- ``layers``: how two trees are merged, which facts use too, and which layer each leaf came from;
+- ``annotations``: comments such as ``# @require``; ``validation``: the checks that they ask for;
+- ``expansion``: expressions in data, evaluated in a restricted scope;
+- ``resolve``: the overrides that are looked up, and all of it together.
 """

@@ -1,16 +1,118 @@
-"""Annotations of data: comments such as ``# @require`` at the keys below ``data:`` in a YAML text."""
+"""Annotations of data: comments such as ``# @require`` at the keys below ``data:`` in a YAML text.
+
+A YAML parser's events contain no comments. But between two tokens of YAML there is only white space and comments, so
+the text between the tokens is the comments, whatever the quoted and block scalars around them contain.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reactor.data.comments import Comments
+import yaml
+from yaml.tokens import (
+    AnchorToken,
+    FlowEntryToken,
+    FlowMappingEndToken,
+    FlowMappingStartToken,
+    FlowSequenceEndToken,
+    FlowSequenceStartToken,
+    KeyToken,
+    ScalarToken,
+    StreamEndToken,
+    TagToken,
+    ValueToken,
+)
+
+_SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_OPENING = (FlowMappingStartToken, FlowSequenceStartToken)
+_CLOSING = (FlowMappingEndToken, FlowSequenceEndToken)
+_TRANSPARENT = (TagToken, AnchorToken)
+_BLOCK_STYLES = ("|", ">")
+
+
+class Comments:
+    """One pass over the tokens of a YAML text. Keys are identified by their offsets."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: list[tuple[int | None, int, str]] = []
+        self._end = 0  # of the last token that is not empty
+        self._next = ""  # "key" or "value", if the next token is one
+        self._key: int | None = None  # the last key
+        self._about: int | None = None  # the key whose value has just ended or comes next
+        self._open: list[int | None] = []  # the keys of the flow collections around us
+
+    def read(self, last: int) -> list[tuple[int | None, int, str]]:
+        """Return the key (None: there is none), the offset and the text of each comment, up to the key ``last``.
+
+        Invalid YAML ends the pass; the parser reports it.
+        """
+        scanner = _SCANNER(self._text)
+        try:
+            while scanner.check_token() and (self._key or 0) <= last:
+                self._take(scanner.get_token())
+        except yaml.YAMLError:
+            pass
+        finally:
+            scanner.dispose()
+        return self._found
+
+    def _take(self, token: Any) -> None:
+        start, end = token.start_mark.index, token.end_mark.index
+        if end > start or isinstance(token, StreamEndToken):
+            self._gap(start)
+            self._see(token, start)
+            self._end = end
+        if isinstance(token, KeyToken):  # most are empty
+            self._next = "key"
+
+    def _see(self, token: Any, start: int) -> None:
+        """Track the key that a comment after this token would be about."""
+        if isinstance(token, _TRANSPARENT):
+            return
+        if isinstance(token, ValueToken):
+            self._about, self._next = self._key, "value"
+            return
+        if isinstance(token, _CLOSING):
+            self._about = self._open.pop() if self._open else None
+        elif not isinstance(token, FlowEntryToken) and self._next != "value":
+            self._about = None
+        if isinstance(token, _OPENING):
+            self._open.append(self._about)
+        if isinstance(token, ScalarToken):
+            self._scalar(token, start)
+        self._next = ""
+
+    def _scalar(self, token: Any, start: int) -> None:
+        if self._next == "key":
+            self._key = start
+        elif token.style in _BLOCK_STYLES:  # the first line of such a token may contain a comment
+            header = self._text[start : token.end_mark.index].partition("\n")[0]
+            self._comment(start, header, self._about)
+
+    def _gap(self, start: int) -> None:
+        """Find comments between the last token and the one at ``start``."""
+        gap = self._text[self._end : start]
+        if "#" not in gap:
+            return
+        line_at = self._end
+        follows = self._end > 0 and self._text[self._end - 1] != "\n"
+        for line in gap.split("\n"):
+            self._comment(line_at, line, self._about if follows else start if self._next == "key" else None)
+            line_at += len(line) + 1
+            follows = False
+
+    def _comment(self, line_at: int, line: str, about: int | None) -> None:
+        _, hash_sign, comment = line.partition("#")
+        if hash_sign:
+            self._found.append((about, line_at + line.index("#"), comment.strip()))
+
 
 Path = tuple[str, ...]
-"""The keys that lead to a value of the data."""
+"""The path of keys to a value of the data."""
 
 _ANY = re.compile(r"#[ \t]*@")
 TAINT = "secret"
@@ -26,28 +128,28 @@ class Annotation(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The annotations of a text by the key they belong to, in the order of the text, and those that can't hold."""
+    """The annotations in a text by the key they belong to, in the order of the text, and those in a wrong place."""
 
     by_key: dict[Path, list[Annotation]]
     ignored: list[Annotation]
 
 
 def has_annotations(text: str) -> bool:
-    """Whether a look for them is worth its while."""
+    """Whether ``text`` may contain annotations: a quick test."""
     return _ANY.search(text) is not None
 
 
 def find_annotations(
     text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]] | None = None
 ) -> Found:
-    """The annotations in ``text``.
+    """Find the annotations in ``text``.
 
-    ``keys`` holds the offset in ``text`` of each key of the data, of maps within maps, but not of those
+    ``keys`` has the offset in ``text`` of each key of the data, of maps within maps, but not of those
     within lists. An alias repeats keys at the same offset: an annotation is about all of them. An annotation
-    stands on a line of its own before its key, or on the line of its key after the key or its value.
+    is on a line of its own before its key, or on the line of its key after the key or its value.
 
-    ``others`` are the offsets of other keys and of items of lists. Only ``@secret`` can stand there; then the keys
-    of the data that ``others`` names at that offset are secret.
+    ``others`` are the offsets of other keys and of items of lists. Only ``@secret`` is valid there; then the keys
+    of the data that ``others`` has for that offset are secret.
     """
     places = _Places(text, keys, others or {})
     found = Found({}, [])
@@ -66,7 +168,7 @@ def find_annotations(
 
 
 class _Places:
-    """What stands at which offset of a text."""
+    """The keys and items at the offsets of a text."""
 
     def __init__(self, text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]]) -> None:
         self._text = text
@@ -78,15 +180,15 @@ class _Places:
 
     @property
     def last(self) -> int:
-        """The last offset that a comment may be about: where ``@secret`` comes later, the end of the text.
+        """The last offset that a comment may be about: the end of the text, if a ``@secret`` comes later.
 
-        It is found there too, so that nobody who wrote it in the wrong place believes that it holds.
+        It is found there too, to warn its author that it has no effect.
         """
         last = self._offsets[-1] if self._offsets else -1
         return len(self._text) if _TAINTS.search(self._text, max(last, 0)) else last
 
     def about(self, annotation: Annotation, key_at: int | None) -> tuple[Sequence[Path], bool]:
-        """The keys that an annotation at the key ``key_at``, or at none, is about; and whether it can hold there."""
+        """Return the keys that an annotation at the key ``key_at``, or at none, is about; and whether it is valid there."""
         at = self._item(annotation.at) if key_at is None else key_at
         own, others = (self._keys.get(at, ()) if key_at is not None else ()), self._others.get(at, ())
         if annotation.name == TAINT:
@@ -95,7 +197,7 @@ class _Places:
         return own, bool(own) or not others
 
     def _item(self, comment_at: int) -> int:
-        """The offset of the item of a list that a comment is about: the next, or after it on its line, the one before."""
+        """Return the offset of the list item that a comment is about: the next one, or the one before it on its line."""
         line_at = self._text.rfind("\n", 0, comment_at) + 1
         index = bisect(self._offsets, comment_at)
         if self._text[line_at:comment_at].strip():

@@ -1,4 +1,4 @@
-"""Expressions in data. They know the facts and nothing else: data can't refer to data."""
+"""Evaluates expressions in data. They can use only facts: data can't refer to data."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ONLY_FACTS = "expressions in data know Facts and nothing else"
 
 
 def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None = None) -> Scope:
-    """What expressions in data and in the hierarchy may use.
+    """Return the scope of expressions in data and in the hierarchy.
 
-    When it is not ``strict``, a fact that is missing is an empty text, as in CCM, and there is nothing in ``Data``.
+    When it is not ``strict``, a missing fact is an empty string, as in CCM, and ``Data`` is empty.
     """
     if strict:
         scope = Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})
@@ -31,15 +31,15 @@ def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | Non
 
 
 class Expander:
-    """Evaluates expressions of one document; what fails is added to ``problems``, what CCM lets pass to ``slips``."""
+    """Evaluates expressions of one document; errors are added to ``problems``, missing keys that CCM allows to ``warnings``."""
 
     def __init__(self, scope: Scope, problems: list[DataProblem]) -> None:
         self._scope = scope
         self._problems = problems
-        self.slips: list[DataProblem] = []
+        self.warnings: list[DataProblem] = []
 
     def expand(self, value: Any, path: DocumentPath) -> Any:
-        """The value at ``path`` with its expressions evaluated, keys excepted. One that fails is null."""
+        """Return the value at ``path`` with its expressions evaluated, except those in keys. One that fails is null."""
         if isinstance(value, str):
             return self._text(value, path)
         if isinstance(value, dict):
@@ -49,7 +49,7 @@ class Expander:
         return _whole(value) if isinstance(value, float) else value
 
     def match(self, text: str, path: DocumentPath) -> str | None:
-        """The text with its expressions evaluated, or None when none of them gave anything."""
+        """Return the string with its expressions evaluated, or None when none of them had a value."""
         try:
             template = parse_template(text)
             found, matched = (text, text != "") if template is None else template.match(self._scope)
@@ -74,7 +74,7 @@ class Expander:
         self._problems += (_problem(each, path) for each in (error, *error.others))
 
     def _note(self, path: DocumentPath) -> None:
-        self.slips += (_problem(each, path) for each in self._scope.warnings.pending)
+        self.warnings += (_problem(each, path) for each in self._scope.warnings.pending)
         self._scope.warnings.pending.clear()
 
 
@@ -83,5 +83,5 @@ def _problem(error: ExpressionError, path: DocumentPath) -> DataProblem:
 
 
 def _whole(value: float) -> int | float:
-    """A number without a fraction is an integer in data, as it is in CCM: ``1.0`` is 1."""
+    """Convert a number without a fraction to an integer, as in CCM: ``1.0`` is 1."""
     return int(value) if value.is_integer() and _INT_MIN <= value <= _INT_MAX else value

@@ -1,19 +1,19 @@
-"""What is wrong with the data of a manifest."""
+"""An error or warning about the data of a manifest."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 DocumentPath = tuple[str | int, ...]
-"""The way from the top of the document: ``("overrides", "os:debian", "ports", 0)``."""
+"""The path from the top of the document: ``("overrides", "os:debian", "ports", 0)``."""
 
 
 class DataProblem(NamedTuple):
-    """One problem, for whoever knows the positions of the document to place.
+    """One problem. The caller, which knows the positions of the document, finds its place.
 
-    ``code`` is its class of problems in `reactor.error_codes`. ``path`` leads to the value that it is about. For an error within an expression, ``start`` and ``end`` are
-    offsets in the text of that value; for one about an annotation or a key, ``comment_at`` is the offset of
-    the comment or key in the document.
+    ``code`` is its error code, see `reactor.error_codes`. ``path`` leads to the value that it is about. For an error in an
+    expression, ``start`` and ``end`` are offsets in the text of that value; for one about an annotation or a key,
+    ``comment_at`` is the offset of the comment or key in the document.
     """
 
     code: str

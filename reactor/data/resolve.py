@@ -1,4 +1,4 @@
-"""The data of a manifest on this host: base data, overrides that apply, what goes over both, and checks."""
+"""The data of a manifest on this host: base data, the overrides that ``hierarchy`` selects, the layers on top, and checks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,62 @@ from typing import Any, NamedTuple
 
 from reactor.data.annotations import Annotation, Path
 from reactor.data.expansion import Expander, data_scope
-from reactor.data.hierarchy import read_hierarchy
-from reactor.data.layered import LeafPath, layered, layers, plain
-from reactor.data.merge import deep_merge
+from reactor.data.layers import LeafPath, deep_merge, layered, layers, plain
 from reactor.data.problem import DataProblem
 from reactor.data.validation import check, secret_paths, unknown
+from reactor.resource.properties import did_you_mean
+
+MERGES = ("first", "deep")
+
+
+class Hierarchy(NamedTuple):
+    """``order`` are keys of overrides, with unevaluated expressions. ``deep`` merges all that apply, else the first wins."""
+
+    order: tuple[str, ...] = ("default",)
+    deep: bool = False
+
+
+def read_hierarchy(section: Any, problems: list[DataProblem]) -> Hierarchy:
+    """Parse the section; None means that there is none. Errors are added to ``problems``, and their values are not used."""
+    if section is None:
+        return Hierarchy()
+    if not isinstance(section, dict):
+        hint = "write 'hierarchy: {order: [...]}', or leave it out"
+        problems.append(DataProblem("R0115", ("hierarchy",), "hierarchy must be a map", hint))
+        return Hierarchy(())
+    return Hierarchy(_order(section, problems), _merge(section, problems) == "deep")
+
+
+def _order(section: dict[str, Any], problems: list[DataProblem]) -> tuple[str, ...]:
+    order = section.get("order")
+    if not isinstance(order, list):
+        where = ("hierarchy", "order") if "order" in section else ("hierarchy",)
+        hint = "list the keys of overrides to look for, or leave the hierarchy out"
+        problems.append(DataProblem("R0115", where, "hierarchy.order must be a list", hint))
+        return ()
+    odd = [index for index, entry in enumerate(order) if not isinstance(entry, str)]
+    for index in odd:
+        message = "hierarchy.order must contain only strings"
+        problems.append(DataProblem("R0115", ("hierarchy", "order", index), message, "put quotes around it"))
+    return () if odd else tuple(order)
+
+
+def _merge(section: dict[str, Any], problems: list[DataProblem]) -> str:
+    merge = section.get("merge")
+    mode = str(merge or "first").lower()
+    if mode not in MERGES:
+        hint = did_you_mean(mode, MERGES) or f"it is {' or '.join(MERGES)}"
+        problems.append(
+            DataProblem("R0115", ("hierarchy", "merge"), f"unsupported merge mode: {merge}", hint)
+        )
+    return mode
+
 
 DATA = "data"
 
 
 class Layer(NamedTuple):
-    """Values from outside of the document, what they are called, and the paths in them that are secret."""
+    """Values from outside the document, their name for people, and the paths in them that are secret."""
 
     name: str
     values: Mapping[str, Any]
@@ -26,12 +71,12 @@ class Layer(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The data, and what is known about them.
+    """The data, and where they came from.
 
-    ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
+    ``layers`` has the origin of every leaf: ``data``, ``overrides os:debian``, or the name of a
     `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: everything below
-    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told. Data that are not
-    ``is_whole`` lack what could not be understood, and has been reported.
+    them is secret. With ``problems`` the data must not be used. Data that are not ``is_whole`` lack values whose errors
+    were reported.
     """
 
     values: dict[str, Any]
@@ -54,9 +99,9 @@ def resolve(
     """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
 
     The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored, and a missing
-    or null one is taken as empty. The caller has checked that data and overrides are maps. ``annotations`` are those
-    of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a fact that is missing is a
-    problem, else a warning. ``moment`` is what ``now()`` is in their expressions; None: the time of each call.
+    or null one is empty. The caller has checked that data and overrides are maps. ``annotations`` are those
+    of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a missing fact is a
+    problem, else a warning. ``moment`` is the time that ``now()`` returns; None: the time of each call.
     """
     problems: list[DataProblem] = []
     expander = Expander(data_scope(facts, strict=strict, moment=moment), problems)
@@ -67,14 +112,14 @@ def resolve(
         tree = deep_merge(tree, layered(dict(layer.values), layer.name))
         secrets |= layer.secrets
     values = plain(tree)
-    if not problems:  # what has no value because of an error is not also called missing
+    if not problems:  # a value that failed is not also reported as missing
         problems += check(values, marked, secrets)
     return Resolved(
         values=values,
         layers=dict(layers(tree)),
         secrets=secrets,
         problems=problems,
-        warnings=[*expander.slips, *unknown(marked)],
+        warnings=[*expander.warnings, *unknown(marked)],
     )
 
 
@@ -91,7 +136,7 @@ def _resolved(document: Mapping[str, Any], expander: Expander, problems: list[Da
 
 
 def _applicable(order: Sequence[str], overrides: dict[str, Any], expander: Expander) -> Iterator[str]:
-    """The keys of the overrides that the hierarchy selects on this host."""
+    """Yield the keys of the overrides that the hierarchy selects on this host."""
     for index, entry in enumerate(order):
         key = expander.match(entry, ("hierarchy", "order", index))
         if key is not None and key != DATA and isinstance(overrides.get(key), dict):
@@ -104,7 +149,7 @@ def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def masked(values: Mapping[str, Any], paths: Iterable[Path], mask: str) -> dict[str, Any]:
-    """``values`` with ``mask`` in place of what is at ``paths``."""
+    """Return ``values`` with ``mask`` at each of ``paths``."""
     shown = dict(values)
     for path in paths:
         shown = _masked(shown, path, mask)

@@ -1,4 +1,4 @@
-"""What the annotations of data ask of the merged values: ``@require``, ``@validate EXPR``, ``@secret``."""
+"""Checks the merged values against the annotations of data: ``@require``, ``@validate EXPR``, ``@secret``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Annotations = Mapping[Path, Sequence[Annotation]]
 
 
 def secret_paths(annotations: Annotations) -> frozenset[Path]:
-    """The keys annotated ``@secret``."""
+    """Return the paths annotated ``@secret``."""
     return frozenset(path for path, found in annotations.items() if any(each.name == TAINT for each in found))
 
 
 def check(
     values: Mapping[str, Any], annotations: Annotations, secrets: Collection[Path]
 ) -> Iterator[DataProblem]:
-    """The values that break a promise. No message shows one below the paths that are ``secrets``."""
+    """Yield a problem for each value that fails a check. No message shows a value below the paths ``secrets``."""
     for path, found in annotations.items():
         value = _at(values, path)
         is_secret = any(path[: len(secret)] == secret for secret in secrets)
@@ -42,7 +42,7 @@ def check(
 
 
 def unknown(annotations: Annotations) -> Iterator[DataProblem]:
-    """The annotations that mean nothing."""
+    """Yield a problem for each unknown annotation."""
     for path, found in annotations.items():
         for annotation in found:
             if not _is_known(annotation):
@@ -53,7 +53,7 @@ def unknown(annotations: Annotations) -> Iterator[DataProblem]:
 
 
 def ignored(annotations: Sequence[Annotation]) -> Iterator[DataProblem]:
-    """The annotations that mean something, but not where they are."""
+    """Yield a problem for each annotation in a place where it has no effect."""
     hint = (
         "@require and @validate hold at keys of 'data' outside of lists; @secret also within lists, "
         "in overrides and in a --data-file"
@@ -79,7 +79,7 @@ def _advice(annotation: Annotation) -> str:
 
 
 def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | None:
-    """What is wrong with the value, or None."""
+    """Return why the value fails, or None."""
     if annotation.name in REQUIRE:
         # Exactly these: false and 0 are values.
         return "is required but has no value" if value is None or value == "" else None

@@ -1,10 +1,7 @@
-"""What is known about this host, as a tree with CCM's keys: ``facts.host.info.platformFamily``.
+"""Facts about this host, as a tree with CCM's keys: ``facts.host.info.platformFamily``.
 
-- ``facts``: the tree itself; a part is gathered when it is first read;
-- ``gathering``: reads that may hang, each given up after a while;
-- ``host`` (with ``distribution`` and ``virtualization``), ``cpu``, ``memory``, ``partition``, ``network``:
-  the sources;
-- ``netlink``: interfaces and addresses from the kernel; ``kernel``: its small files;
-- ``files``: facts that people and programs leave in files;
-- ``names``: facts by either of two names, that of JSON and that of Go.
+- ``facts``: the tree itself; a part is gathered when it is first read, and has two names for each fact, JSON's and Go's;
+- ``gathering``: reads that may hang, each with a timeout, and reads of the kernel's small files;
+- ``host``, ``cpu``, ``memory``, ``partition``, ``network``: the sources;
+- ``files``: facts that people and programs write into files.
 """

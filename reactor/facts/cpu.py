@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import read, read_if_allowed
+from reactor.facts.gathering import Gatherer, read, read_if_allowed
 
 _TEXTS = {
     "vendorId": ("vendor_id", "CPU implementer"),
@@ -16,17 +15,17 @@ _TEXTS = {
     "modelName": ("model name",),
     "microcode": ("microcode",),
 }
-"""Facts that are texts, each with its names in /proc/cpuinfo; the second is ARM's."""
+"""String facts, each with its names in /proc/cpuinfo; the second is ARM's."""
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``cpu``. What could not be had is not there."""
+    """Return the facts under ``cpu``, without those that could not be gathered."""
     found = gatherer({"cpu.info": lambda: processors(read("/proc/cpuinfo"))})
     return {"info": found["cpu.info"]} if found else {}
 
 
 def processors(cpuinfo: str) -> list[dict[str, Any]]:
-    """The processors of a text such as /proc/cpuinfo."""
+    """Parse the processors in the content of /proc/cpuinfo."""
     blocks = [_fields(block) for block in cpuinfo.split("\n\n")]
     return [_processor(fields) for fields in blocks if "processor" in fields]
 
@@ -59,12 +58,12 @@ def _processor(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def _megahertz(number: int, fields: dict[str, str]) -> float:
-    """The highest clock where the kernel tells it: the one of the moment is no property of the processor."""
+    """Return the highest clock rate if the kernel reports it: the current one is no property of the processor."""
     highest = read_if_allowed(f"/sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq")
     return int(highest) / 1000 if highest.isdecimal() else float(fields.get("cpu MHz", 0))
 
 
 def _leading_number(text: str) -> int:
-    """``1024 KB`` as 1024; 0 for what is no number."""
+    """Parse ``1024 KB`` as 1024; 0 if it is no number."""
     first = text.partition(" ")[0]
     return int(first) if first.isdecimal() else 0

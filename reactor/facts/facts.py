@@ -1,4 +1,4 @@
-"""The tree of facts, gathered as it is read, and what may change in it."""
+"""The tree of facts: each part is gathered when it is first read, and refreshed when it may have changed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from reactor.data.merge import deep_merge
+from reactor.data.layers import deep_merge
 from reactor.facts.files import FileFacts, Parse, directories, fact_paths, read_fact_files
 from reactor.facts.gathering import Gatherer
-from reactor.facts.names import named
+
+
+class Named(dict[str, Any]):
+    """A map whose key ``platformFamily`` can be read as ``PlatformFamily`` too: in CCM it is a field of a Go structure."""
+
+    def __missing__(self, key: str) -> Any:
+        if key[:1].isupper():
+            for name, value in self.items():
+                if name.lower() == key.lower():
+                    return value
+        raise KeyError(key)
+
+
+def named(tree: Any) -> Any:
+    """Return ``tree`` with every map in it as a `Named`."""
+    if isinstance(tree, dict):
+        return Named({key: named(value) for key, value in tree.items()})
+    return [named(item) for item in tree] if isinstance(tree, list) else tree
+
 
 Source = Callable[[Gatherer], dict[str, Any]]
 
 
 def _source(name: str) -> Source:
-    """The source of one part, imported when it is first asked: most manifests read no fact."""
+    """Return the source of one part, which is imported when it is first called: most manifests read no fact."""
     return lambda gatherer: cast("dict[str, Any]", import_module(f"reactor.facts.{name}").gather(gatherer))
 
 
@@ -25,10 +43,10 @@ SOURCES: Mapping[str, Source] = {
 TIMEOUT = 2.0
 
 _FOLLOWED = {"host": ("uptime", "procs"), "network": ()}
-"""What is read anew, each with the values in its ``info`` that are not: they are never twice the same.
+"""The parts that are refreshed, each with the values in its ``info`` that are not, because they always change.
 
-Memory, processors and partitions hold little else, so they stay as they were first read: a resource that
-followed them would never converge.
+Memory, processors and partitions consist mostly of such values, so they stay as they were first read: a resource that
+depended on them would never converge.
 """
 
 _NONE = object()
@@ -36,12 +54,11 @@ _SYSTEM_FILES = ("/etc/hostname", "/etc/machine-id", "/etc/os-release")
 
 
 class Facts(Mapping[str, Any]):
-    """The facts about this host: what it tells of itself, under what files say, under what was ``given``.
+    """The facts about this host: those of its sources, overridden by fact files, overridden by ``given`` ones.
 
-    A part (a top-level key) is gathered when it is first read, and then stays as it is until `refreshed` is
-    called. A source that does not answer within ``timeout`` seconds leaves its part empty; `notes` says so.
-    Never raises for what a host may be like. ``where`` are the directories of the fact files, and ``parse``
-    reads one.
+    A part (a top-level key) is gathered when it is first read, and then stays the same until `refreshed` is called. The
+    part of a source that takes longer than ``timeout`` seconds is empty; `notes` says so. Never raises for the state of
+    a host. ``where`` are the directories of the fact files, and ``parse`` parses one.
     """
 
     def __init__(
@@ -86,20 +103,20 @@ class Facts(Mapping[str, Any]):
 
     @property
     def notes(self) -> list[str]:
-        """What could not be had so far, and why, one sentence each."""
+        """The facts that could not be gathered so far, and why, one sentence each."""
         return [f"{what}: {why}" for what, why in {**self._gatherer.notes, **self._files.notes}.items()]
 
     def with_fallbacks(self, values: Mapping[str, Any]) -> Facts:
-        """The same facts, nothing of them gathered yet, with ``values`` below those that were given."""
+        """Return the same facts, not gathered yet, with ``values`` as defaults for those that were given."""
         given = deep_merge(dict(values), self._given)
         return Facts(given, parse=self._parse, where=self._where, sources=self._sources)
 
     def watch_paths(self) -> list[str]:
-        """Where a change is a reason to call `refreshed`. Addresses have no path: ask now and then."""
+        """Return the paths at which a change is a reason to call `refreshed`. Addresses have no path: poll them."""
         return [*_SYSTEM_FILES, *fact_paths(self._where)]
 
     def refreshed(self) -> set[str]:
-        """Read anew what was read and may have changed; the top-level keys that have another value now."""
+        """Refresh the facts that were read and may have changed; return the top-level keys whose value changed."""
         before = self._additions()
         self._added = None
         after = self._additions()
@@ -107,7 +124,7 @@ class Facts(Mapping[str, Any]):
         return differ | {key for key in _FOLLOWED if key in self._gathered and self._follow(key)}
 
     def _follow(self, key: str) -> bool:
-        """Gather the part anew; whether that made a difference. One that fails now stays as it was."""
+        """Gather the part again; return whether it changed. A part that fails now stays the same."""
         old = self._gathered[key]
         new: dict[str, Any] = named(self._sources[key](self._gatherer))
         if any(name.startswith(key) for name in self._gatherer.notes):
@@ -118,7 +135,7 @@ class Facts(Mapping[str, Any]):
         return new != old
 
     def _additions(self) -> dict[str, Any]:
-        """The facts of files, under those given."""
+        """Return the facts of files, overridden by those given."""
         if self._added is None:
             answer = self._gatherer({"fact files": lambda: read_fact_files(self._where, self._parse)})
             self._files = answer.get("fact files", self._files)

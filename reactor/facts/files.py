@@ -1,4 +1,4 @@
-"""Facts that people and programs leave in files, with the rules that keep strangers' files out."""
+"""Facts that people and programs write into files. Files that untrusted users could change are skipped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactor.data.merge import deep_merge
+from reactor.data.layers import deep_merge
 from reactor.resource.diagnostic import ManifestError
 from reactor.trust.rule import DistrustedError, Trust
 
@@ -26,7 +26,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def directories() -> tuple[str, ...]:
-    """Where fact files are, least important first: the system's, then the user's; CCM's, then ours."""
+    """Return the directories of fact files, lowest priority first: the system's, then the user's; CCM's, then ours."""
     home = os.path.expanduser("~/.config")
     user = os.environ.get("XDG_CONFIG_HOME") or home
     return ("/etc/choria/ccm", "/etc/reactor", f"{user}/choria/ccm", f"{user}/reactor")
@@ -34,7 +34,7 @@ def directories() -> tuple[str, ...]:
 
 @dataclass(eq=False, repr=False)
 class FileFacts:
-    """What the files hold, merged, and for each file that was skipped why."""
+    """The merged facts of the files, and the reason for each file that was skipped."""
 
     values: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
@@ -47,8 +47,8 @@ class _SkippedError(Exception):
 def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
     """Merge the fact files of these directories deeply, a later one over the earlier ones.
 
-    In each: facts.json, facts.yaml, then the .json and .yaml files of facts.d by name. What is not there is
-    no matter; what is there and can't be used is skipped with a note.
+    In each: facts.json, facts.yaml, then the .json and .yaml files of facts.d by name. Missing files are ignored; files
+    that can't be used are skipped with a note.
     """
     found = FileFacts()
     for directory in where:
@@ -71,7 +71,7 @@ def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
 
 
 def fact_paths(where: Sequence[str]) -> list[str]:
-    """All paths at which a change may change facts."""
+    """Return all paths at which a change may change facts."""
     usable = [directory for directory in where if os.path.isabs(directory)]
     fixed = [os.path.join(directory, name) for directory in usable for name in (*_ALONE, _DIRECTORY)]
     return [*fixed, *(path for directory in usable for path in _entries(os.path.join(directory, _DIRECTORY)))]
@@ -98,9 +98,9 @@ def _entries(directory: str) -> Iterator[str]:
 
 
 def _content(path: str) -> str:
-    """The text of a fact file that may be trusted. What is checked is what was opened, not the name.
+    """Return the text of a fact file. Raises for one that is not trusted; the opened file is checked, not its name.
 
-    Nobody has named it: only root and the user we are may be able to change it, or to put another in its place.
+    The user did not name the file, so only root and our own user may be able to change or replace it.
     """
     with open(path, "rb", opener=_opened) as file:
         _check(os.fstat(file.fileno()))

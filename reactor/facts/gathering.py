@@ -1,4 +1,4 @@
-"""Gathers from sources that may hang. Whoever asks waits no longer than the timeout."""
+"""Gathers facts from sources that may hang, with a timeout; reads the small files of the kernel and the system."""
 
 from __future__ import annotations
 
@@ -7,15 +7,49 @@ from collections.abc import Callable, Mapping
 from threading import Thread
 from typing import Any
 
+
+def read(path: str) -> str:
+    """Return the text at ``path``, without white space around it. Raises OSError."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().strip()
+
+
+def read_if_there(path: str) -> str:
+    """Return the text at ``path``, empty when there is no such file. Raises OSError for a file that can't be read."""
+    try:
+        return read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def read_if_allowed(path: str) -> str:
+    """Return the text at ``path``, empty when it can't be read, for whatever reason."""
+    try:
+        return read(path)
+    except OSError:
+        return ""
+
+
+def numbers(path: str, separator: str | None = None) -> dict[str, int]:
+    """Parse the lines ``name: 42 unit`` of ``path``, such as /proc/meminfo, to numbers by name. Raises OSError."""
+    found = {}
+    for line in read(path).splitlines():
+        name, _, rest = line.partition(separator or " ")
+        value = rest.split()
+        if value and value[0].isdecimal():
+            found[name.strip()] = int(value[0])
+    return found
+
+
 Jobs = Mapping[str, Callable[[], Any]]
 
 
 class Gatherer:
-    """Runs each job in a daemon thread: a statvfs on a dead mount can't be interrupted, only left behind.
+    """Runs each job in a daemon thread: a statvfs on a dead mount can't be interrupted, only abandoned.
 
     ``timeout`` is in seconds, for all jobs of one call together. A job that hung is not started again while
-    it still hangs, so asking often does not pile up threads. ``notes`` says of each source that gave nothing
-    why, and is replaced by the next answer of that source.
+    it still hangs, so asking often does not pile up threads. ``notes`` has the reason for each source that failed,
+    until it succeeds.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -24,7 +58,7 @@ class Gatherer:
         self.notes: dict[str, str] = {}
 
     def __call__(self, jobs: Jobs) -> dict[str, Any]:
-        """The results by the name of their job, in the order of the jobs, without those that failed."""
+        """Return the results by the name of their job, in the order of the jobs, without those that failed."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
         started = {

@@ -1,22 +1,146 @@
-"""The facts ``host``: names, versions, and since when it is up."""
+"""The facts ``host``: names, versions, uptime, the distribution (in the words of CCM and gopsutil), and the virtualization."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from reactor.facts.distribution import distribution
-from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import numbers, read, read_if_allowed, read_if_there
-from reactor.facts.virtualization import virtualization
+from reactor.facts.gathering import Gatherer, numbers, read, read_if_allowed, read_if_there
+
+_PLATFORMS = {
+    "amzn": "amazon", "cumulus-linux": "cumuluslinux", "deepin": "Deepin", "kylin": "Kylin", "ol": "oracle",
+    "rhel": "redhat", "xenenterprise": "xenserver",
+}  # fmt: skip
+"""Platforms whose name differs from the ID in os-release."""
+
+_FAMILIES = {
+    "debian": "debian ubuntu linuxmint raspbian Kylin cumuluslinux uos Deepin",
+    "rhel": "redhat centos rocky almalinux oracle scientific cloudlinux amazon xenserver ibm_powerkvm"
+    " enterpriseenterprise",
+    "suse": "suse opensuse opensuse-leap opensuse-tumbleweed opensuse-tumbleweed-kubic sles sled caasp",
+}
+_OWN_FAMILY = "fedora gentoo slackware arch exherbo alpine coreos solus neokylin anolis"
+_FAMILY_OF = {name: name for name in _OWN_FAMILY.split()} | {
+    platform: family for family, platforms in _FAMILIES.items() for platform in platforms.split()
+}
+
+_VERSION_FILES = {"debian": "debian_version", "raspbian": "debian_version", "alpine": "alpine-release"}
+"""The files with the full version: VERSION_ID of Debian 12.11 is 12."""
+
+_RELEASE = re.compile(r"release (\d[\d.]*)")
+
+
+class Distribution(NamedTuple):
+    """``platform`` is the distribution, ``family`` its family, such as rhel, and ``version`` such as 12.11."""
+
+    platform: str
+    family: str
+    version: str
+
+
+def distribution(etc: str = "/etc") -> Distribution:
+    """Return the distribution whose files are in ``etc``. Unknown values are empty."""
+    release = _os_release(read_if_there(f"{etc}/os-release") or read_if_there(f"{etc}/../usr/lib/os-release"))
+    platform = _platform(release.get("ID", ""))
+    family = _family(platform, release.get("ID_LIKE", "").split())
+    return Distribution(platform, family, _version(etc, platform, family) or release.get("VERSION_ID", ""))
+
+
+def _os_release(text: str) -> dict[str, str]:
+    """Parse the assignments of an os-release file: shell words, see os-release(5)."""
+    found = {}
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        try:
+            found[name.strip()] = "".join(shlex.split(value))
+        except ValueError:
+            continue
+    return found
+
+
+def _platform(identity: str) -> str:
+    return _PLATFORMS.get(identity, identity)
+
+
+def _family(platform: str, alike: list[str]) -> str:
+    """Return the family of the platform; if unknown, that of the platforms in ID_LIKE; else its own name."""
+    known = (_FAMILY_OF.get(name) for name in (platform, *map(_platform, alike)))
+    return next(filter(None, known), platform)
+
+
+def _version(etc: str, platform: str, family: str) -> str:
+    if platform in _VERSION_FILES:
+        return read_if_there(f"{etc}/{_VERSION_FILES[platform]}").partition("\n")[0]
+    if family in ("rhel", "fedora"):
+        match = _RELEASE.search(
+            read_if_there(f"{etc}/redhat-release") or read_if_there(f"{etc}/system-release")
+        )
+        return match[1] if match else ""
+    return ""
+
+
+class Virtualization(NamedTuple):
+    """The system (``kvm``, ``docker``) and the role, ``guest`` or ``host``. Both are empty without virtualization."""
+
+    system: str
+    role: str
+
+
+class _Sign(NamedTuple):
+    """A file that shows virtualization: by content that matches the pattern, or without a pattern by its existence."""
+
+    system: str
+    role: str
+    path: str
+    pattern: str = ""
+
+
+_DMI = "sys/class/dmi/id/"
+_SIGNS = (
+    _Sign("docker", "guest", ".dockerenv"),
+    _Sign("podman", "guest", "run/.containerenv"),
+    _Sign("lxc", "guest", "proc/1/environ", r"(^|\0)container=lxc(\0|$)"),
+    _Sign("lxc", "guest", "run/systemd/container", "lxc"),
+    _Sign("docker", "guest", "proc/self/cgroup", "docker"),
+    _Sign("lxc", "guest", "proc/self/cgroup", "lxc"),
+    _Sign("rkt", "guest", "proc/self/cgroup", "machine-rkt"),
+    _Sign("openvz", "host", "proc/bc/0"),
+    _Sign("openvz", "guest", "proc/vz"),
+    _Sign("xen", "host", "proc/xen/capabilities", "control_d"),
+    _Sign("xen", "guest", "sys/hypervisor/type", "xen"),
+    _Sign("vbox", "guest", _DMI + "product_name", "VirtualBox"),
+    _Sign("vmware", "guest", _DMI + "sys_vendor", "VMware"),
+    _Sign("hyperv", "guest", _DMI + "product_name", "^Virtual Machine$"),
+    _Sign("kvm", "guest", _DMI + "sys_vendor", "QEMU|Amazon EC2|DigitalOcean|Hetzner|OpenStack"),
+    _Sign("kvm", "guest", _DMI + "product_name", "KVM|OpenStack|Google Compute Engine"),
+    _Sign("kvm", "guest", "proc/cpuinfo", "QEMU Virtual CPU|Common (32-bit )?KVM processor"),
+    _Sign("kvm", "guest", "sys/devices/system/clocksource/clocksource0/available_clocksource", "kvm-clock"),
+    _Sign("hyperv", "guest", "proc/modules", "(?m)^hv_util"),
+    _Sign("vbox", "guest", "proc/modules", "(?m)^vboxguest"),
+    _Sign("", "guest", "proc/cpuinfo", r"(?m)^flags\s*:.*\bhypervisor\b"),
+    _Sign("kvm", "host", "proc/modules", "(?m)^kvm"),
+    _Sign("vbox", "host", "proc/modules", "(?m)^vboxdrv"),
+)
+"""Innermost first: a container in a virtual machine is a container, and a guest may be a host too."""
+
+
+def virtualization(root: str = "/") -> Virtualization:
+    """Detect the virtualization by files below ``root``."""
+    for sign in _SIGNS:
+        path = os.path.join(root, sign.path)
+        if re.search(sign.pattern, read_if_allowed(path)) if sign.pattern else os.path.exists(path):
+            return Virtualization(sign.system, sign.role)
+    return Virtualization("", "")
+
 
 _MACHINE_ID = re.compile("([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})")
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``host``. Times are in seconds, ``bootTime`` since 1970. What could not be had is not there."""
+    """Return the facts under ``host``, without those that could not be gathered. Times are in seconds, ``bootTime`` since 1970."""
     parts = {
         "host.info": _system,
         "host.info of the processes": _processes,
@@ -59,7 +183,7 @@ def _virtualization() -> dict[str, Any]:
 
 
 def _host_id() -> str:
-    """The UUID of the machine: its own, which only root can read, else systemd's, else that of this boot."""
+    """Return the UUID of the machine: its own, which only root can read, else systemd's, else that of this boot."""
     if own := read_if_allowed("/sys/class/dmi/id/product_uuid"):
         return own.lower()
     if match := _MACHINE_ID.fullmatch(read_if_there("/etc/machine-id")):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import numbers, read_if_there
+from reactor.facts.gathering import Gatherer, numbers, read_if_there
 
 _KIBI = 1024
 _IN_KIBIBYTES = {
@@ -28,7 +27,7 @@ _OTHER_SYSTEMS = {"wired": 0, "laundry": 0}
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``memory``. What could not be had is not there."""
+    """Return the facts under ``memory``, without those that could not be gathered."""
     found = gatherer(
         {"memory.virtual": virtual, "memory.swap.info": swap, "memory.swap.devices": swap_devices}
     )
@@ -40,7 +39,7 @@ def gather(gatherer: Gatherer) -> dict[str, Any]:
 
 
 def virtual() -> dict[str, Any]:
-    """How the memory is used. ``cached`` and ``used`` are what free(1) of procps 4 shows."""
+    """Return the usage of memory. ``cached`` and ``used`` are the same as in free(1) of procps 4."""
     meminfo = numbers("/proc/meminfo", ":")
     facts = {
         **{fact: meminfo.get(name, 0) * _KIBI for fact, name in _IN_KIBIBYTES.items()},
@@ -53,7 +52,7 @@ def virtual() -> dict[str, Any]:
 
 
 def swap() -> dict[str, Any]:
-    """How the swap is used, and what was swapped and paged since boot, in bytes; faults are counts."""
+    """Return the usage of swap, and the bytes swapped and paged since boot; faults are counts."""
     meminfo, vmstat = numbers("/proc/meminfo", ":"), numbers("/proc/vmstat")
     total, free = (meminfo.get(name, 0) * _KIBI for name in ("SwapTotal", "SwapFree"))
     page = os.sysconf("SC_PAGE_SIZE")
@@ -72,7 +71,7 @@ def swap() -> dict[str, Any]:
 
 
 def swap_devices() -> list[dict[str, Any]] | None:
-    """The swap areas, or None when there are none."""
+    """Return the swap areas, or None when there are none."""
     _, *lines = read_if_there("/proc/swaps").splitlines() or [""]
     return [_swap_device(line.split()) for line in lines] or None
 

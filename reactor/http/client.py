@@ -1,4 +1,4 @@
-"""A request and the answer to it after all redirects."""
+"""Sends a request and follows redirects."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.http.errors import HttpError
-from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.request import HttpError, HttpLimits, HttpRequest
 from reactor.http.url import parse_url, redirected
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:
-    from reactor.http.answer import HttpAnswer
+    from reactor.http.response import HttpResponse
 
 _REDIRECTS = {301, 302, 303, 307, 308}
 _KEEP_METHOD = {307, 308}
 
 
 @asynccontextmanager
-async def http_answer(request: HttpRequest, limits: HttpLimits) -> AsyncIterator[HttpAnswer]:
-    """The answer to ``request`` after all redirects, for a block that reads its body.
+async def http_response(request: HttpRequest, limits: HttpLimits) -> AsyncIterator[HttpResponse]:
+    """Yield the response to ``request`` after all redirects, for a block that reads its body.
 
-    Raises HttpError where there is none within ``limits``, at the end of the block too; and OSError when no TLS context
+    Raises HttpError when there is none within ``limits``, also at the end of the block; and OSError when no TLS context
     can be made, or no thread started.
     """
     with trio.move_on_after(limits.seconds) as limit:
-        await in_thread(import_module, "reactor.http.answer")
-        from reactor.http.answer import answer_of  # noqa: PLC0415 - at once: a thread has taken the time for it
+        await in_thread(import_module, "reactor.http.response")
+        from reactor.http.response import response_of  # noqa: PLC0415 - at once: a thread has taken the time for it
 
         first = url = parse_url(request.url)
         request = replace(request, credentials=request.credentials or first.credentials)
         for _ in range(limits.redirects + 1):
             sent = request if first.trusts(url) else replace(request, fields=(), credentials=None)
-            async with answer_of(url, sent, limits, limit) as answer:
+            async with response_of(url, sent, limits, limit) as answer:
                 location = answer.field("location")
                 if answer.status not in _REDIRECTS or not location or not limits.redirects:
                     yield answer
@@ -51,7 +50,7 @@ async def http_answer(request: HttpRequest, limits: HttpLimits) -> AsyncIterator
 
 
 def _after(status: int, request: HttpRequest) -> HttpRequest:
-    """The request after a redirect: content is only sent again where the server asks for that (RFC 9110, 15.4)."""
+    """Return the request after a redirect: content is only sent again if the status says so (RFC 9110, 15.4)."""
     if status in _KEEP_METHOD or request.method in ("GET", "HEAD"):
         return request
     return replace(request, method="GET", content=None)

@@ -1,4 +1,4 @@
-"""What is asked of a server, and what its answer may take."""
+"""What a request asks of a server, the limits of the response, and the errors when there is none."""
 
 from __future__ import annotations
 
@@ -6,16 +6,55 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reactor.errors import ReactorError
+
+_LONGEST = 200
+"""The most characters of a reason, which may quote the server."""
+
+
+class HttpError(ReactorError):
+    """A request has no response, or one that is refused."""
+
+    code = "R0404"
+
+
+class ConnectionLostError(HttpError):
+    """The connection could not be made, or broke: a retry may succeed."""
+
+
+class TooLargeError(HttpError):
+    """The body is larger than the request allows."""
+
+
+def reason(error: BaseException) -> str:
+    """Return the innermost message of ``error``: the outer ones only say that all attempts failed."""
+    words = next((str(each) for each in reversed(_causes(error)) if str(each)), type(error).__name__)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Return the first cause of ``error``; ``error`` itself if it has none."""
+    return _causes(error)[-1]
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return ``error`` and its causes, the first cause last."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause)
+    return causes
+
+
 Fields = tuple[tuple[str, str], ...]
 """Header fields, each a name and a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """What one answer may take. Times in seconds, ``size`` in bytes of the body.
+    """The limits of one response. Times are in seconds, ``size`` in bytes of the body.
 
-    ``silence`` is between two bytes, ``seconds`` for all of it, redirects included; each ``pace`` bytes of the body buy
-    one more second. Without ``redirects`` an answer that redirects is the answer.
+    ``silence`` is the most time between two bytes, ``seconds`` for everything, redirects included; every ``pace`` bytes
+    of the body add one second. If ``redirects`` is 0, a redirect is returned as the response.
     """
 
     size: int
@@ -29,8 +68,8 @@ class HttpLimits:
 class HttpRequest:
     """``fields`` and ``credentials`` go to the server of the URL only, ``conditions`` wherever redirects lead.
 
-    ``proxy`` is a URL, or "" for none; None takes what the environment names. ``trust`` makes the TLS context, in a
-    thread; by default it trusts whom this host trusts. ``may_leave_tls`` lets a redirect lead from https to http.
+    ``proxy`` is a URL, or "" for none; None uses the environment. ``trust`` makes the TLS context, in a thread; the
+    default trusts the certificates of this host. ``may_leave_tls`` allows redirects from https to http.
     """
 
     url: str

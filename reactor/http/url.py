@@ -1,4 +1,4 @@
-"""What a URL says, where a redirect leads, and which proxy the environment names for it."""
+"""The parts of a URL, the target of a redirect, and the proxy that the environment names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from reactor.http.errors import HttpError
+from reactor.http.request import HttpError
 
 _PORTS = {"http": 80, "https": 443}
 _SAFE = "%/:@!$&'()*+,;=~-._"
@@ -16,7 +16,7 @@ _HOST = re.compile(r"[0-9A-Za-z._~%:-]+")
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """An absolute http or https URL, as it goes over the wire: all of it is ASCII."""
+    """An absolute http or https URL, as it is sent: all of it is ASCII."""
 
     text: str
     scheme: str
@@ -26,22 +26,22 @@ class Url:
     target: str
     """The path and the query."""
     credentials: tuple[str, str] | None = None
-    """User and password, where the URL names them."""
+    """User and password, if the URL contains them."""
 
     @property
     def authority(self) -> str:
-        """What the field ``Host`` says."""
+        """The value of the header field ``Host``."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     def trusts(self, other: Url) -> bool:
-        """Whether ``other`` may be told what is meant for this one: the same server, or its usual port with TLS."""
+        """Whether ``other`` may receive the secrets for this server: the same server, or its default port with TLS."""
         mine, its = (self.scheme, self.host, self.port), (other.scheme, other.host, other.port)
         return mine == its or (mine == ("http", self.host, 80) and its == ("https", self.host, 443))
 
 
 def parse_url(text: str) -> Url:
-    """Raises HttpError for what is no http or https URL; its text never quotes the URL, which may hold a password."""
+    """Parse a URL. Raises HttpError for one that is not http or https, without quoting it: it may contain a password."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
@@ -50,9 +50,9 @@ def parse_url(text: str) -> Url:
         elif host.startswith("xn--") or ".xn--" in host:
             host.encode().decode("idna")
     except (ValueError, UnicodeError) as error:
-        raise HttpError("the URL has a host or a port that can't be") from error
+        raise HttpError("the URL has an invalid host or port") from error
     if parts.scheme not in _PORTS or not _HOST.fullmatch(host) or port == 0:
-        raise HttpError("that is no http or https URL")
+        raise HttpError("it is not an http or https URL")
     query = f"?{quote(parts.query, safe=_SAFE + '?')}" if parts.query else ""
     target = quote(parts.path, safe=_SAFE) or "/"
     credentials = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
@@ -60,18 +60,18 @@ def parse_url(text: str) -> Url:
 
 
 def redirected(url: Url, location: str, *, may_leave_tls: bool) -> Url:
-    """Where a redirect from ``url`` leads. Raises HttpError where it must not."""
+    """Return the target of a redirect from ``url``. Raises HttpError for a forbidden one."""
     try:
         target = parse_url(urljoin(url.text, location))
     except (ValueError, HttpError) as error:
-        raise HttpError("the server redirects to something that is no http or https URL") from error
+        raise HttpError("the server redirects to a URL that is not http or https") from error
     if (url.scheme, target.scheme) == ("https", "http") and not may_leave_tls:
         raise HttpError(f"the server redirects from https to http, to {target.host}")
     return target
 
 
 def environment_proxy(url: Url) -> str | None:
-    """The proxy that ``https_proxy`` and its like name for ``url``, unless ``no_proxy`` excepts it."""
+    """Return the proxy that ``https_proxy`` or a similar variable names for ``url``, unless ``no_proxy`` excludes it."""
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - slow to import, and rarely needed

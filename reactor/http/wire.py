@@ -1,6 +1,4 @@
-"""The connection to a server, which counts what comes before anything of it is parsed."""
-
-# ruff: noqa: ASYNC109 - httpcore has a timeout at each step
+"""The connection to a server, which counts the bytes that come before any of them is parsed."""
 
 from __future__ import annotations
 
@@ -9,40 +7,56 @@ import ssl
 from collections.abc import Iterable
 
 import httpcore
+import trio
 
-from reactor.http.errors import ConnectionLostError, HttpError, innermost
-from reactor.http.parse_turns import my_turn
+from reactor.http.request import ConnectionLostError, HttpError, innermost
+
+_turn: trio.lowlevel.RunVar[trio.Lock] = trio.lowlevel.RunVar("turn")
+
+
+async def my_turn() -> None:
+    """Wait for a turn to parse for a few milliseconds. Of all requests, one has a turn per cycle of the event loop."""
+    try:
+        lock = _turn.get()
+    except LookupError:
+        _turn.set(lock := trio.Lock())
+    async with lock:
+        await trio.lowlevel.checkpoint()
+
+
+# ruff: noqa: ASYNC109 - httpcore has a timeout at each step
+
 
 _READ_HEAD = 4 * 1024
 _READ_BODY = 16 * 1024
-"""Bytes read in one go. The event loop has its turn after each: whatever they hold is parsed in a few milliseconds."""
+"""Bytes of one read. They are parsed in a few milliseconds, and the event loop runs after each."""
 _MOST_HEAD = 64 * 1024
-"""Bytes before the body, header fields and interim answers: 30 ms of parsing at the worst."""
+"""The most bytes before the body, header fields and interim responses: 30 ms of parsing at most."""
 _MOST_AROUND = 2 * _READ_BODY
-"""Bytes that may come around the content of a body, lengths of chunks and trailers, besides as many as it has itself."""
+"""The most bytes around the content of a body, such as chunk lengths and trailers, in addition to its own size."""
 
 
 class Meter:
-    """Counts the bytes of one answer."""
+    """Counts the bytes of one response."""
 
     def __init__(self) -> None:
         self._head = 0
         self._body = 0
         self._content = 0
         self._body_at_content = 0
-        """How many bytes of the body there were when content was last handed on."""
+        """The bytes of the body when content was last delivered."""
         self._has_head = False
         self._is_closed = False
 
     @property
     def room(self) -> int:
-        """How many bytes to read at once. Raises HttpError when nothing more is wanted."""
+        """The most bytes of the next read. Raises HttpError after `close`."""
         if self._is_closed:
             raise HttpError("the answer is not read any further")
         return _READ_BODY if self._has_head else _READ_HEAD
 
     def came(self, size: int) -> None:
-        """So many bytes have come. Raises HttpError when too few of them are content."""
+        """Count ``size`` received bytes. Raises HttpError when too few of them are content."""
         if not self._has_head:
             self._head += size
             if self._head > _MOST_HEAD:
@@ -53,21 +67,21 @@ class Meter:
             raise HttpError("the answer holds more bytes around its content than content")
 
     def begin_body(self) -> None:
-        """What comes now is the body."""
+        """Note that the body begins."""
         self._has_head = True
 
     def delivered(self, size: int) -> None:
-        """So many bytes of content were handed on."""
+        """Count ``size`` bytes of content that were delivered."""
         self._content += size
         self._body_at_content = self._body
 
     def close(self) -> None:
-        """Let nothing come any more."""
+        """Refuse all further reads."""
         self._is_closed = True
 
 
 class Wire(httpcore.AsyncNetworkBackend):
-    """Makes connections for one answer, which ``meter`` counts."""
+    """Makes connections for one response, which ``meter`` counts."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -81,7 +95,7 @@ class Wire(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """As httpcore asks for it. Raises ConnectionLostError, which names the host, for a name that nobody knows."""
+        """Connect for httpcore. Raises ConnectionLostError, which names the host, for a name that can't be resolved."""
         try:
             stream = await self._trio.connect_tcp(host, port, timeout, local_address, socket_options)
         except httpcore.ConnectError as error:
@@ -93,14 +107,14 @@ class Wire(httpcore.AsyncNetworkBackend):
 
 
 class _Stream(httpcore.AsyncNetworkStream):
-    """A connection that is read in small pieces, each counted."""
+    """A connection that is read in small chunks, each counted."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, meter: Meter) -> None:
         self._stream = stream
         self._meter = meter
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """The next bytes. Raises HttpError when there are too many, or no more are wanted."""
+        """Read the next bytes. Raises HttpError when there are too many, or after `Meter.close`."""
         data = await self._stream.read(min(max_bytes, self._meter.room), timeout)
         self._meter.came(len(data))
         await my_turn()
@@ -117,7 +131,7 @@ class _Stream(httpcore.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """The same inside of TLS: what is counted then is what was encrypted."""
+        """Start TLS. The bytes of the plain text are counted."""
         return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._meter)
 
     def get_extra_info(self, info: str) -> object:

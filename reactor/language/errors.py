@@ -4,7 +4,7 @@
 
   - ``Fault``: the same in a template; it may know its offset in the source;
 
-    - ``BoundFault``: a template exceeded its limit of time, steps, characters or memory. ``try`` in a template does not
+    - ``LimitFault``: a template exceeded its limit of time, steps, characters or memory. ``try`` in a template does not
       catch it;
 
 - ``ExpressionError``: an expression is wrong or failed. It has the position that the evaluator added;
@@ -21,11 +21,11 @@ from __future__ import annotations
 from reactor.errors import Place, ReactorError
 
 _LONGEST = 200
-"""Characters of a message; what it quotes may be much longer."""
+"""The most characters of a message, which may quote a long value."""
 
 
 class FunctionError(ReactorError):
-    """An operator or a function can't do what was asked; ``hint`` says how to mend it."""
+    """An operator or a function can't do what was asked; ``hint`` says how to fix it."""
 
     code = "R0303"
 
@@ -35,14 +35,14 @@ class FunctionError(ReactorError):
 
 
 class BriefLimitError(Exception):
-    """An evaluation that must be brief is not: it goes on where it holds nobody up. No error of the expression."""
+    """An evaluation that must be brief takes too long: the caller repeats it in a thread. No error of the expression."""
 
 
 class ExpressionError(ReactorError):
     """An expression is wrong, or failed.
 
-    ``start`` and ``end`` are offsets in characters of the whole text that was handed in, so that a caret can point at
-    the culprit inside a YAML value.
+    ``start`` and ``end`` are offsets in characters of the whole text that was parsed, so that a caret can point at
+    the error inside a YAML value.
     """
 
     code = "R0303"
@@ -54,10 +54,10 @@ class ExpressionError(ReactorError):
         self.start = start
         self.end = end
         self.others: tuple[ExpressionError, ...] = ()
-        """What else is wrong with the same text."""
+        """Further errors in the same text."""
 
     def moved(self, by: int) -> ExpressionError:
-        """The same error for a text in which this expression begins ``by`` characters later."""
+        """Return the same error for a string in which this expression begins ``by`` characters later."""
         return type(self)(self.message, self.start + by, self.end + by, self.hint, code=self.code)
 
 
@@ -88,7 +88,7 @@ class TemplateError(ReactorError):
         self.column = column
 
     def without_words(self) -> TemplateError:
-        """The same error for those who may not see the data, which its words may quote."""
+        """Return the same error without its message, which may quote secret data."""
         words = "the template failed, and why is not shown: the data hold secrets"
         return TemplateError(words, self.name, self.line, self.column, code=self.code)
 
@@ -97,25 +97,25 @@ class TemplateError(ReactorError):
 
 
 class TemplateSourceError(TemplateError):
-    """A source that is no template. Its words quote the source, and no data."""
+    """A template can't be compiled. The message quotes the source, and no data."""
 
     code = "R0306"
 
     def without_words(self) -> TemplateError:
-        """Itself: whoever may see the place may see these words."""
+        """Return the error itself: its message quotes no data."""
         return self
 
 
-class Fault(FunctionError):  # noqa: N818  half of an error: the other half is the place
-    """Something that can't be done. ``offset`` is where in the source, when the raiser knows better than the engine."""
+class Fault(FunctionError):  # noqa: N818  an error without its place
+    """An error in a template. ``offset`` is its place in the source, if it is known here; else the engine adds it."""
 
     def __init__(self, message: str, hint: str | None = None, offset: int | None = None) -> None:
         super().__init__(message, hint)
         self.offset = offset
 
 
-class BoundFault(Fault):
-    """A bound was reached."""
+class LimitFault(Fault):
+    """A limit was exceeded."""
 
     code = "R0308"
 
@@ -123,9 +123,9 @@ class BoundFault(Fault):
 def located(
     fault: FunctionError, name: str, source: str, offset: int, error: type[TemplateError] = TemplateError
 ) -> TemplateError:
-    """The ``error`` for ``fault``, at its own offset or else at ``offset`` of ``source``."""
+    """Return the ``error`` for ``fault``, at its own offset or else at ``offset`` of ``source``."""
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1
-    code = fault.code if isinstance(fault, BoundFault) else None
+    code = fault.code if isinstance(fault, LimitFault) else None
     return error(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint, code=code)

@@ -1,4 +1,4 @@
-"""JSON read and written as the language has it: 64-bit integers, whole characters, Go's way to write numbers."""
+"""JSON for both languages: 64-bit integers, no half surrogate pairs, numbers written as Go does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPED_UNIT = re.compile(
 
 
 def decode(source: str) -> Any:
-    """The value of the JSON text ``source``; raises FunctionError."""
+    """Return the value of the JSON string ``source``; raises FunctionError."""
     try:
         return json.loads(_whole(source), parse_int=_number, parse_constant=_refuse)
     except ValueError as error:
@@ -26,7 +26,7 @@ def decode(source: str) -> Any:
 
 
 def encode(value: Any, indent: int | None = None) -> str:
-    """``value`` as JSON with sorted keys; raises FunctionError for a number that JSON has not."""
+    """Return ``value`` as JSON with sorted keys; raises FunctionError for NaN and infinities."""
     separators = (",", ":") if indent is None else (",", ": ")
     try:
         return json.dumps(
@@ -51,7 +51,7 @@ def _refuse(name: str) -> Any:
 
 
 def _whole(source: str) -> str:
-    """JSON can name half a surrogate pair, which is no character."""
+    """Replace escapes of half a surrogate pair, which is no character."""
     return _ESCAPED_UNIT.sub(lambda match: match["pair"] or "\\ufffd", source) if "\\u" in source else source
 
 

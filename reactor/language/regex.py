@@ -13,7 +13,7 @@ _LONGEST = 1000
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
-    """``pattern`` as RE2 understands it; the object is used like one of ``re``. Raises FunctionError."""
+    """Compile ``pattern`` with RE2; the result is used like a pattern of ``re``. Raises FunctionError."""
     import re2  # noqa: PLC0415 - few manifests match, and the import costs milliseconds
 
     if len(pattern) > _LONGEST:

@@ -28,7 +28,7 @@ from reactor.language.values import to_string
 
 
 class SecretText(str):
-    """Text that no log, event or error may show; ``repr`` does not."""
+    """A string that no log, event or error may show; ``repr`` does not show it."""
 
     __slots__ = ()
 
@@ -37,14 +37,14 @@ class SecretText(str):
 
 
 def holds_secret(value: Any) -> bool:
-    """Whether a result is secret, or is a list or map with something secret in it."""
+    """Whether a result is secret, or contains something secret."""
     if isinstance(value, (dict, list)):
         return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
     return isinstance(value, SecretText)
 
 
 def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The keys that lead to what is secret in ``values``. A list with something secret in it is secret as a whole."""
+    """Yield the paths of the secrets in ``values``. A list that contains a secret is secret as a whole."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from ((key, *path) for path in paths_of_secrets(value))
@@ -53,11 +53,11 @@ def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 _FEW = 4
-"""Characters: fewer that happen to be the same, between or beside others, are no sign of an origin elsewhere."""
+"""Characters: fewer equal characters between or beside different ones are a coincidence, not public text."""
 
 
 def _cycle(characters: str) -> dict[int, str]:
-    """Each of them as the one that is farthest away: so encodings of the two have little in common, too."""
+    """Map each character to the one farthest away, so that encodings of the two have little in common, too."""
     half = len(characters) // 2
     return {
         ord(one): other for one, other in zip(characters, characters[half:] + characters[:half], strict=True)
@@ -70,9 +70,9 @@ _ALL = _WORDS | _cycle(string.punctuation)
 
 
 def scrambled(value: Any, marked: Callable[[str], str] | None = None) -> Any:
-    """A value of the same shape in which every letter and every digit of a text or number is another one.
+    """Return a value of the same shape in which every letter and digit of a string or number is another one.
 
-    A text that was made with a secret is what ``marked`` gives for it: not all of it need be secret.
+    For a string that was made from a secret, ``marked`` returns the replacement: not all of it need be secret.
     """
     if isinstance(value, Mapping):
         return {key: scrambled(item, marked) for key, item in value.items()}
@@ -89,7 +89,7 @@ def scrambled(value: Any, marked: Callable[[str], str] | None = None) -> Any:
 def scramble_paths(
     names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]], marked: Callable[[str], str]
 ) -> dict[str, Any]:
-    """``names`` with another value at each of the paths ``secrets``."""
+    """Return ``names`` with a scrambled value at each of the paths ``secrets``."""
     found = dict(names)
     for root in {path[0] for path in secrets}:
         found[root] = _copied(found[root])
@@ -103,7 +103,7 @@ def scramble_paths(
 
 
 def differing(value: Any, other: Any) -> Iterator[str]:
-    """The texts in ``value`` that are not in ``other``, which the same expression made with other secrets."""
+    """Yield the strings in ``value`` that are not in ``other``, the result of the same expression with other secrets."""
     if isinstance(value, dict) and isinstance(other, dict) and value.keys() == other.keys():
         for key, item in value.items():
             yield from differing(item, other[key])
@@ -117,7 +117,7 @@ def differing(value: Any, other: Any) -> Iterator[str]:
 
 
 def all_strings(value: Any) -> Iterator[str]:
-    """Every text and number in ``value``, as text."""
+    """Yield every string and number in ``value``, as a string."""
     if isinstance(value, (dict, list)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from all_strings(item)
@@ -153,7 +153,7 @@ def _in_lines(lines: list[str], others: list[str]) -> Iterator[str]:
 
 
 def _in_line(line: str, other: str) -> Iterator[str]:
-    """What differs, and the same with the few characters beside or between that may be alike by chance."""
+    """Yield the different parts, and the same with the few characters beside or between that may be equal by chance."""
     if len(line) == len(other):
         places = [at for at, (one, another) in enumerate(zip(line, other, strict=True)) if one != another]
         spans = list(_runs(places, 1))
@@ -168,7 +168,7 @@ def _in_line(line: str, other: str) -> Iterator[str]:
 
 
 def _runs(places: list[int], gap: int) -> Iterator[tuple[int, int]]:
-    """Where ``places`` lie together, with less than ``gap`` others between them."""
+    """Yield the spans in which ``places`` are at most ``gap`` apart."""
     start = previous = places[0]
     for at in places[1:]:
         if at - previous > gap:
@@ -179,7 +179,7 @@ def _runs(places: list[int], gap: int) -> Iterator[tuple[int, int]]:
 
 
 def _middle(line: str, other: str) -> tuple[int, int]:
-    """What is left of ``line`` without the beginning and the end that it has in common with ``other``."""
+    """Return the span of ``line`` between the beginning and the end that it has in common with ``other``."""
     most = min(len(line), len(other))
     start = next((at for at in range(most) if line[at] != other[at]), most)
     alike = next((at for at in range(most - start) if line[-1 - at] != other[-1 - at]), most - start)
@@ -187,7 +187,7 @@ def _middle(line: str, other: str) -> tuple[int, int]:
 
 
 def _widened(line: str, start: int, end: int) -> tuple[int, int]:
-    """To the ends of the word, if they are near."""
+    """Extend the span to the ends of the word, if they are near."""
     before = next((n for n in range(_FEW) if start - n == 0 or not line[start - n - 1].isalnum()), 0)
     after = next((n for n in range(_FEW) if end + n == len(line) or not line[end + n].isalnum()), 0)
     return start - before, end + after

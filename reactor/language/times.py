@@ -14,18 +14,18 @@ _DIRECTIVES = {
     "05": "%S", "06": "%y", "15": "%H", "PM": "%p", "pm": "%p", "1": "%m", "2": "%d", "3": "%I", "4": "%M", "5": "%S",
     "%": "%%",
 }  # fmt: skip
-"""How strptime reads each part. It takes numbers without leading zeros, too."""
+"""The strptime directive for each part. strptime reads numbers without leading zeros, too."""
 _FRACTION_PART = r"[.,](?:0+|9+)(?![0-9])"
 _PART = re.compile("|".join((_FRACTION_PART, *map(re.escape, sorted(_DIRECTIVES, key=len, reverse=True)))))
 _FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]{1,9}")
-"""Of a second: it may follow the seconds, whether the layout has it or not."""
+"""The fraction of a second: it may follow the seconds, even if the layout does not have it."""
 _UNITS = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
 _LONGEST_DURATION = 200
 _DURATION = re.compile(r"([0-9]++\.?+[0-9]*+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def parse_time(source: str, layout: str, zone: tzinfo) -> datetime | None:
-    """The time that ``source`` is by ``layout``, in ``zone`` unless it says another; None when it is none."""
+    """Parse ``source`` by ``layout``, in ``zone`` unless it names another; None when it does not match."""
     fraction = _FRACTION.search(source)
     whole = _FRACTION.sub("", source) if fraction else source
     codes = _PART.sub(lambda part: _DIRECTIVES.get(part.group(), ""), layout)
@@ -38,7 +38,7 @@ def parse_time(source: str, layout: str, zone: tzinfo) -> datetime | None:
 
 
 def format_time(value: datetime, layout: str) -> str:
-    """``value`` by ``layout``. Numbers have leading zeros where the layout has them."""
+    """Format ``value`` by ``layout``. Numbers have leading zeros where the layout has them."""
     return _PART.sub(lambda part: _written(value, part.group()), layout)
 
 
@@ -78,11 +78,11 @@ _OWN_WAYS: dict[str, Callable[[datetime], str]] = {
     "-0700": lambda value: _offset(value, ""),
     "-07": lambda value: _offset(value, "")[:3],
 }
-"""What strftime does not write as Go does."""
+"""The parts that strftime does not format as Go does."""
 
 
 def parse_duration(source: str) -> timedelta:
-    """``1h30m``, ``-1.5s``, ``0``: the durations of Go."""
+    """Parse a duration of Go: ``1h30m``, ``-1.5s``, ``0``. Raises FunctionError."""
     bare = source.lstrip("+-") if source[:2] not in ("--", "++", "+-", "-+") else ""
     parts = _DURATION.findall(bare) if len(bare) <= _LONGEST_DURATION else []
     if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):
@@ -95,7 +95,7 @@ def parse_duration(source: str) -> timedelta:
 
 
 def find_timezone(name: str) -> tzinfo:
-    """A zone of the IANA database."""
+    """Return a zone of the IANA database. Raises FunctionError."""
     from zoneinfo import ZoneInfo  # noqa: PLC0415
 
     if name in ("", "UTC"):

@@ -36,12 +36,12 @@ _DERIVED: Final[tuple[tuple[type, str], ...]] = (
     (tzinfo, "time.Location"),
 )
 _BYTES: Final = (bytes, bytearray, memoryview)
-"""Sequences for Python, but no lists of this language."""
+"""Sequences in Python, but no lists of this language."""
 _SHOWN: Final = {"nil": "<nil>", "array": "list"}
 
 
 def kind(value: Any) -> str:
-    """The kind of ``value``: nil, bool, int, float, string, array, map or one of the kinds of time."""
+    """Return the kind of ``value``: nil, bool, int, float, string, array, map or one of the kinds of time. Raises FunctionError."""
     exact = _EXACT.get(type(value))
     if exact is not None:
         return exact
@@ -52,7 +52,7 @@ def kind(value: Any) -> str:
 
 
 def describe_kind(value: Any) -> str:
-    """The kind of ``value`` as error texts spell it: ``<nil>``, ``list``."""
+    """Return the kind of ``value`` as error messages name it: ``<nil>``, ``list``."""
     name = kind(value)
     return _SHOWN.get(name, name)
 
@@ -63,7 +63,7 @@ _MILLISECOND, _SECOND = 1000, 1_000_000
 
 
 def to_string(value: Any) -> str:
-    """The text of ``value``. Who calls it has measured the value before, so that it is neither deep nor endless."""
+    """Return the string of ``value``. The caller has measured the value, so it is neither deep nor endless."""
     if type(value) is str:
         return value
     if type(value) is int:
@@ -72,7 +72,7 @@ def to_string(value: Any) -> str:
 
 
 def float_to_string(value: float) -> str:
-    """The shortest decimal that reads back as ``value``; with an exponent below 1e-4 and from 1e6 on."""
+    """Return the shortest decimal that parses to ``value``; with an exponent below 1e-4 and from 1e6 on."""
     shortest = repr(value).removesuffix(".0")
     if "e" in shortest or not _WITH_EXPONENT <= abs(value) < math.inf:
         return _NOT_NUMBERS.get(shortest, shortest)

@@ -6,10 +6,9 @@ from typing import Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.foreign_words import NAMES
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
-from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.phrasing import NAMES, listed, shown
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names
@@ -73,7 +72,7 @@ class Binder:
         elif isinstance(node, Mapping) and _is_list_without_dashes(node, model):
             self._resource_table.broken.update(f"{kind}#{name}" for name in node)
             first = next(iter(node))
-            message = f"{kind} wants a list of resources, or the property 'name' of one"
+            message = f"{kind} must be a list of resources, or the property 'name' of one"
             self._problems.add(
                 "R0105", message, node.key_at(first), f"write '- {first}:', and so each of them"
             )
@@ -83,7 +82,7 @@ class Binder:
         elif node is not INVALID and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
             self._problems.add(
-                "R0105", f"{kind} wants a list of resources, not {shown(node)}", entry.key_at(kind), hint
+                "R0105", f"{kind} must be a list of resources, not {shown(node)}", entry.key_at(kind), hint
             )
 
     def _bind_list(self, model: type[Resource], items: Sequence) -> None:

@@ -1,4 +1,4 @@
-"""The sections `data`, `hierarchy` and `overrides` of a manifest, resolved to the data its expressions see."""
+"""The sections `data`, `hierarchy` and `overrides` of a manifest with their annotations, resolved to the data its expressions see."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
-from reactor.data.annotations import Path
+from reactor.data.annotations import Found, Path, find_annotations, has_annotations
 from reactor.data.problem import DataProblem, DocumentPath
 from reactor.data.resolve import Layer, Resolved, resolve
 from reactor.data.validation import Annotations, ignored, secret_paths
 from reactor.language.secrets import SecretText
-from reactor.manifest.annotated_data import annotations_of, annotations_of_values
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
@@ -21,6 +20,67 @@ from reactor.manifest.source import Problems, Source
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.redaction import register_secret
 
+
+def annotations_of(root: Mapping, text: str) -> Found:
+    """Return the annotations in ``text``, the source of ``root``, by the keys of the data."""
+    if not has_annotations(text):
+        return Found({}, [])
+    data = root.get("data")
+    others: dict[int, list[Path]] = {at: [] for _, at in root.key_offsets()}
+    for at, path in (*_places_in_lists(data, ()), *_places_in_overrides(root.get("overrides"))):
+        others.setdefault(at, []).append(path)
+    return find_annotations(text, dict(_keys(data, ())), others)
+
+
+def annotations_of_values(values: Any, text: str) -> Found:
+    """Return the annotations in the source of plain ``values``, where only ``@secret`` is valid."""
+    others: dict[int, list[Path]] = {}
+    for at, path in _places_of_secrets(values):
+        others.setdefault(at, []).append(path)
+    return find_annotations(text, {}, others)
+
+
+def _places_of_secrets(node: Any) -> Iterator[tuple[int, Path]]:
+    """Yield every offset below ``node`` at which ``@secret`` is valid, and the path that is secret then."""
+    yield from ((at, path) for path, at in _keys(node, ()))
+    yield from _places_in_lists(node, ())
+
+
+def _keys(node: Any, path: Path) -> Iterator[tuple[Path, int]]:
+    """Yield the path of every key of nested maps, with its offset."""
+    if isinstance(node, Mapping):
+        for key, at in node.key_offsets():
+            yield (*path, key), at
+            yield from _keys(node[key], (*path, key))
+
+
+def _places_in_overrides(overrides: Any) -> Iterator[tuple[int, Path]]:
+    for key, at in overrides.key_offsets() if isinstance(overrides, Mapping) else ():
+        override = overrides[key]
+        yield from ((at, (top,)) for top in override) if isinstance(override, Mapping) else ()
+        yield from _places_of_secrets(override)
+
+
+def _places_in_lists(node: Any, path: Path) -> Iterator[tuple[int, Path]]:
+    """Yield the offset of every key and item within lists, with the path of the list: one that contains a secret is secret."""
+    if isinstance(node, Mapping):
+        for key in node:
+            yield from _places_in_lists(node[key], (*path, key))
+    elif isinstance(node, Sequence):
+        yield from ((at, path) for at in _offsets_within(node))
+
+
+def _offsets_within(node: Any) -> Iterator[int]:
+    if isinstance(node, Mapping):
+        for key, at in node.key_offsets():
+            yield at
+            yield from _offsets_within(node[key])
+    elif isinstance(node, Sequence):
+        for index, item in enumerate(node):
+            yield node.value_at(index)
+            yield from _offsets_within(item)
+
+
 _SECTIONS = ("data", "hierarchy", "overrides")
 _NONE: Annotations = MappingProxyType({})
 
@@ -28,9 +88,9 @@ _NONE: Annotations = MappingProxyType({})
 def data_of(
     root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...], *, strict: bool
 ) -> Resolved:
-    """The data of the manifest with ``over`` on top. What is secret in it is remembered as such.
+    """Return the data of the manifest with the layers ``over`` on top, and register its secrets.
 
-    When ``strict``, a fact that is missing is an error, unless the expression says what holds then.
+    When ``strict``, a missing fact is an error, unless the expression has a default.
     """
     if not any(section in root for section in _SECTIONS):
         root = Mapping(root.at)
@@ -51,9 +111,9 @@ def resolve_sections(
     *,
     strict: bool,
 ) -> Resolved:
-    """The sections of ``root`` on this host, and what goes ``over`` them; what is wrong with them goes to ``problems``.
+    """Resolve the sections of ``root`` on this host, with the layers ``over`` on top; errors are added to ``problems``.
 
-    What can't be used, and has been reported, is null, as is the value of an expression that fails.
+    Invalid values, which were reported, are null, and so are those of expressions that fail.
     """
     document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
     resolved = resolve(
@@ -71,44 +131,44 @@ def resolve_sections(
 
 
 def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
-    """Overrides that can't be merged with anything. A file of data may hold them, as in CCM."""
+    """Yield a warning for each override that is no map, so can't be merged. A data file may contain them, as in CCM."""
     overrides = root.get("overrides")
     if not isinstance(overrides, Mapping):
         return
     for key, at in overrides.key_offsets():
         if not isinstance(overrides[key], Mapping | None):
-            message = f"the override {key} is skipped: it is no map"
+            message = f"the override {key} is skipped: it is not a map"
             hint = "write 'key: value' below it"
             yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
 
 
 def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:
-    """The paths in ``values``, those of ``source`` and nothing but data, that are annotated ``@secret``.
+    """Return the paths in ``values``, plain data from ``source``, that are annotated ``@secret``.
 
-    And what else its annotations say, which can't hold there.
+    The second result are warnings about its other annotations, which have no effect there.
     """
     found = annotations_of_values(values, source.text)
     return secret_paths(found.by_key), tuple(warning(each, source) for each in ignored(found.ignored))
 
 
 def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None:
-    """Add what is wrong with the data of ``root``, at its place."""
+    """Add a problem with the data of ``root``, at its place."""
     if problem.path[0] == "hierarchy" and problem.start is None and problems:
-        return  # whoever read the outline has said so
+        return  # reading the outline has reported it
     problems.add(problem.code, problem.message, _offset(root, problem, problems), problem.hint)
 
 
 def warning(problem: DataProblem, source: Source) -> str:
-    """What does not keep the data from being used, in words."""
+    """Return a warning as a sentence with its place."""
     return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}{f'; {problem.hint}' if problem.hint else ''}"
 
 
 def sections_of(problems: Problems) -> Mapping:
-    """The sections of a file of data. Its other keys, such as those of a manifest, are no matter."""
+    """Return the data sections of a data file. Its other keys, such as those of a manifest, are ignored."""
     root = parse(problems)
     if not isinstance(root, Mapping):
         if root is not None and root is not INVALID:
-            problems.add("R0105", f"a map with the key 'data' is wanted here, not {shown(root)}", 0)
+            problems.add("R0105", f"a map with the key 'data' is expected here, not {shown(root)}", 0)
         root = Mapping(0)
     check_data(root, problems)
     return root
@@ -141,7 +201,7 @@ def _usable(node: Any) -> Any:
 
 
 def _unmarked(value: Any) -> Any:
-    """``value`` without the texts that an expression made with a secret: that has told what of them is secret."""
+    """Return ``value`` without the strings that expressions made from secrets: their secret parts are registered already."""
     if isinstance(value, (dict, list)):
         return [_unmarked(item) for item in (value.values() if isinstance(value, dict) else value)]
     return None if isinstance(value, SecretText) else value

@@ -11,13 +11,7 @@ from pydantic import ValidationError
 from reactor.language.errors import BriefLimitError, ExpressionError
 from reactor.language.secrets import holds_secret
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.evaluation import (
-    MisplacedError,
-    NotYetError,
-    evaluated,
-    expressives,
-    unevaluated,
-)
+from reactor.manifest.evaluation import MisplacedError, NotYetError, evaluated, expressives, unevaluated
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems

@@ -1,4 +1,4 @@
-"""Directories of manifests, such as ``/etc/reactor.d``: which files in one are manifests."""
+"""Directories of manifests, such as ``/etc/reactor.d``: the files in one that are manifests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def is_directory(name: str) -> bool:
-    """Whether a user who names a manifest by ``name`` means all those in a directory."""
+    """Whether the manifest ``name`` is a directory, which stands for all manifests in it."""
     return os.path.isdir(name)
 
 
 def manifests_in(directory: str) -> list[str]:
-    """The manifests in ``directory``, in the order of their names. What is in directories below it is not among them.
+    """Return the manifests in ``directory``, sorted by name, without those in subdirectories.
 
-    Raises ManifestError when there is none, or when somebody who is not trusted could put one there.
+    Raises ManifestError when there is none, or when an untrusted user could create one.
     """
     known = (os.path.abspath(directory),)
     try:
@@ -38,7 +38,7 @@ def manifests_in(directory: str) -> list[str]:
 
 
 def manifest_names(directory: str) -> list[str]:
-    """The names of the manifests in ``directory``, sorted; editors and package managers leave others. Raises OSError."""
+    """Return the names of the manifests in ``directory``, sorted, without files of editors and package managers. Raises OSError."""
     return sorted(
         name
         for name in os.listdir(directory)

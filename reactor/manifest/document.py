@@ -1,4 +1,4 @@
-"""The two forms of a manifest, brought into one: what to converge, and how."""
+"""Brings the two forms of a manifest into one outline: settings, resources and data."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NATIVE_KEYS = (*_DATA_KEYS, "resources", "settings")
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 _FOR_EDITORS = "$schema"
-"""Where editors find what a manifest may hold; nothing else reads it."""
+"""The key for the schema that editors use; nothing else reads it."""
 
 
 class Settings(FrozenModel):
-    """How a manifest wants to be converged."""
+    """The settings of a manifest."""
 
     ordering: Literal["manifest", "graph"] = "graph"
     """``manifest`` runs the resources one after the other as they are written, ``graph`` orders only what depends
@@ -37,7 +37,7 @@ class Settings(FrozenModel):
 
 
 def joined(all_settings: Collection[Settings]) -> Settings:
-    """The settings of manifests that run together: the smallest number of jobs, and a failure ends what it ends in one."""
+    """Return the settings of manifests that run together: the smallest number of jobs, and fail_fast if one has it."""
     if len(all_settings) == 1:
         return next(iter(all_settings))
     jobs = [settings.jobs for settings in all_settings if settings.jobs is not None]
@@ -61,7 +61,7 @@ def _in_lower_case(value: Any) -> Any:
 
 
 class HierarchyOfData(Hierarchy):
-    """The same in a file of data, for which CCM has no schema: capitals are no matter there."""
+    """The hierarchy of a data file, for which CCM has no schema: case does not matter there."""
 
     merge: Annotated[Literal["first", "deep"], BeforeValidator(_in_lower_case)] = "first"
 
@@ -72,9 +72,9 @@ class CcmOptions(Model):
     fail_on_error: Flag = False
     """Whether the first failure ends the run."""
     pre_message: str | None = None
-    """Words for those who run it, before anything is checked."""
+    """A message before anything is checked."""
     post_message: str | None = None
-    """Words for them at the end, if all is well."""
+    """A message at the end of a successful run."""
     resources: Any = None
     """The list of resources."""
     resources_jet_file: Annotated[str, Field(min_length=1)] | None = None
@@ -85,17 +85,17 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Message(NamedTuple):
-    """A text for people, maybe with expressions, and where it stands."""
+    """A message for people, maybe with expressions, and its offset."""
 
     text: str
     at: int
 
 
 class Document(NamedTuple):
-    """A manifest whose outline is understood. ``entries`` is the list of resources, still unread.
+    """The outline of a manifest. ``entries`` is the list of resources, not bound yet.
 
-    Instead of the list, ``jet_file`` may name a template that gives it; ``jet_at`` is where. ``root`` holds the
-    sections of data. In the ``ccm:`` form names may repeat, as its users are used to.
+    Instead of the list, ``jet_file`` may name a template that renders it; ``jet_at`` is its offset. ``root`` has the
+    data sections. In the ``ccm:`` form names may repeat, as in CCM.
     """
 
     settings: Settings
@@ -109,7 +109,7 @@ class Document(NamedTuple):
 
 
 NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))
-"""What is left of a manifest that can't be understood at all."""
+"""The outline of a manifest that can't be read."""
 
 
 def is_ccm(root: Any) -> bool:
@@ -118,7 +118,7 @@ def is_ccm(root: Any) -> bool:
 
 
 def read_document(root: Any, problems: Problems) -> Document:
-    """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""
+    """Read the outline of the tree ``root``; errors are added to ``problems``."""
     if root is None and not problems:
         problems.add("R0105", "the manifest is empty", 0, "declare something under 'resources:'")
     if root is None or root is INVALID:
@@ -132,7 +132,7 @@ def read_document(root: Any, problems: Problems) -> Document:
 
 
 def check_data(root: Mapping, problems: Problems) -> None:
-    """Check the outline of the sections of data, whatever else is in ``root``, also among its overrides."""
+    """Check the outline of the data sections of a data file; other keys of ``root`` are ignored."""
     _Outline(root, problems).check_data(HierarchyOfData)
 
 
@@ -166,7 +166,7 @@ class _Outline:
         if jet_file is not None and "resources" in block:
             message = "jet_file and resources cannot be used together"
             self._problems.add("R0105", message, block.key_at(_JET_FILE), "keep one of the two")
-        is_block = found is None or found is block  # of anything else it is known that it is wrong
+        is_block = found is None or found is block  # anything else was reported
         return Document(
             settings=self._ccm_settings(options),
             entries=self._entries(block, at, may_be_empty=False) if is_block and jet_file is None else None,
@@ -187,7 +187,7 @@ class _Outline:
         return None if text is None else Message(text, block.value_at(key))
 
     def _entries(self, holder: Mapping, at: int, *, may_be_empty: bool) -> Sequence | None:
-        """The list under ``resources``, or None when there is nothing to go on with."""
+        """Return the list under ``resources``, or None when there is no usable one."""
         if "resources" not in holder:
             if not any(did_you_mean(key, ["resources"]) for key in holder):
                 self._problems.add(
@@ -203,7 +203,7 @@ class _Outline:
                 "R0105", "the manifest declares no resources", holder.key_at("resources"), hint
             )
         elif entries is not INVALID:
-            message = f"resources wants a list, not {shown(entries)}"
+            message = f"resources must be a list, not {shown(entries)}"
             self._problems.add("R0105", message, holder.value_at("resources"), hint)
         return None
 
@@ -217,7 +217,7 @@ class _Outline:
             self._problems.add("R0106", f"unknown key {shown(key)}", self._root.key_at(key), hint)
 
     def check_data(self, hierarchy: type[Hierarchy]) -> None:
-        """Check the outline of the sections of data."""
+        """Check the outline of the data sections."""
         self._section("hierarchy", hierarchy)
         self._check_map(self._root, "data")
         self._check_map(self._root, "overrides")
@@ -227,11 +227,11 @@ class _Outline:
         if isinstance(value, Mapping):
             return value
         if value is not None and value is not INVALID:
-            self._problems.add("R0109", f"{key} wants a map, not {shown(value)}", holder.value_at(key))
+            self._problems.add("R0109", f"{key} must be a map, not {shown(value)}", holder.value_at(key))
         return None
 
     def _section(self, key: str, model: type[_Model], *, leave: Collection[str] = ()) -> _Model | None:
-        """The map under ``key`` as a ``model``, or None. The keys in ``leave`` are read elsewhere."""
+        """Return the map under ``key`` as a ``model``, or None. The keys in ``leave`` are read elsewhere."""
         node = self._check_map(self._root, key)
         if node is None:
             return None

@@ -1,4 +1,4 @@
-"""Expressions in the values of a manifest: evaluated now, or wrapped up for later, with their place in the file."""
+"""Expressions in the values of a manifest: evaluated now or deferred, with their places in the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def bare_expression(text: str) -> Expression:
-    """The expression ``text``, without braces. Raises ExpressionError."""
+    """Parse the expression ``text``, which has no braces. Raises ExpressionError."""
     if text.lstrip().startswith(("{{", "${")):
         hint = "take away what is around it, as in: if: Facts.role == 'db'"
         raise ExpressionError("a condition is written without {{ }} and ${ }", 0, len(text), hint)
@@ -25,7 +25,7 @@ def bare_expression(text: str) -> Expression:
 
 
 class Expressive(NamedTuple):
-    """A text with expressions in it: where in the file it stands, and whether only a text will do for its value."""
+    """A string with expressions in it, its offset in the file, and whether its value must be a string."""
 
     template: Template
     text: str
@@ -33,7 +33,7 @@ class Expressive(NamedTuple):
     as_text: bool
 
     def evaluate(self, scope: Scope) -> Any:
-        """The value of now. Raises ExpressionError."""
+        """Return the current value. Raises ExpressionError."""
         try:
             return self.template.render(scope) if self.as_text else self.template.value(scope)
         finally:
@@ -41,11 +41,11 @@ class Expressive(NamedTuple):
 
 
 class NotYetError(Exception):
-    """The value may come to be: another resource may make the file, or has not given its output yet."""
+    """The value may exist later: another resource may create the file, or has no output yet."""
 
 
 class MisplacedError(Exception):
-    """An expression in a tree of values has no value: the ``error``, and the text it stands in."""
+    """An expression in a tree of values failed: the ``error``, and the string that contains it."""
 
     def __init__(self, error: ExpressionError, expressive: Expressive) -> None:
         super().__init__(error.message)
@@ -54,7 +54,7 @@ class MisplacedError(Exception):
 
 
 def evaluated(tree: Any, scope: Scope) -> Any:
-    """A tree of maps, lists and scalars with the values of its expressions. Raises MisplacedError, and NotYetError."""
+    """Return a tree of maps, lists and scalars with its expressions evaluated. Raises MisplacedError, and NotYetError."""
     if isinstance(tree, Expressive):
         try:
             return tree.evaluate(scope)
@@ -68,7 +68,7 @@ def evaluated(tree: Any, scope: Scope) -> Any:
 
 
 def unevaluated(tree: Any) -> Any:
-    """A tree of maps, lists and scalars with its expressions as they are written."""
+    """Return a tree of maps, lists and scalars with its expressions as they are written."""
     if isinstance(tree, Expressive):
         return tree.text
     if isinstance(tree, dict):
@@ -77,7 +77,7 @@ def unevaluated(tree: Any) -> Any:
 
 
 def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPath, Expressive]]:
-    """Every text with expressions in ``tree``, and the way to it; ``path`` is that to the tree."""
+    """Yield every string with expressions in ``tree``, with its path; ``path`` is the path of the tree."""
     if isinstance(tree, Expressive):
         yield path, tree
     elif isinstance(tree, (dict, list)):
@@ -86,23 +86,23 @@ def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPa
 
 
 def report_expression(error: ExpressionError, problems: Problems, at: int, text: str) -> None:
-    """Add what is wrong with an expression in the value ``text``, written at the offset ``at``."""
+    """Add the errors of an expression in the value ``text``, which is at the offset ``at``."""
     for each in (error, *error.others):
         where = offset_in_source(problems.source, at, text, each.start, each.end)
         problems.add(each.code, each.message, where, each.hint)
 
 
 def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:
-    """Where characters ``start`` to ``end`` of the value ``text``, written at the offset ``at``, stand in the file.
+    """Return the offset in the file of characters ``start`` to ``end`` of the value ``text``, which is at the offset ``at``.
 
-    YAML may have folded or escaped the value: then this is where its line or the value itself begins. An alias only
-    points to a text that stands elsewhere.
+    If YAML folded or escaped the value, the result is the beginning of its line or of the value. An alias only points
+    to a string elsewhere.
     """
     if source.text.startswith("*", at):
         return at
     culprit = text[start : max(end, start + 1)].partition("\n")[0]
     opener = max(text.rfind("{{", 0, start), text.rfind("${", 0, start), 0)
-    # A letter of an escape may look like the culprit, but nothing looks like what opens an expression.
+    # A letter of an escape may equal the first letter of the error, but nothing equals an opening delimiter.
     begin = _next(
         source.text, at, text[opener : opener + 2], text.count(text[opener : opener + 2], 0, opener)
     )
@@ -111,7 +111,7 @@ def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -
 
 
 def _next(text: str, at: int, part: str, before: int) -> int:
-    """Where ``part`` comes in ``text`` from ``at`` on, after ``before`` others of it; -1 where it does not."""
+    """Find ``part`` in ``text`` from ``at`` on, after ``before`` other occurrences; -1 if there is none."""
     if at < 0 or not part:
         return -1
     found = text.find(part, at)

@@ -1,9 +1,9 @@
-"""All that the expressions of one manifest share."""
+"""Everything that the expressions of one manifest share, and the values that it provides to the templates of its resources."""
 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,11 +13,62 @@ from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
-from reactor.manifest.template_values import TemplateValues
+
+
+class TemplateValues:
+    """The context and functions of the templates of one resource. It stays valid when the manifest is loaded again.
+
+    ``reads`` are the absolute paths of the files that functions have read; the reader clears it.
+    """
+
+    def __init__(self, expression_functions: ExpressionFunctions) -> None:
+        names = expression_functions.scope.names
+        self._data = {name: value for name, value in names.items() if name != "Facts"}
+        self._facts = _ReadFacts(names["Facts"])
+        # Functions of its own: templates are rendered in threads while expressions are evaluated.
+        own = ExpressionFunctions(
+            expression_functions.base,
+            {**names, "Facts": self._facts},
+            expression_functions.scope.secrets,
+            strict=expression_functions.scope.strict,
+            moment=expression_functions.moment,
+        )
+        self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
+        self.reads = own.reads
+        self.moment = expression_functions.moment
+
+    def matches(self, other: object) -> bool:
+        """Whether templates that were rendered with these values would have the same result with the ``other`` values."""
+        return isinstance(other, TemplateValues) and self._agree_with(other)
+
+    def _agree_with(self, other: TemplateValues) -> bool:
+        return self._data == other._data and self._facts.agree_with(other._facts)
+
+
+class _ReadFacts(Mapping[str, Any]):
+    """Lazy facts that remember the values that were read."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._facts = facts
+        self._read: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        self._read[key] = value = self._facts[key]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def agree_with(self, other: _ReadFacts) -> bool:
+        """Whether ``other`` has the same values for the facts that were read here."""
+        return all(other._facts.get(key) == value for key, value in self._read.items())
 
 
 class ExpressionContext(NamedTuple):
-    """The manifest's text, the roots and functions of its expressions, and what is around it."""
+    """The source of a manifest, and the roots and functions of its expressions."""
 
     source: Source
     expression_functions: ExpressionFunctions
@@ -32,9 +83,9 @@ class ExpressionContext(NamedTuple):
         *,
         strict: bool,
     ) -> ExpressionContext:
-        """The world of a manifest with this ``data``, of which the paths ``secrets`` are secret.
+        """Return the context of a manifest with this ``data``, of which the paths ``secrets`` are secret.
 
-        When ``strict``, what is missing is an error; else it is nil or empty, as in CCM.
+        When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
         """
         environ = dict(inputs.environ) if strict else TextMap(inputs.environ)
         names = {"Facts": inputs.facts, "Data": data, "Environ": environ}
@@ -45,30 +96,30 @@ class ExpressionContext(NamedTuple):
         )
 
     def apart(self) -> ExpressionContext:
-        """The same for another thread."""
+        """Return the same context for another thread."""
         return self._replace(expression_functions=self.expression_functions.apart())
 
     @property
     def scope(self) -> Scope:
-        """What every expression is evaluated in."""
+        """The scope of every expression."""
         return self.expression_functions.scope
 
     @property
     def context(self) -> dict[str, Any]:
-        """What a kind's validators are told: where relative paths begin, and how to get values for templates."""
+        """The context of a kind's validators: the base of relative paths, and a factory of values for templates."""
         return {
             "base": self.expression_functions.base,
             "templates": partial(TemplateValues, self.expression_functions),
         }
 
     def slips(self) -> list[str]:
-        """What expressions have missed since the last time, which is no error in CCM: for people, with the places."""
+        """Return warnings about missing keys, which are no errors in CCM, since the last call: sentences with places."""
         return [
             f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"
             for at, text, slip in self.scope.warnings.take_new()
         ]
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:
-        """Where the culprit of ``error``, in the value ``text`` at the offset ``at``, stands: for people."""
+        """Return the place of ``error``, which is in the value ``text`` at the offset ``at``, for people."""
         offset = offset_in_source(self.source, at, text, error.start, error.end)
         return str(self.source.lines.place(offset))

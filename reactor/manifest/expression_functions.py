@@ -1,4 +1,4 @@
-"""What the expressions of one manifest may reach besides its data: files beside it, templates, outputs of others."""
+"""The functions that expressions of one manifest may call: files beside it, templates, outputs of other resources, services."""
 
 from __future__ import annotations
 
@@ -9,43 +9,62 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NoReturn
 
 from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
 from reactor.language.expression import parse_template
 from reactor.language.expression.scope import Scope
 from reactor.language.secrets import SecretText, all_strings, differing, scramble_paths, scrambled
 from reactor.language.values import describe_kind, to_string
-from reactor.manifest.ccm_services import kv_get, registrations
 from reactor.manifest.evaluation import NotYetError, bare_expression
-from reactor.manifest.jet_templates import render
+from reactor.manifest.jet_templates import TemplateData, render
 from reactor.manifest.source import LineMap
-from reactor.manifest.template_data import TemplateData
 from reactor.resource.deferred import Outputs
 from reactor.resource.redaction import register_secret, with_each_secret
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
+
+def registrations(*arguments: Any) -> NoReturn:
+    """Return the registrations of a service, by cluster, protocol, service and address. Raises FunctionError: there is no network."""
+    _expect("registrations", arguments, ("cluster", "protocol", "service", "address"))
+    raise FunctionError(
+        "registrations: no network is configured, so who is registered is not known",
+        "give the list as data: --data-file FILE",
+    )
+
+
+def kv_get(*arguments: Any) -> NoReturn:
+    """Return the value of a key in a key-value store. Raises FunctionError: there is no store."""
+    _expect("kvGet", arguments, ("bucket", "key"))
+    raise FunctionError("kvGet: no key-value store is configured", "give the value as data: --data KEY=VALUE")
+
+
+def _expect(function: str, arguments: tuple[Any, ...], names: tuple[str, ...]) -> None:
+    if len(arguments) != len(names) or not all(isinstance(each, str) for each in arguments):
+        raise FunctionError(f"{function} requires {len(names)} string arguments: {', '.join(names)}")
+
+
 MAX_FILE = 16 * 1024 * 1024
-"""Bytes of a file that an expression reads."""
+"""The most bytes of a file that an expression reads."""
 _FILE_NAME = re.compile(
     r"(?!\w+:)[\w.+-]*(?:/[\w.+-]+)+|"
     r"[\w.+-]+\.(?:j2|jinja2?|te?mpl|tpl|jte?|gotmpl|erb|epp|ejs|hbs|mustache|twig|conf|cfg|cnf|ini|txt|ya?ml|json|toml|xml)"
 )
-"""A text that is a path, or ends like a file that is made of a template: a template in it would be none."""
+"""A string that is a path, or ends like a template file: probably a file name, not a template."""
 _BRIEFLY_READ = 256 * 1024
 MAX_TEMPLATES = 10
-"""How deep templates may use each other."""
+"""The most levels of templates that use each other."""
 
 
 def secret(value: Any) -> SecretText:
-    """``value`` as a secret: neither it nor what is made of it is shown."""
+    """Return ``value`` as a secret: neither it nor strings made from it are shown."""
     register_secret(value)
     return SecretText(value)
 
 
 def _text(value: Any, function: str) -> str:
-    """``value``, which an expression gave to ``function``, as the text that it has to be. Raises FunctionError."""
+    """Return ``value``, an argument of ``function`` that must be a string. Raises FunctionError."""
     if isinstance(value, str):
         return value
     raise FunctionError(f"{function} requires a string argument, not {describe_kind(value)}")
@@ -54,8 +73,8 @@ def _text(value: Any, function: str) -> str:
 class ExpressionFunctions:
     """The functions that expressions of a manifest in the directory ``base`` may call, and their ``scope``.
 
-    ``reads`` collects the absolute paths they have read. `reading` lends them the outputs of other resources. Time stands
-    still at ``moment``, which is when the manifest was loaded: a value must not move by itself from one check to the next.
+    ``reads`` collects the absolute paths that they read. `reading` provides the outputs of other resources. The clock is
+    frozen at ``moment``, when the manifest was loaded: a value must not change by itself from one check to the next.
     """
 
     def __init__(
@@ -84,23 +103,23 @@ class ExpressionFunctions:
         self._depth = 0
 
     def rendered(self, file: str) -> str:
-        """The text that the Jet template in ``file`` gives; what it makes of secrets is remembered."""
+        """Render the Jet template in ``file``, and register the strings that it makes from secrets."""
         text = self.jet(file)
         if isinstance(text, SecretText):
             parts: Iterable[str] = all_strings(text)
-            with suppress(FunctionError, NotYetError):  # then all of it counts
-                parts = differing(text, self._blind.jet(file))
+            with suppress(FunctionError, NotYetError):  # then all of it counts as secret
+                parts = differing(text, self._scrambled.jet(file))
             register_secret([*parts])
         return text
 
     @cached_property
-    def _blind(self) -> _Blinded:
+    def _scrambled(self) -> _Scrambled:
         secrets = self.scope.secrets
         names = scramble_paths(self.scope.names, secrets, partial(with_each_secret, make=scrambled))
-        return _Blinded(self.base, names, secrets, self.moment)
+        return _Scrambled(self.base, names, secrets, self.moment)
 
     def _other_secrets(self) -> Scope:
-        return self._blind.lent(self._outputs, may_wait=self._may_wait)
+        return self._scrambled.lent(self._outputs, may_wait=self._may_wait)
 
     @property
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -108,7 +127,7 @@ class ExpressionFunctions:
 
     @property
     def _shared(self) -> dict[str, Callable[..., Any]]:
-        """The functions that templates have too."""
+        """The functions that templates can call too."""
         return {
             "readFile": self.read_file,
             "file": self.read_file,
@@ -118,15 +137,16 @@ class ExpressionFunctions:
         }
 
     def for_templates(self) -> TemplateData:
-        """What templates are given."""
+        """Return the context and functions of templates."""
         return TemplateData.of(self.scope, {"lookup": self.lookup, **self._shared})
 
     @contextmanager
     def reading(self, outputs: Outputs | None = None, *, briefly: bool = False) -> Iterator[set[str]]:
-        """Gives the set of files read while this lasts.
+        """Yield the set of files that are read in the block.
 
-        With ``outputs``, a resource is being checked, and they can be had. Without, what is not there yet raises
-        NotYetError: it may be there when the resource is checked. ``briefly``, what takes long raises BriefLimitError.
+        With ``outputs``, a resource is being checked, and ``output()`` returns them. Without, a missing file or output
+        raises NotYetError: it may exist when the resource is checked. With ``briefly``, slow functions raise
+        BriefLimitError.
         """
         before, self.reads, self._outputs, self._may_wait = self.reads, set(), outputs, outputs is None
         self.scope.is_brief = briefly
@@ -137,7 +157,7 @@ class ExpressionFunctions:
             self.scope.is_brief = False
 
     def apart(self) -> ExpressionFunctions:
-        """The same for another thread: what goes on in one evaluation is not for two of them."""
+        """Return the same functions for another thread: the state of an evaluation can't be shared."""
         scope = self.scope
         found = ExpressionFunctions(
             self.base, scope.names, scope.secrets, strict=scope.strict, moment=self.moment
@@ -146,7 +166,7 @@ class ExpressionFunctions:
         return found
 
     def read_file(self, path: str) -> str:
-        """The text of a file; a relative path starts at the directory of the manifest."""
+        """Return the text of a file; a relative path starts at the directory of the manifest. Raises FunctionError."""
         full = os.path.normpath(os.path.join(self.base, _text(path, "file")))
         self.reads.add(full)
         try:
@@ -172,13 +192,13 @@ class ExpressionFunctions:
             raise FunctionError(f'failed to read file "{path}": it is not UTF-8 text') from error
 
     def template(self, text: str) -> Any:
-        """The value of a text with expressions, or of the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
+        """Evaluate a string with expressions, or the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
         if _text(text, "template").endswith(".jet"):
             return self.jet(text)
         is_file = text.endswith(".templ")
         if not is_file and os.path.isfile(os.path.join(self.base, text)):
             hint = "give the file a name that ends in .templ, or in .jet for Jet; or read it with file()"
-            raise FunctionError(f'template takes "{text}" for a text, not for the name of that file', hint)
+            raise FunctionError(f'template("{text}") renders this string, not the file with that name', hint)
         body = self.read_file(text) if is_file else text
         slips = len(self.scope.warnings.pending)
         with self._deeper():
@@ -193,7 +213,7 @@ class ExpressionFunctions:
                 self.scope.warnings.prefix(slips, text if is_file else "the template")
 
     def _no_file_name(self, function: str, text: str) -> str:
-        """``text``, which is taken for a template and not for the name of one, unless it is plainly such a name."""
+        """Return ``text`` as a template. If it looks like the name of a file, that is an error, or a warning as in CCM."""
         if not _FILE_NAME.fullmatch(text):
             return text
         message = f'{function}: "{text}" names a file that is not there'
@@ -207,7 +227,7 @@ class ExpressionFunctions:
         return text
 
     def jet(self, *arguments: str) -> str:
-        """A Jet template, or the file ``x.jet`` with one, rendered; two further arguments are its delimiters."""
+        """Render a Jet template, or the file ``x.jet`` with one; two further arguments are its delimiters."""
         if len(arguments) not in (1, 3):
             raise FunctionError("jet requires 1 or 3 arguments", "jet('x.jet') or jet('x.jet', '[[', ']]')")
         body, *delimiters = arguments
@@ -223,11 +243,11 @@ class ExpressionFunctions:
             return render(body, delimiters, self.for_templates(), self.read_file, self._note)
 
     def _note(self, what: str) -> None:
-        """Something is missing in a template, which is no error here."""
+        """Warn about a missing value in a template, which is no error here."""
         self.scope.warnings.pending.append(ExpressionError(f"{what}, so nothing is written, as in CCM", 0, 0))
 
     def lookup(self, path: str, default: Any = None) -> Any:
-        """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
+        """Return the value at a gjson path of the roots: `lookup` of expressions, for templates."""
         scope = Scope(
             {**self.scope.names, "Path": path, "Default": default},
             secrets=self.scope.secrets,
@@ -237,7 +257,7 @@ class ExpressionFunctions:
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
-        """What the resource ``ref`` gives to others; nil while it has given nothing."""
+        """Return the output of the resource ``ref``; nil while it has none."""
         _text(ref, "output")
         if self._may_wait:
             raise NotYetError
@@ -259,8 +279,8 @@ class ExpressionFunctions:
             self._depth -= 1
 
 
-class _Blinded(ExpressionFunctions):
-    """The same with other secrets: what it gives tells what is made of them, and is used for nothing else."""
+class _Scrambled(ExpressionFunctions):
+    """The functions with other secrets. Comparing results shows which parts were made from secrets."""
 
     def __init__(
         self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], moment: datetime
@@ -271,6 +291,6 @@ class _Blinded(ExpressionFunctions):
         self.scope.moment = moment
 
     def lent(self, outputs: Outputs | None, *, may_wait: bool) -> Scope:
-        """Its scope, with these outputs of others."""
+        """Return its scope, with these outputs of other resources."""
         self._outputs, self._may_wait = outputs, may_wait
         return self.scope

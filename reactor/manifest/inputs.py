@@ -1,4 +1,4 @@
-"""What a manifest is evaluated with besides its own text."""
+"""The inputs of a manifest: everything that it is evaluated with besides its own text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 @runtime_checkable
 class HostFacts(Protocol):
-    """Facts that are gathered as they are read, and may change."""
+    """Facts that are gathered when they are read, and may change."""
 
     @property
     def is_used(self) -> bool:
@@ -18,13 +18,13 @@ class HostFacts(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """What could not be had, and why."""
+        """Facts that could not be gathered, and why."""
 
     def watch_paths(self) -> list[str]:
-        """The paths at which a change may be one of the facts."""
+        """Return the paths at which a change may change facts."""
 
     def refreshed(self) -> set[str]:
-        """The keys of what has changed since it was read."""
+        """Refresh the facts, and return the keys of those that changed."""
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -33,11 +33,10 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Inputs(NamedTuple):
     """``facts`` about the host, gathered when they are read; ``environ``, the environment.
 
-    ``data`` wins over the data of the manifest, and over those of the file ``site``, which win over them too;
-    ``secrets`` are the paths in it that are secret, and ``remarks`` what people should know of it.
-    ``moment`` is what time it is to all that is evaluated, None until a manifest is loaded.
-    ``files`` are those that any of this came from. ``cache`` is where manifests from elsewhere are kept, unless it is
-    the usual place.
+    ``data`` wins over the data of the file ``site``, which win over the data of the manifest; ``secrets`` are the paths
+    in ``data`` that are secret, and ``remarks`` warnings about it. ``moment`` is the frozen time of one load, None until
+    a manifest is loaded. ``files`` are the files that all of this came from. ``cache`` is the directory of downloaded
+    manifests, None for the default.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -51,21 +50,21 @@ class Inputs(NamedTuple):
     moment: datetime | None = None
 
     def loaded_now(self) -> Self:
-        """The same, for one load: one clock for its data, expressions, templates and child manifests."""
+        """Return the same inputs for one load: one frozen clock for its data, expressions, templates and child manifests."""
         return self._replace(moment=datetime.now(UTC))
 
     @property
     def fact_paths(self) -> list[str]:
-        """The paths at which a change may be one of the facts that were read; none while none was."""
+        """The paths at which a change may change the facts that were read; none while none was read."""
         return self.facts.watch_paths() if isinstance(self.facts, HostFacts) and self.facts.is_used else []
 
     def facts_changed(self) -> bool:
-        """Whether a fact that was read is another now. Takes some milliseconds."""
+        """Whether a fact that was read has changed. Takes some milliseconds."""
         return isinstance(self.facts, HostFacts) and bool(self.facts.refreshed())
 
     @property
     def notes(self) -> list[str]:
-        """What people should know: also what could not be had of the facts, and why."""
+        """Remarks for people, also about facts that could not be gathered."""
         return [*self.remarks, *(self.facts.notes if isinstance(self.facts, HostFacts) else ())]
 
 

@@ -1,13 +1,49 @@
-"""Jet templates in manifests: `jet()` in expressions, and `resources_jet_file`."""
+"""What a manifest provides to templates, and its Jet templates: `jet()` in expressions, and `resources_jet_file`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
 
-from reactor.language.errors import FunctionError
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression.scope import Scope
 from reactor.language.secrets import SecretText
 from reactor.manifest.evaluation import NotYetError
-from reactor.manifest.template_data import TemplateData
+
+
+class TemplateData(NamedTuple):
+    """``context`` is the data of the manifest as ``Facts``, ``Data`` and ``Environ``, and the same in lower case.
+
+    ``functions`` are functions of expressions that raise the errors of templates. When ``strict``, a missing value is
+    an error.
+    """
+
+    context: dict[str, Any]
+    functions: dict[str, Callable[..., Any]]
+    has_secrets: bool
+    strict: bool
+
+    @classmethod
+    def of(cls, scope: Scope, functions: Mapping[str, Callable[..., Any]]) -> TemplateData:
+        """Return the data in ``scope``, with these functions."""
+        faulting = {name: _faulting(function) for name, function in functions.items()}
+        return cls({**scope.names, **scope.lookup_names}, faulting, bool(scope.secrets), scope.strict)
+
+
+def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same function, raising the errors of templates."""
+    from reactor.language.templates import Fault  # noqa: PLC0415 - few manifests have templates
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except (FunctionError, ExpressionError) as error:
+            raise Fault(error.message, error.hint or "") from error
+
+    return call
+
 
 SUFFIX = ".jet"
 
@@ -19,40 +55,39 @@ def render(
     read_file: Callable[[str], str],
     note: Callable[[str], None],
 ) -> str:
-    """The template ``body``, or the file it names if that ends in ``.jet``, rendered with the data of the manifest.
+    """Render the template ``body``, or the file it names if that ends in ``.jet``, with the data of the manifest.
 
-    When anything in the data is secret, so is the result: nobody looks which of the data a template uses. Then the
-    words of an error are kept back too, because they may quote values. ``note`` is told what is missing and is no error,
-    because the data are not strict. Raises FunctionError; NotYetError when it may be
-    for a file that is not there yet.
+    When anything in the data is secret, so is the result: which data a template uses is not known. Then the messages of
+    errors are hidden too, because they may quote values. ``note`` is called with each missing value if the data are not
+    strict. Raises FunctionError; NotYetError when a file may be missing because it does not exist yet.
     """
-    from reactor.language.templates import Absence, TemplateError  # noqa: PLC0415 - few manifests have templates
-    from reactor.language.templates.sandbox.engine import confined_engine  # noqa: PLC0415
+    from reactor.language.templates import MissingValues, TemplateError  # noqa: PLC0415 - few manifests have templates
+    from reactor.language.templates.sandbox.engine import sandboxed_engine  # noqa: PLC0415
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body
-    loader, absence = _Loader(read_file), Absence(strict=data.strict)
+    loader, missing = _Loader(read_file), MissingValues(strict=data.strict)
     try:
-        compiled = confined_engine("jet").compile(
+        compiled = sandboxed_engine("jet").compile(
             source,
             name=body if is_file else "jet",
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,
             loader=loader,
         )
-        text = compiled.render(data.context, data.functions, absence)
+        text = compiled.render(data.context, data.functions, missing)
     except TemplateError as error:
         if loader.awaited is not None:
             raise NotYetError from loader.awaited
         if data.has_secrets:
             raise FunctionError(str(error.without_words()), code=error.code) from None
         raise FunctionError(str(error), error.hint or None, code=error.code) from error
-    for each in absence.told:
+    for each in missing.warnings:
         note(str(each))
     return SecretText(text) if data.has_secrets else text
 
 
 class _Loader:
-    """Reads templates by name. ``awaited`` tells that one of them is not there, and may yet come."""
+    """Reads templates by name. ``awaited`` is the error for a template that does not exist yet."""
 
     def __init__(self, read_file: Callable[[str], str]) -> None:
         self._read_file = read_file

@@ -1,4 +1,4 @@
-"""Where the binder finds the class of a kind."""
+"""Finds the class of a kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.resource.registry import find_kind, kind_names
 
 
 class Kinds(NamedTuple):
-    """The kinds a manifest may use: by default those installed.
+    """The kinds that a manifest may use: by default those that are installed.
 
     ``find`` returns the class of a kind and raises KeyError when there is none of that name.
     """
@@ -22,7 +22,7 @@ class Kinds(NamedTuple):
 
     @classmethod
     def of(cls, *classes: type[Resource]) -> Kinds:
-        """Just these classes, whatever is installed."""
+        """Return only these classes, whatever is installed."""
         by_name = {each.kind: each for each in classes}
         return cls(lambda: tuple(by_name), by_name.__getitem__)
 
@@ -31,7 +31,7 @@ INSTALLED = Kinds()
 
 
 class UnusableKind(NamedTuple):
-    """Why there is no class for a kind, and how to mend it. ``meant`` is what it may be a misspelling of."""
+    """Why there is no class for a kind, and a hint. ``meant`` is the kind that it may be a misspelling of."""
 
     code: str
     message: str
@@ -40,7 +40,7 @@ class UnusableKind(NamedTuple):
 
 
 def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
-    """The class of the kind ``name``, or why there is none."""
+    """Return the class of the kind ``name``, or why there is none."""
     try:
         return kinds.find(name)
     except KeyError:

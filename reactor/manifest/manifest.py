@@ -21,15 +21,16 @@ from reactor.resource.gc_control import gc_paused
 
 @dataclass(eq=False, repr=False)
 class Manifest:
-    """What is to be converged: one manifest, or several as one, of which each ``part`` keeps its own data and form.
+    """One manifest, or several as one, of which each ``part`` keeps its own data and form.
 
-    ``resources`` are in the order of the files, without those that are wrong.
+    ``resources`` are in the order of the files, without invalid ones.
 
-    ``placeholders`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
-    the refs of what left nothing, by name and by alias: a reference to one is no further problem, and with a manifest
-    ``unread``, of which nobody knows what it declares, none is. ``chains`` are the indices of resources that go one
-    after the other. ``settings`` and the messages are those of all parts; ``path`` and ``data`` those of the first.
-    ``files`` are all the files it was made of. ``origins`` may be set to None once nothing is located any more.
+    ``placeholders`` stand for invalid resources: name and references only, so that references are still checked.
+    ``broken`` has the refs of resources without a placeholder, by name and by alias: a reference to one is no further
+    problem, and with an ``unread`` manifest, whose resources are unknown, no reference is. ``chains`` are the indices of
+    resources that run one after the other. ``settings`` and the messages are those of all parts; ``path`` and ``data``
+    those of the first. ``files`` are all files that were read. ``origins`` may be set to None once nothing is located
+    any more.
     """
 
     parts: Sequence[Part]
@@ -48,24 +49,24 @@ class Manifest:
 
     @property
     def path(self) -> str:
-        """What the user calls the first part."""
+        """The name of the first part, as the user wrote it."""
         return self.parts[0].file
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What the expressions of the first part see."""
+        """The data that the expressions of the first part see."""
         return self.parts[0].data.values
 
     def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
-        """The place of a property's value in the resource at ``index``, or of what is closest around it.
+        """Return the place of a property's value in the resource at ``index``, or of the value around it.
 
-        Wrecks are counted on after the resources.
+        Indices of placeholders follow those of the resources.
         """
         resource = [*self.resources, *self.placeholders][index]
         return resource.place if self.origins is None else self.origins[index].place(type(resource), path)
 
     def declared(self, index: int) -> Mapping[str, Any]:
-        """The properties of the resource at ``index`` as they are written, those of its defaults included."""
+        """Return the properties of the resource at ``index`` as they are written, its defaults included."""
         if self.origins is None:
             return {}
         declaration = self.origins[index].declaration
@@ -75,9 +76,9 @@ class Manifest:
 def read_manifest(
     path: str | os.PathLike[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """Read the manifest at ``path``, with all it applies, and all that is wrong with it, in the order of the files.
+    """Read the manifest at ``path`` with its child manifests; return it, and all errors in the order of the files.
 
-    Never raises for bad input: what can't be read at all gives an empty manifest. Changes nothing anywhere.
+    Never raises for bad input: a file that can't be read gives an empty manifest. Changes nothing.
     """
     return read_manifests((os.fsdecode(path),), kinds, inputs)
 
@@ -85,7 +86,7 @@ def read_manifest(
 def read_manifests(
     files: Iterable[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """The same for one or several ``files`` that are one manifest together. A resource stands in one of them only."""
+    """Read one or several ``files`` as one manifest. A resource may be in only one of them."""
     with gc_paused():
         resource_table = ResourceTable()
         reading = ManifestLoader(resource_table, kinds, inputs)
@@ -95,7 +96,7 @@ def read_manifests(
 def read_tree(
     problems: Problems, tree: Any, kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """The same for a tree that is parsed, or made, already; ``problems`` are those of its source."""
+    """Read a manifest from a tree that was already parsed or built; ``problems`` are those of its source."""
     with gc_paused():
         resource_table = ResourceTable()
         part = ManifestLoader(resource_table, kinds, inputs).read_tree(problems, tree)

@@ -1,4 +1,4 @@
-"""Reads a manifest and those it applies, file by file, into one collection."""
+"""Reads a manifest and its child manifests, file by file, into one resource table."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from reactor.resource.composite import Composite
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 MAX_DEPTH = 10
-"""Manifests that apply each other."""
+"""The most levels of manifests that apply each other."""
 
 
 class Part(NamedTuple):
-    """One of the manifests that a user has named: its outline, its data, and the indices of all resources it brings."""
+    """One of the manifests that the user named: its outline, its data, and the indices of all its resources."""
 
     file: str
     document: Document
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class ManifestLoader:
-    """One load. What is wrong in any of the files goes to the problems of the ``resource_table``."""
+    """One load. Errors in any of the files are added to the problems of the ``resource_table``."""
 
     def __init__(self, resource_table: ResourceTable, kinds: Kinds, inputs: Inputs) -> None:
         self._resource_table = resource_table
@@ -52,7 +52,7 @@ class ManifestLoader:
         self._chain: dict[str, Composite | None] = {}
 
     def read(self, file: str) -> Part:
-        """Read the manifest called ``file`` by its user, and all below it. Each one read is a further part."""
+        """Read the manifest ``file`` and its child manifests. Each call adds a part."""
         path = os.path.abspath(file)
         self._resource_table.files.update(dict.fromkeys((path, *self._inputs.files)))
         source = read_source(file)
@@ -65,7 +65,7 @@ class ManifestLoader:
         return self.read_tree(problems, parse(problems))
 
     def read_tree(self, problems: Problems, tree: Any) -> Part:
-        """Read what is parsed, or made, already, as if it were a manifest, and all below it."""
+        """Read a tree that was already parsed or built as a manifest, and its child manifests."""
         resource_table = self._resource_table
         first = len(resource_table.resources)
         site = self._site_data(strict=not is_ccm(tree))
@@ -74,7 +74,7 @@ class ManifestLoader:
             site.check(data.values, data.secrets)
             resource_table.warnings += site.warnings
             resource_table.problems += site.problems.sorted()
-        found = dict.fromkeys(resource_table.problems)  # a file that is applied twice has its own twice
+        found = dict.fromkeys(resource_table.problems)  # a file that is applied twice has its problems twice
         resource_table.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
         resource_table.warnings = list(dict.fromkeys(resource_table.warnings))
         resource_table.part += 1
@@ -95,12 +95,12 @@ class ManifestLoader:
     def _read(
         self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
     ) -> tuple[Document, Resolved]:
-        """Read one file, which ``composite`` applies; what is ``over`` wins over its data."""
+        """Read one file, which ``composite`` applies; the layers ``over`` win over its data."""
         source = problems.source
         document = read_document(tree, problems)
         strict = not document.is_ccm
         data = data_of(document.root, problems, self._inputs, over, strict=strict)
-        # Of data that lack what has been reported, nobody knows what else they lack.
+        # Data with invalid values may lack other keys too, so a missing key is no error.
         is_whole = data.is_whole and self._site_is_whole
         expression_context = ExpressionContext.of(
             source, data.values, data.secrets, self._inputs, strict=strict and is_whole
@@ -156,7 +156,7 @@ class ManifestLoader:
             self._resource_table.chains.append((factory.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""
+        """Add the resources of the manifest that ``composite`` applies, unless its conditions forbid that."""
         if (late := composite.deferred) is not None and not late.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(
@@ -166,7 +166,7 @@ class ManifestLoader:
             self._find(composite, at, problems, data)
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Find the manifest that ``composite`` applies, or let it say why not."""
+        """Find the manifest that ``composite`` applies, or report why it can't be applied."""
         path = composite.manifest_path
         self._resource_table.files[path] = None
         if path in self._chain:
@@ -177,7 +177,7 @@ class ManifestLoader:
             problems.add("R0114", f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
-        elif not (os.path.isfile(path) or os.path.isdir(path)):  # to open a pipe is to wait for its writer
+        elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer
             problems.add("R0101", f"can't read the manifest: {path} is not a regular file", at, "name a file")
         elif isinstance(source := read_source(path), Diagnostic):
             self._resource_table.problems.append(source)
@@ -186,7 +186,7 @@ class ManifestLoader:
             self._splice(composite, source, data)
 
     def _splice(self, composite: Composite, source: Source, data: Resolved) -> None:
-        """Read the manifest that ``composite`` stands for; what it adds to the collection are its members."""
+        """Read the manifest that ``composite`` applies; the resources that it adds are the members of ``composite``."""
         first = len(self._resource_table.resources)
         if composite.data is None:
             over = (Layer("the manifest above", data.values, data.secrets),)
@@ -203,7 +203,7 @@ class ManifestLoader:
         composite.stand_for(direct)
 
     def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
-        """Whether a file may not apply others and does: then nothing of it counts."""
+        """Whether a file applies others without permission: then none of its resources is used."""
         if composite is None or composite.allow_apply:
             return False
         kinds = {kind for entry in entries if isinstance(entry, dict) for kind in entry}
@@ -213,7 +213,7 @@ class ManifestLoader:
         return denied
 
     def _strengthened(self) -> dict[str, Any]:
-        """What of ``meta`` the manifests above ask of all resources below them; it is never weakened."""
+        """Return the ``meta`` properties that the manifests above set for all resources below them; they are never weakened."""
         wanted = (
             ("noop", True, any(each.noop or each.meta.noop for each in self._above)),
             ("mode", "warn", any(each.meta.mode == "warn" for each in self._above)),
@@ -227,11 +227,11 @@ class ManifestLoader:
 
     @property
     def _above(self) -> list[Composite]:
-        """Who applies the file that is read now, the outermost first."""
+        """The composites that apply the current file, the outermost first."""
         return [composite for composite in self._chain.values() if composite is not None]
 
     def _keep_text(self, source: Source) -> None:
-        """Let problems show the text of ``source``, unless it is secret, or one of several of that name."""
+        """Keep the text of ``source`` for excerpts, unless it is secret, or one of several of that name."""
         if not source.is_secret:
             text = self._resource_table.texts.setdefault(source.file, source.text)
             self._resource_table.texts[source.file] = text if text == source.text else ""
@@ -239,7 +239,7 @@ class ManifestLoader:
     def _rendered(
         self, file: str, at: int, expression_context: ExpressionContext, problems: Problems
     ) -> tuple[Sequence | None, Problems]:
-        """The list of resources that a Jet template gives, and the problems of its output."""
+        """Return the list of resources that a Jet template renders, and the problems of its output."""
         try:
             text = expression_context.expression_functions.rendered(
                 file if file.endswith(".jet") else expression_context.expression_functions.read_file(file)
@@ -266,7 +266,7 @@ class ManifestLoader:
 def _message(
     message: Message | None, expression_context: ExpressionContext, problems: Problems
 ) -> Message | None:
-    """The message with its expressions evaluated."""
+    """Return the message with its expressions evaluated."""
     if message is None or (template := parse_template(message.text)) is None:
         return message
     try:

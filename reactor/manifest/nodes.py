@@ -1,8 +1,8 @@
-"""The values of a manifest together with where they stand: maps and lists that know their positions.
+"""The nodes of a manifest's tree: maps and lists that know the positions of their values.
 
-A position is the offset of a character in the text, one number; `reactor.manifest.source` turns it into a
-line and column when somebody asks. Scalars are plain Python values, so their positions are kept by the map or
-list around them, and so is their text where it says more than the value: ``0644``, ``1.10``, ``true``.
+A position is the offset of a character in the text; `reactor.manifest.source` converts it to a line and column when
+needed. Scalars are plain Python values, so the map or list around them keeps their positions, and their source text
+where it says more than the value: ``0644``, ``1.10``, ``true``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Invalid:
 
 
 INVALID: Final = Invalid()
-"""Stands where a value can't be used and its problem has been reported already."""
+"""Stands for an invalid value whose problem was reported already."""
 
 
 class Mapping(dict[str, Any]):
-    """A YAML map. Keys are always text."""
+    """A YAML map. Keys are always strings."""
 
     __slots__ = ("_marks", "_raw", "at")
 
@@ -36,7 +36,7 @@ class Mapping(dict[str, Any]):
         self._raw: dict[str, str] | None = None
 
     def put(self, key: str, value: Any, key_at: int, value_at: int, raw: str | None) -> None:
-        """Add an entry. ``raw`` is the text of a scalar that is not a text."""
+        """Add an entry. ``raw`` is the text of a scalar that is not a string."""
         self[key] = value
         self._marks.append(key_at)
         self._marks.append(value_at)
@@ -46,26 +46,26 @@ class Mapping(dict[str, Any]):
             self._raw[key] = raw
 
     def merge(self, other: Mapping) -> None:
-        """Take over the entries of ``other`` whose keys are not here yet, positions included."""
+        """Add the entries of ``other`` whose keys are missing here, with their positions."""
         for index, (key, value) in enumerate(other.items()):
             if key not in self:
                 key_at, value_at = other._marks[2 * index : 2 * index + 2]
                 self.put(key, value, key_at, value_at, other.raw(key))
 
     def key_at(self, key: str) -> int:
-        """Where ``key`` stands. Raises KeyError when it does not."""
+        """Return the offset of ``key``. Raises KeyError when it is missing."""
         return self._marks[2 * self._index(key)]
 
     def key_offsets(self) -> Iterator[tuple[str, int]]:
-        """Every key, and where it stands."""
+        """Yield every key and its offset."""
         return zip(self, self._marks[::2], strict=True)
 
     def value_at(self, key: str) -> int:
-        """Where the value of ``key`` stands. Raises KeyError when there is none."""
+        """Return the offset of the value of ``key``. Raises KeyError when it is missing."""
         return self._marks[2 * self._index(key) + 1]
 
     def raw(self, key: str) -> str | None:
-        """The value of ``key`` as written, if it is a scalar but not a text."""
+        """Return the value of ``key`` as written, if it is a scalar but not a string."""
         return self._raw.get(key) if self._raw else None
 
     def _index(self, key: str) -> int:
@@ -87,7 +87,7 @@ class Sequence(list[Any]):
         self._raw: dict[int, str] | None = None
 
     def put(self, value: Any, value_at: int, raw: str | None) -> None:
-        """Add an item. ``raw`` is the text of a scalar that is not a text."""
+        """Add an item. ``raw`` is the text of a scalar that is not a string."""
         if raw is not None:
             if self._raw is None:
                 self._raw = {}
@@ -96,9 +96,9 @@ class Sequence(list[Any]):
         self._marks.append(value_at)
 
     def value_at(self, index: int) -> int:
-        """Where the item stands. Raises IndexError when there is none."""
+        """Return the offset of the item. Raises IndexError when there is none."""
         return self._marks[index]
 
     def raw(self, index: int) -> str | None:
-        """The item as written, if it is a scalar but not a text."""
+        """Return the item as written, if it is a scalar but not a string."""
         return self._raw.get(index) if self._raw else None

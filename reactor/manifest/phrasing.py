@@ -1,15 +1,15 @@
-"""How values and choices of a manifest are named in messages."""
+"""How messages name values and choices, and hints for the words of Ansible, Puppet and Chef in a manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Container, Iterable
+from typing import Any, Final
 
 _MAX_SHOWN = 60
 
 
 def shown(value: Any) -> str:
-    """A value found in a manifest, as a short phrase: ``'abc'``, ``5``, ``a list``."""
+    """Name a value of a manifest in a short phrase: ``'abc'``, ``5``, ``a list``."""
     if isinstance(value, dict):
         return "a map"
     if isinstance(value, (list, tuple)):
@@ -22,12 +22,40 @@ def shown(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text on one line, its end cut off when it is long."""
+    """Return the text on one line, shortened when it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN - 3]}..."
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:
-    """``a, b or c``."""
+    """Join words: ``a, b or c``."""
     *others, final = words
     return f"{', '.join(others)} {last} {final}" if others else final
+
+
+_NAME = "it is the name of the resource: write it before the colon, as in '- /etc/motd: {...}'"
+_NO_LOOPS = "there are no loops: write an item for each, and below defaults what they share"
+
+_HOME: Final = {
+    "state": ("ensure", "did you mean 'ensure'?"),
+    "notify": ("subscribe", "turn it around: subscribe to this one where something is to be refreshed"),
+    "before": ("require", "turn it around: require this one in what is to come later"),
+    "when": ("control", "write control: {if: EXPRESSION}"),
+    "path": ("name", _NAME),
+    "dest": ("name", _NAME),
+    "register": ("name", 'take it away: an expression of another resource reads output("KIND#NAME")'),
+    "become": ("name", "take it away: all is done as whoever starts reactor; an exec may have a user"),
+    "become_user": ("user", "did you mean 'user'?"),
+    "with_items": ("name", _NO_LOOPS),
+    "loop": ("name", _NO_LOOPS),
+}
+"""By word: the property that replaces it, or shows that the word belongs to a resource, and the hint."""
+
+NAMES: Final = ("name", "path", "dest")
+"""The properties that contain the name of a resource in other tools."""
+
+
+def hint_home(word: str, known: Container[str]) -> str | None:
+    """Return the hint for a word of another tool that is none of the ``known`` properties; None otherwise."""
+    marker, hint = _HOME.get(word, ("", None))
+    return hint if marker in known else None

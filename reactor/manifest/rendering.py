@@ -1,4 +1,4 @@
-"""A manifest as it is after loading, as plain values: defaults merged, expressions evaluated but for those that wait."""
+"""A loaded manifest as plain values: defaults merged, expressions evaluated except deferred ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from reactor.resource.redaction import MASK, redacted
 
 
 def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
-    """A part of the manifest, in the form it is written in, each resource on its own; what is secret is masked.
+    """Return a part of the manifest, in the form it is written in, each resource on its own, with secrets masked.
 
-    Late expressions stay as they are written. Resources of other manifests are not in it, but the `apply` is.
+    Deferred expressions stay as they are written. The resources of child manifests are left out, but the `apply` is in.
     """
     of_part = [(index, manifest.resources[index]) for index in part.indices]
     elsewhere = {ref for _, resource in of_part for ref in resource.members}
@@ -48,7 +48,7 @@ def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any
 
 
 def _as_written(value: Any, written: Any) -> Any:
-    """``value``, and in it every text that is written without an expression: 1h30m, not 5400s; a relative path."""
+    """Return ``value`` with every string that has no expression as it is written: 1h30m, not 5400s; a relative path."""
     if isinstance(value, dict) and isinstance(written, dict):
         return {key: _as_written(inner, written.get(key)) for key, inner in value.items()}
     if isinstance(value, list) and isinstance(written, list) and len(value) == len(written):

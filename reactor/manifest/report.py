@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: what and where, the lines around it with a caret, how to mend it."""
+"""Formats diagnostics for people: message and place, the lines around it with a caret, a hint."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _RESET = "\x1b[0m"
 
 
 def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str, str] | None = None) -> str:
-    """All diagnostics in the order given, and a last line that counts them.
+    """Format all diagnostics in the given order, and a last line that counts them.
 
-    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``texts`` are
-    those of sources that are no files, by their names.
+    The files are read again for the excerpts; one that is gone or has changed has no excerpt. ``texts`` are the texts of
+    sources that are no files, by their names.
     """
     found = list(diagnostics)
     report = _Report(color=color)
@@ -39,7 +39,7 @@ def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str
 
 
 class _Report:
-    """One rendering: its colours, and the lines of each file it has looked into."""
+    """One report: its colours, and the lines of each file it has read."""
 
     def __init__(self, *, color: bool) -> None:
         self._color = color
@@ -67,7 +67,7 @@ class _Report:
             yield from self._excerpt(place)
 
     def _excerpt(self, place: Place) -> Iterator[str]:
-        """The line of ``place`` between its neighbours, and a caret below its column."""
+        """Yield the line of ``place`` between its neighbours, and a caret below its column."""
         lines = self._lines(place.file)
         if place.line > len(lines):
             return
@@ -99,13 +99,13 @@ class _Report:
 
 
 def _without_secrets(line: str, column: int) -> tuple[str, int]:
-    """The line and the column with secrets masked: of one that the window cut, nobody would know the rest."""
+    """Mask the secrets of a line, and adjust the column. A secret must be masked before the line is shortened."""
     before, after = redact(line[: column - 1]), redact(line[column - 1 :])
     return redact(before + after), column - len(line[: column - 1]) + len(before)
 
 
 def _window_start(line: str, column: int) -> int:
-    """The first character shown of a line, so that the caret stays in sight."""
+    """Return the index of the first shown character of a line, so that the caret is visible."""
     return max(0, column - 1 - _BEFORE_CARET) if len(line) > _WIDTH else 0
 
 
@@ -115,7 +115,7 @@ def _window(line: str, start: int) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text with tabs widened, and with all that a terminal would obey or hide shown as an escape."""
+    """Return the text with tabs widened, and with control and invisible characters escaped."""
     return text if text.isascii() and text.isprintable() else "".join(map(_cell, text))
 
 
@@ -128,7 +128,7 @@ def _cell(char: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal the printable form of ``text`` takes."""
+    """Return the columns of a terminal that the printable form of ``text`` takes."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     combining = sum(unicodedata.category(char) in ("Mn", "Me") for char in text)
     return len(_printable(text)) + wide - combining

@@ -1,4 +1,4 @@
-"""What all the files of one load come to: their resources, in order, and who may be called what."""
+"""The result of one load: the resources of all its files, in order, and their unique refs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ from reactor.resource.base import Resource, numbered
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 _Spot = tuple[LineMap, int, int]
-"""An offset in one of the files, and the part that was read then: a place is looked up only for a problem."""
+"""The lines of a file, an offset in it, and the number of the part: a place is looked up only for a problem."""
 
 
 class Origin(NamedTuple):
-    """Where a resource is declared: in which file, and where in it."""
+    """The file in which a resource is declared, and the declaration."""
 
     source: Source
     declaration: Declaration
 
     def place(self, model: type[Resource], path: PropertyPath) -> Place:
-        """The place of a property's value, or of what is closest around it."""
+        """Return the place of a property's value, or of the value around it."""
         return self.source.lines.place(self.declaration.find(model, path).at)
 
 
 @dataclass(eq=False, repr=False)
 class ResourceTable:
-    """``resources`` and ``origins`` belong together by index.
+    """``resources`` and ``origins`` have the same indices.
 
-    ``placeholders`` are what is left of resources that could not be built, name and references only, with their origins.
-    ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. With
-    something ``unread``, a manifest of which nobody knows what it declares, no reference is. ``chains`` are the
-    indices of resources that go one after the other. ``files`` are the absolute paths of all that was read.
-    ``warnings`` keep nothing from being used. ``texts`` are those that templates have made, by the names that places
-    in them have. ``part`` is the number of the manifest that is read now, of those that the user has named.
+    ``placeholders`` stand for invalid resources: name and references only, with their origins. ``broken`` has the refs of
+    resources without a placeholder, so that a reference to one is no further problem. With an ``unread`` manifest, whose
+    resources are unknown, no reference is. ``chains`` are the indices of resources that run one after the other.
+    ``files`` are the absolute paths of all files that were read. ``texts`` are rendered templates, by the file names in
+    places. ``part`` is the number of the current manifest, of those that the user named.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -54,12 +53,12 @@ class ResourceTable:
     _repeats: dict[str, int] = field(default_factory=dict)
 
     def add(self, resource: Resource, origin: Origin) -> None:
-        """Take a resource in."""
+        """Add a resource."""
         self.resources.append(resource)
         self.origins.append(origin)
 
     def claim(self, ref: str, at: int, problems: Problems, hint: str) -> bool:
-        """Take ``ref`` for the resource at ``at``. A ref taken before is a problem, and False."""
+        """Reserve ``ref`` for the resource at ``at``. If it is taken, add a problem and return False."""
         spot = problems.source.lines, at, self.part
         if (taken := self._taken.setdefault(ref, spot)) is spot:
             return True
@@ -75,13 +74,13 @@ class ResourceTable:
         return False
 
     def is_of_other_part(self, ref: str) -> bool:
-        """Whether another of the manifests that the user has named declares ``ref``."""
+        """Whether another of the manifests that the user named declares ``ref``."""
         return ref in self._taken and self._taken[ref][2] != self.part
 
     def repeat(self, ref: str, at: int, problems: Problems) -> int:
-        """Take ``ref`` where names may repeat. Returns which one of that name it is, from 1.
+        """Reserve ``ref`` where names may repeat. Return its number among those of the same name, from 1.
 
-        A number whose ref somebody else has is passed over: a name may look like one with a number.
+        A number whose ref is taken is skipped: the name of another resource may end with that number.
         """
         number = self._repeats.get(ref, 0) + 1
         while (own := numbered(ref, number)) in self._taken:

@@ -1,7 +1,6 @@
-"""Which scalars a property takes, so that a text property gets ``0644`` the way it is written.
+"""The scalar types of properties, so that a string property gets ``0644`` as it is written.
 
-The shape of a type is read from its annotation, once per kind. Where that does not tell, values pass
-unchanged.
+The shape of a type is read from its annotation, once per kind. If its shape is unknown, values are not changed.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _SCALARS = (str, int, float, bool)
 
 
 class Shape(NamedTuple):
-    """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if any.
+    """``scalars`` are the types that a scalar may have, empty when unknown; ``choices`` its only values, if any.
 
-    ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys,
-    ``model`` the class of one with fields. ``later`` finds the shape of what is imported only when it is used.
+    ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys, ``model`` the
+    class of a map with fields. ``later`` returns the shape of a type that is imported only when it is used.
     """
 
     scalars: frozenset[type] = frozenset()
@@ -37,18 +36,18 @@ class Shape(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Shape]:
-        """The shape of each field of the model, under every name the field goes by."""
+        """The shape of each field of the model, by every name of the field."""
         return _fields(self.model) if self.model else {}
 
     def inside(self, key: str | int) -> Shape:
-        """The shape of an entry of a map or of an item of a list."""
+        """Return the shape of an entry of a map or of an item of a list."""
         if isinstance(key, int):
             return self.items or UNKNOWN
         inner = self.fields.get(key) or self.values or UNKNOWN
         return inner.later() if inner.later else inner
 
     def fit(self, value: Any, raw: str) -> Any:
-        """The value of a scalar, or its text where only a text will do."""
+        """Return the value of a scalar, or its text where it must be a string."""
         if not self.scalars or type(value) in self.scalars:
             return value
         return value if type(value) is int and float in self.scalars else raw
@@ -59,7 +58,7 @@ UNKNOWN = Shape()
 
 @cache
 def field_names(model: type[BaseModel]) -> dict[str, str]:
-    """The field each accepted name stands for: one may go by several names, or by another than its own."""
+    """Return the field of each accepted name: a field may have several names, or another name than its own."""
     return {
         name: field_name
         for field_name, info in model.model_fields.items()

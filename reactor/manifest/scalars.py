@@ -1,4 +1,4 @@
-"""What a plain YAML scalar stands for, by the core schema of YAML 1.2.
+"""The values of YAML scalars, by the core schema of YAML 1.2.
 
 PyYAML's own rules are those of YAML 1.1, where ``on`` is true, ``0644`` is 420 and ``12:30`` is 750.
 """
@@ -22,7 +22,7 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((f"-{word}" for word in (".inf", ".Inf", ".INF")), float("-inf")),
 }
 SPECIAL_STARTS = frozenset(["", *"0123456789+-.~nNtTfF"])
-"""The first characters of plain scalars that may be something else than text; most texts start otherwise."""
+"""The first characters of plain scalars that may be other values than strings; most strings start otherwise."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
@@ -33,7 +33,7 @@ _TYPES = {"null": type(None), "bool": bool, "int": int, "float": float}
 
 
 def plain_value(text: str) -> Scalar:
-    """The value of an unquoted scalar without a tag. Raises ValueError for a number of too many digits."""
+    """Return the value of an unquoted scalar without a tag. Raises ValueError for a number with too many digits."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -46,7 +46,7 @@ def plain_value(text: str) -> Scalar:
 
 
 def tagged_value(tag: str, text: str) -> Scalar:
-    """The value of a scalar with a tag. Raises ValueError for an unknown tag or a text that does not fit."""
+    """Return the value of a scalar with a tag. Raises ValueError for an unknown tag or a string that does not match it."""
     if tag == f"{_CORE_TAG}str":
         return text
     wanted = _TYPES.get(tag.removeprefix(_CORE_TAG)) if tag.startswith(_CORE_TAG) else None
@@ -61,5 +61,5 @@ def tagged_value(tag: str, text: str) -> Scalar:
 
 
 def shown_tag(tag: str) -> str:
-    """A tag the way people write it: ``!!int`` for the long name."""
+    """Return a tag as people write it: ``!!int`` for the long name."""
     return tag.replace(_CORE_TAG, "!!", 1) if tag.startswith(_CORE_TAG) else tag

@@ -1,7 +1,7 @@
 """The JSON Schema of manifests, for editors: both forms, every kind.
 
-It accepts all that `reactor.manifest.manifest.read_manifest` does, and rejects what a schema can tell to be
-wrong; rules between properties are not in it.
+It accepts every manifest that `reactor.manifest.manifest.read_manifest` accepts, and rejects errors that a schema can
+express; rules between properties are not in it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _REF = "#/$defs/"
 _MAP_OR_NOTHING = {"type": ["object", "null"]}
 _NOTHING = {"type": "null"}
 _EXPRESSION: Final = {"type": "string", "pattern": r"\{\{|\$\{"}
-"""What may stand for a value of any type."""
+"""The schema of an expression, which may replace a value of any type."""
 
 
 def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
-    """The schema of a manifest that uses ``kinds``. Imports every one of them."""
+    """Return the schema of a manifest that uses ``kinds``. Imports all of them."""
     models = {name: kinds.find(name) for name in kinds.names()}
     wanted: list[type[BaseModel]] = [*models.values(), Settings, Hierarchy, CcmOptions]
     refs, generated = models_json_schema(
@@ -46,29 +46,29 @@ def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Describes what a manifest may hold for a value, which is more than what the value becomes."""
+    """Generates the schema of the input of a model, which accepts more than its fields can have."""
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
-        """Any scalar: an unquoted ``0644`` is taken as it is written."""
+        """Return the schema of any scalar: an unquoted ``0644`` is a string as it is written."""
         return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
-        """Also the text of a number, and an expression, wherever in a property it stands."""
+        """Return the schema of an integer: also its digits as a string, or an expression."""
         text = {"type": "string", "pattern": rf"^\s*[-+]?\d+\s*$|{_EXPRESSION['pattern']}"}
         return {"anyOf": [super().int_schema(schema), text]}
 
     def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
-        """Also an expression."""
+        """Return the schema of a bool: also an expression."""
         return {"anyOf": [super().bool_schema(schema), _EXPRESSION]}
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        """Also a scalar, which such a function is there to convert; a whole model stays what it is."""
+        """Return the schema of a converted value: also a scalar, which the function converts. A model stays the same."""
         result = super().function_before_schema(schema)
         return result if "properties" in result else {"anyOf": [result, {"type": ["string", "number"]}]}
 
 
 def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Add the definitions of a kind, and return the schema of what stands below the kind in an entry."""
+    """Add the definitions of a kind, and return the schema of the value of the kind in an entry."""
     named = definitions[ref.removeprefix(_REF)]
     properties = named["properties"]
     fields = field_names(model)
@@ -78,7 +78,7 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
         properties["provider"] = {"enum": [*model.providers, None]}
     for name, each in properties.items():
         properties[name] = {"anyOf": [each, _EXPRESSION]}
-    # In a list the name is a key, and what one resource lacks may stand in the defaults.
+    # In a list the name is a key, and missing properties may be in the defaults.
     unnamed = {name: each for name, each in properties.items() if name != "name"}
     definitions[f"{kind} properties"] = _closed(unnamed)
     body = {"anyOf": [{"$ref": f"{_REF}{kind} properties"}, _NOTHING]}

@@ -1,4 +1,4 @@
-"""Data of a site, from a file of their own, over those of the manifest; with overrides and rules of their own."""
+"""The data of a site: a file whose data win over those of the manifest, with its own overrides and checks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from reactor.data.resolve import Layer
 from reactor.data.validation import check, ignored, secret_paths, unknown
-from reactor.manifest.annotated_data import annotations_of
 from reactor.manifest.data_sections import (
     add_problem,
+    annotations_of,
     resolve_sections,
     sections_of,
     useless_overrides,
@@ -21,7 +21,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class SiteData:
-    """The data in the file at ``path``, resolved, as a ``layer``. What is wrong goes to the ``problems`` of the file.
+    """The resolved data of the file at ``path``, as a ``layer``. Errors are added to its ``problems``.
 
     Raises ManifestError when it can't be read.
     """
@@ -46,7 +46,7 @@ class SiteData:
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
-        """Hold the data of the manifest, with these and all others merged over them, to the rules of this file."""
+        """Check the merged data against the annotations of this file."""
         if not self.problems:
             for problem in check(values, self._annotations, secrets):
                 add_problem(problem, self._root, self.problems)

@@ -1,4 +1,4 @@
-"""The text of a manifest, and the way from a character in it to a line and column."""
+"""The source text of a manifest, and the line and column of each character."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class LineMap(NamedTuple):
-    """Where the lines of a text start, as character offsets: all that is needed once the text is gone."""
+    """The character offsets of the lines of a text: enough to find places after the text was freed."""
 
     file: str
     starts: array[int]
 
     @classmethod
     def of(cls, file: str, text: str) -> LineMap:
-        """The map of ``text``, whose lines end with a line feed."""
+        """Return the map of ``text``, whose lines end with a line feed."""
         lengths = map(len, text.split("\n"))
         return cls(
             file, array("I", accumulate(lengths, lambda start, length: start + length + 1, initial=0))[:-1]
         )
 
     def place(self, at: int) -> Place:
-        """The line and column of the character at offset ``at``."""
+        """Return the line and column of the character at offset ``at``."""
         line = bisect_right(self.starts, at)
         return Place(self.file, line, at - self.starts[line - 1] + 1)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A manifest's text under the name its user gave it. Positions in it are character offsets.
+    """The text of a manifest, with its file name as the user wrote it. Positions in it are character offsets.
 
-    One that ``is_secret`` was made with secrets: whatever holds one of them in it is secret too.
+    A source that ``is_secret`` was made from secrets: values that contain one are secret too.
     """
 
     file: str
@@ -55,12 +55,12 @@ class Source:
 
     @cached_property
     def lines(self) -> LineMap:
-        """Where its lines start."""
+        """The offsets of its lines."""
         return LineMap.of(self.file, self.text)
 
 
 class Problems:
-    """Collects what is wrong with one manifest. Says the same thing about the same place only once."""
+    """Collects the errors in one manifest. The same error in the same place is reported once."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -77,26 +77,26 @@ class Problems:
         hint: str | None = None,
         notes: Iterable[tuple[str, int | Place]] = (),
     ) -> None:
-        """Note a problem of the class ``code`` at the offset ``at``; ``notes`` are offsets, or places elsewhere, that belong to it."""
+        """Add a problem with the error code ``code`` at the offset ``at``; ``notes`` are related offsets, or places in other files."""
         place = self.source.lines.place
         placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
         self._found[Diagnostic(code, message, place(at), hint, placed)] = None
 
     def sorted(self) -> list[Diagnostic]:
-        """All problems, in the order of their places."""
+        """Return all problems, in the order of their places."""
         return sorted(self._found, key=lambda found: found.place or Place("", 0, 0))
 
 
 def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Source | Diagnostic:
-    """The text of the manifest at ``path``, or what keeps it from being read. ``what`` it is to people.
+    """Read the manifest at ``path``, or return why it can't be read. Messages call it ``what``.
 
-    One that others could change is not read, as `reactor.trust.inputs` has it.
+    A file that untrusted users could change is not read, see `reactor.trust.inputs`.
     """
     file = os.fsdecode(path)
     try:
         with open(file, "rb", opener=open_input) as stream:
             content = stream.read(MAX_BYTES + 1)
-    except DistrustedError as error:  # without a place: its text is not for showing
+    except DistrustedError as error:  # without a place: its text must not be shown
         return Diagnostic("R0401", f"{what} {file} can't be trusted: {error}", None, error.hint)
     except (OSError, ValueError) as error:
         return _unreadable(file, what, error)
@@ -110,7 +110,7 @@ def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Sou
 
 
 def with_line_feeds(text: str) -> str:
-    """``text`` with a line feed for each line end, as YAML reads it: a carriage return alone ends a line too."""
+    """Return ``text`` with a line feed for each line end, as YAML reads it: a carriage return alone ends a line too."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

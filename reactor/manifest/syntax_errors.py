@@ -1,4 +1,4 @@
-"""What the YAML parser's complaints mean, in plain words, with how to mend them."""
+"""The errors of the YAML parser in plain words, with hints."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import yaml
 from yaml.reader import Reader, ReaderError
 from yaml.tokens import ScalarToken, ValueToken
 
+from reactor.manifest.parser_workarounds import without_yaml11_breaks
 from reactor.manifest.source import Problems
-from reactor.manifest.yaml11_line_breaks import without_yaml11_breaks
 
 _LONGEST_KEY = 1024
-"""Characters of a key that no '?' announces, in YAML 1.1 and 1.2; such a key is on one line, too."""
+"""The most characters of a key without '?', in YAML 1.1 and 1.2; such a key must also be on one line."""
 
 _SHORTER = (
-    f"YAML wants it on one line and not above {_LONGEST_KEY:,} characters; "
+    f"it must be on one line and have at most {_LONGEST_KEY:,} characters; "
     "a longer one is written '? KEY', and on the next line ': VALUE'"
 )
 _SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INDENTATION = "check the indentation: keys of one map start in the same column, with spaces"
-_QUOTE = "quote the text if it is one"
+_QUOTE = "quote it if it is a string"
 _ADVICE = {
     "mapping values are not allowed": (
         "a map can't start here",
-        "check the indentation, end the line above with ':' if it is a key, and quote a text that holds ': '",
+        "check the indentation, end the line above with ':' if it is a key, and quote a string that contains ': '",
     ),
     "did not find expected key": ("a key is expected here", _INDENTATION),
     "expected <block end>": ("a key is expected here", _INDENTATION),
@@ -35,36 +35,36 @@ _ADVICE = {
     "did not find expected ',' or ']'": ("the list is not closed", "a ',' or ']' is missing"),
     "did not find expected ',' or '}'": (
         "the map is not closed",
-        "a ',' or '}' is missing, or a text that holds one of ,{}[] or ': ' is not quoted",
+        "a ',' or '}' is missing, or a string that contains one of ,{}[] or ': ' is not quoted",
     ),
     "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
     "did not find expected node content": ("a value is expected here", "a ',', ']' or '}' may be missing"),
     "could not find expected ':'": (
         "a key without a ':'",
-        "write 'key: value', and indent the further lines of a text",
+        "write 'key: value', and indent the further lines of a string",
     ),
-    "found unexpected end of stream": ("the quoted text is not closed", "the closing quote is missing"),
+    "found unexpected end of stream": ("the quoted string is not closed", "the closing quote is missing"),
     "found unknown escape character": (
-        "unknown escape in a double-quoted text",
+        "unknown escape in a double-quoted string",
         "write \\\\ for a backslash, or use single quotes",
     ),
-    "decimal number": (  # libyaml drops a syllable of it
-        "an escape in a double-quoted text that lacks digits",
+    "decimal number": (  # libyaml's message lacks a syllable
+        "an escape in a double-quoted string that lacks digits",
         "\\x takes 2 hexadecimal digits, \\u takes 4 and \\U takes 8; write \\\\ for a backslash, or use single quotes",
     ),
     "found invalid Unicode character escape code": (
-        "an escape in a double-quoted text that is no character",
+        "an escape in a double-quoted string that is no character",
         "write the character itself, or \\U and 8 hexadecimal digits; in JSON a pair such as \\ud83d\\ude00 will do, not half of one",
     ),
     "that violates indentation": ("a tab in the indentation", "YAML is indented with spaces only"),
-    "found undefined tag handle": ("an undefined tag", "a text that starts with '!' must be quoted"),
+    "found undefined tag handle": ("an undefined tag", "a string that starts with '!' must be quoted"),
     "found incompatible YAML": ("this YAML version is not supported", "remove the %YAML line"),
     "expected alphabetic or numeric": ("an anchor or alias without a name", _QUOTE),
 }
 
 
 def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
-    """Add what the parser found to ``problems``, at the place it found it."""
+    """Add the parser's error to ``problems``, at its place."""
     text = problems.source.text
     if isinstance(error, ReaderError):
         _report_unprintable(text, problems)
@@ -80,14 +80,14 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
     notes = []
     if context is not None and at == end:
-        at = context  # what is never closed is best shown where it opens
+        at = context  # something that is never closed is shown where it begins
     elif context is not None and "\n" in text[context:at]:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
     problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
 
 
 def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
-    """Where the text before a colon begins that would be a key if it were shorter, or on one line."""
+    """Return the offset of the text before a colon that would be a key if it were shorter, or on one line; else None."""
     if "could not find expected ':'" in str(getattr(error, "problem", "")):
         start = _offset(error, "context_mark")
         return start if start is not None and colon - start > _LONGEST_KEY else None
@@ -101,13 +101,13 @@ def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
 
 
 def _tokens_before(text: str, end: int) -> tuple[Any, Any]:
-    """The last two tokens before an offset."""
+    """Return the last two tokens before an offset."""
     scanner, before, last = _SCANNER(without_yaml11_breaks(text)), None, None
     try:
         while scanner.check_token() and scanner.peek_token().start_mark.index < end:
             before, last = last, scanner.get_token()
     except yaml.YAMLError:
-        pass  # what is wrong is known
+        pass  # the error is known
     finally:
         scanner.dispose()
     return before, last
@@ -122,7 +122,7 @@ def _explain(problem: str, character: str) -> tuple[str, str | None]:
     if "cannot start any token" in problem:
         if character == "\t":
             return _ADVICE["that violates indentation"]
-        return f"a text can't start with {character!r} unless it is quoted", "put quotes around it"
+        return f"a string can't start with {character!r} unless it is quoted", "put quotes around it"
     for phrase, advice in _ADVICE.items():
         if phrase in problem:
             return advice

@@ -1,4 +1,4 @@
-"""What pydantic says about a model's values, in plain words and at the right place of the manifest."""
+"""Reports pydantic's errors in plain words and at the right place of the manifest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
-from reactor.manifest.foreign_words import hint_home
-from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.phrasing import hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
@@ -19,9 +18,9 @@ from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, Pr
 from reactor.resource.properties import did_you_mean
 
 _WANTED = {
-    **dict.fromkeys(("string_type", "string_unicode"), "a text"),
+    **dict.fromkeys(("string_type", "string_unicode"), "a string"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "an integer"),
     **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "a list"),
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a map"),
@@ -30,7 +29,7 @@ _YAML_1_1_FLAGS = frozenset(("yes", "no", "on", "off"))
 
 
 class Inspector:
-    """Reports what is wrong with the values of one model. ``subject`` is what messages call the model."""
+    """Reports the errors in the values of one model, which messages call ``subject``."""
 
     def __init__(
         self, problems: Problems, model: type[BaseModel], declaration: Declaration, subject: str
@@ -43,10 +42,10 @@ class Inspector:
         self._wants: dict[Spot, tuple[list[str], Any]] = {}
 
     def report(self, error: ValidationError, values: Values) -> None:
-        """Add every problem of ``error``, and the conflicts that pydantic skips once a field is wrong."""
+        """Add every problem of ``error``, and the conflicts between properties that pydantic skips once a field is invalid."""
         self._doubt(*values.invalid)
         conflicts: list[PropertyProblem] = []
-        # What is missing comes last: it may have been found already, under a misspelt name.
+        # Missing properties come last: one may have been found already, under a misspelt name.
         for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
@@ -82,7 +81,7 @@ class Inspector:
         choices = self._shape_at(path).choices
         hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
         name = f"{holder.label}.{path[-1]}" if holder.label else str(path[-1])
-        self._problems.add("R0108", f"{self._subject} needs the property {name!r}", holder.at, hint)
+        self._problems.add("R0108", f"{self._subject} requires the property {name!r}", holder.at, hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
@@ -102,7 +101,7 @@ class Inspector:
         )
 
     def _report_wants(self) -> None:
-        """One message a value, also where it fits none of several types."""
+        """Report one message for each value, also where it matches none of several types."""
         for spot, (wanted, found) in self._wants.items():
             if found is None:
                 self._problems.add(
@@ -111,14 +110,14 @@ class Inspector:
                 continue
             hint = None
             if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
-                hint = f"in YAML 1.2 {found} is a text: write true or false"
+                hint = f"in YAML 1.2 {found} is a string: write true or false"
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
                 hint = f"put it in brackets: [{given}]"
-            self._problems.add("R0109", f"{spot.label} wants {types}, not {given}", spot.at, hint)
+            self._problems.add("R0109", f"{spot.label} must be {types}, not {given}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
-        """The conflicts among properties not in doubt; a rule that reads one in doubt ends the search."""
+        """Return the conflicts among valid properties; a rule that reads an invalid one ends the search."""
         if not issubclass(self._model, Resource):
             return []
         names = field_names(self._model)
@@ -131,7 +130,7 @@ class Inspector:
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
             for problem in builder.property_problems():
-                found.append(problem)  # noqa: PERF402 - keeps what came before an exception
+                found.append(problem)  # noqa: PERF402 - keeps the problems before an exception
         return found
 
     def _shape_at(self, path: PropertyPath) -> Shape:
@@ -151,6 +150,6 @@ class Inspector:
 
 
 def _cleaned(message: str) -> str:
-    """A validator's own text, or pydantic's in the words of the house."""
+    """Return a validator's own message, or pydantic's in our words."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)

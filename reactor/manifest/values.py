@@ -1,4 +1,4 @@
-"""From the tree to what a model validates: plain maps, lists and scalars, without positions, expressions evaluated."""
+"""Converts the tree to the input of a model: plain maps, lists and scalars without positions, expressions evaluated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope
 
 _BARE = frozenset(("control",))
-"""What holds expressions without braces, which are read elsewhere."""
+"""Properties that contain bare expressions, which are read elsewhere."""
 _NONE: frozenset[str] = frozenset()
 _TEXT = frozenset((str,))
 _NAME = Shape(scalars=_TEXT)
@@ -28,10 +28,10 @@ _NAME = Shape(scalars=_TEXT)
 
 @dataclass(eq=False, repr=False)
 class Values:
-    """The values of one map. ``invalid`` are the keys whose value has been reported as unusable.
+    """The values of one map. ``invalid`` are the keys whose value was reported as invalid.
 
-    ``late`` holds the trees with expressions that wait until the resource is checked; their keys are not in ``plain``.
-    ``secret`` are the keys whose value must not be shown.
+    ``late`` has the deferred values, trees with expressions that wait until the resource is checked; their keys are not
+    in ``plain``. ``secret`` are the keys whose value must not be shown.
     """
 
     plain: dict[str, Any] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Values:
     secret: set[str] = field(default_factory=set)
 
     def over(self, defaults: Values) -> Values:
-        """These values, and ``defaults`` where they have none; a property replaces the default as a whole."""
+        """Return these values, and ``defaults`` for missing ones; a property replaces its default as a whole."""
         if not (self.invalid or self.late or defaults.invalid or defaults.late or defaults.secret):
-            return Values({**defaults.plain, **self.plain}, secret=self.secret)  # nearly always
+            return Values({**defaults.plain, **self.plain}, secret=self.secret)  # the usual case, faster
         own = self.plain.keys() | self.invalid | self.late.keys()
         return Values(
             {**_without(defaults.plain, own), **self.plain},
@@ -57,18 +57,18 @@ def _without(values: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
 
 
 class ValueReader:
-    """Turns maps of the tree into `Values`. Without a ``scope``, expressions stay the texts they are."""
+    """Converts maps of the tree to `Values`. Without a ``scope``, expressions stay strings."""
 
     def __init__(self, problems: Problems, scope: Scope | None = None) -> None:
         self._problems = problems
         self._scope = scope
-        self._is_spoilt = False
+        self._is_invalid = False
         self._is_secret = False
         self._is_late = False
         self._may_be_late = False
 
     def read(self, node: Mapping, model: type[BaseModel], leave: Collection[str] = ()) -> Values:
-        """The values of ``node`` as the fields of ``model`` want them, but for the keys in ``leave``."""
+        """Return the values of ``node`` for the fields of ``model``, without the keys in ``leave``."""
         values = Values()
         shape = Shape(model=model)
         late: frozenset[str] = getattr(model, "deferred_properties", _NONE)
@@ -78,12 +78,12 @@ class ValueReader:
             if found.__class__ is str and "{" not in found:
                 values.plain[key] = found
                 continue
-            self._is_spoilt = self._is_secret = self._is_late = False
+            self._is_invalid = self._is_secret = self._is_late = False
             self._may_be_late = key in late
             value = (
                 self._bare(node, key, shape) if key in _BARE else self._value(node, key, shape.inside(key))
             )
-            if self._is_spoilt:
+            if self._is_invalid:
                 values.invalid.add(key)
             elif self._is_late:
                 values.late[key] = value
@@ -94,11 +94,11 @@ class ValueReader:
         return values
 
     def read_name(self, values: Values, text: str, at: int) -> None:
-        """Add the name that the key ``text`` at ``at`` gives to ``values``."""
-        self._is_spoilt = self._is_secret = self._may_be_late = False
+        """Add the name, the key ``text`` at the offset ``at``, to ``values``."""
+        self._is_invalid = self._is_secret = self._may_be_late = False
         name = self._text(text, at, _NAME) if "{" in text else text
-        values.plain["name"] = text if self._is_spoilt else name
-        if self._is_spoilt:
+        values.plain["name"] = text if self._is_invalid else name
+        if self._is_invalid:
             values.invalid.add("name")
         if self._is_secret:
             values.secret.add("name")
@@ -122,11 +122,11 @@ class ValueReader:
                 for inner in value
             }
         if value is INVALID:
-            self._is_spoilt = True
+            self._is_invalid = True
         return value if value is None or value is INVALID else shape.fit(value, node.raw(key))
 
     def _key(self, node: Mapping, key: str, shape: Shape) -> Any:
-        """A key; where the keys of a map are names of things with properties, its expressions are evaluated."""
+        """Return a key; if the keys of a map name things with properties, evaluate expressions in them."""
         names_things = shape.values is not None and shape.values.model is not None
         return self._text(key, node.key_at(key), _NAME) if names_things and "{" in key else key
 
@@ -142,7 +142,7 @@ class ValueReader:
                 return expressive
             value = expressive.evaluate(self._scope)
         except ExpressionError as error:
-            self._is_spoilt = True
+            self._is_invalid = True
             report_expression(error, self._problems, at, text)
             return None
         if holds_secret(value):

@@ -1,7 +1,7 @@
 """Builds the tree of a manifest's values from the parser's events.
 
-libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, over a graph of nodes
-and a constructor for each, takes ten times as long. Without libyaml, PyYAML's slow parser gives the events.
+libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, with a graph of nodes and a
+constructor for each, takes ten times as long. Without libyaml, PyYAML's slow parser produces the events.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ from yaml.events import (
 )
 
 from reactor.manifest.nodes import INVALID, Invalid, Mapping, Sequence
+from reactor.manifest.parser_workarounds import (
+    with_whole_characters,
+    with_yaml11_breaks,
+    without_filling,
+    without_yaml11_breaks,
+)
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
-from reactor.manifest.surrogates import with_whole_characters, without_filling
 from reactor.manifest.syntax_errors import report_syntax
-from reactor.manifest.yaml11_line_breaks import with_yaml11_breaks, without_yaml11_breaks
 from reactor.resource.properties import did_you_mean
 
 MAX_DEPTH = 64
@@ -45,7 +49,7 @@ _COLLECTION_TAGS = {
 
 
 class _LimitError(Exception):
-    """The document asks for more than any manifest needs; nothing of it is used."""
+    """The document exceeds a limit; none of it is used."""
 
     def __init__(self, message: str, at: int, hint: str) -> None:
         super().__init__(message)
@@ -53,7 +57,7 @@ class _LimitError(Exception):
 
 
 class _Anchor(NamedTuple):
-    """What an alias stands for. ``size`` counts its values, aliases expanded; ``height`` its levels."""
+    """The value of an alias. ``size`` counts its values, aliases expanded; ``height`` its levels."""
 
     value: Any
     raw: str | None = None
@@ -63,10 +67,10 @@ class _Anchor(NamedTuple):
 
 
 def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
-    """The root value of the source that ``problems`` is about, or None when nothing of it can be used.
+    """Return the root value of the source of ``problems``, or None when nothing of it can be used.
 
-    Everything wrong is added to ``problems``; what follows a duplicate key, an unknown tag or an undefined
-    alias is still read. ``loader`` is a PyYAML loader class: `LOADER` unless a test wants the slow one.
+    Errors are added to ``problems``; parsing continues after a duplicate key, an unknown tag or an undefined alias.
+    ``loader`` is a PyYAML loader class: `LOADER`, except in tests of the slow one.
     """
     text = with_whole_characters(without_yaml11_breaks(problems.source.text))
     parser = loader(text)
@@ -83,7 +87,7 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
 
 
 def _restored(following: Callable[[], Any]) -> Any:
-    """The next event, with the characters that were kept from the parser, and without those that were added."""
+    """Return the next event, with the replaced characters restored."""
     event = following()
     if event.__class__ is ScalarEvent:
         event.value = without_filling(with_yaml11_breaks(event.value))
@@ -115,14 +119,12 @@ class _Builder:
         return root
 
     def _node(self, event: Any, depth: int) -> tuple[Any, str | None]:
-        """The value that starts with ``event``, and its text if it is a scalar but not a text."""
+        """Return the value that starts with ``event``, and its text if it is a scalar but not a string."""
         if event.anchor is None:
-            return (
-                self._scalar(event) if event.__class__ is ScalarEvent else self._resource_table(event, depth)
-            )
+            return self._scalar(event) if event.__class__ is ScalarEvent else self._collection(event, depth)
         return self._alias(event, depth) if event.__class__ is AliasEvent else self._anchored(event, depth)
 
-    def _resource_table(self, event: Any, depth: int) -> tuple[Any, str | None]:
+    def _collection(self, event: Any, depth: int) -> tuple[Any, str | None]:
         at = event.start_mark.index
         if depth > MAX_DEPTH:
             raise _LimitError(f"nested deeper than {MAX_DEPTH} levels", at, _FLATTEN)
@@ -169,7 +171,7 @@ class _Builder:
         return node
 
     def _key(self, event: Any, depth: int) -> str | None:
-        """The key that starts with ``event``, as written: ``1.10`` and ``true`` are keys like any other."""
+        """Return the key that starts with ``event``, as written: ``1.10`` and ``true`` are keys like any other."""
         if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
             return sys.intern(event.value)
         value, raw = self._node(event, depth + 1)
@@ -187,7 +189,7 @@ class _Builder:
             value = plain_value(text) if is_plain else tagged_value(event.tag, text)
         except ValueError as error:
             return self._unusable(
-                str(error), event.start_mark.index, "quote the text, or remove the tag"
+                str(error), event.start_mark.index, "quote the string, or remove the tag"
             ), None
         return value, (None if value.__class__ is str else text)
 
@@ -196,7 +198,7 @@ class _Builder:
         self._deepest = depth
         opened = self._anchors[event.anchor] = _Anchor(INVALID)
         is_scalar = event.__class__ is ScalarEvent
-        value, raw = self._scalar(event) if is_scalar else self._resource_table(event, depth)
+        value, raw = self._scalar(event) if is_scalar else self._collection(event, depth)
         if self._anchors[event.anchor] is opened:
             size = 1 + self._count - count
             self._anchors[event.anchor] = _Anchor(value, raw, size, self._deepest - depth, is_open=False)
@@ -209,7 +211,7 @@ class _Builder:
         if anchor is None:
             hint = (
                 did_you_mean(name, self._anchors)
-                or f"name a value with &{name} before this place, or quote the text"
+                or f"name a value with &{name} before this place, or quote the string"
             )
             return self._unusable(f"no anchor named {name!r} comes before this alias", at, hint), None
         if anchor.is_open:
@@ -227,7 +229,7 @@ class _Builder:
         return anchor.value, anchor.raw
 
     def _merge(self, node: Mapping, merges: list[tuple[int, int, Any]]) -> bool:
-        """Add what ``<<`` names to ``node``. The map's own keys win, then the maps named first."""
+        """Merge the maps of ``<<`` into ``node``. The map's own keys win, then the maps named first."""
         (first_at, at, value), *others = merges
         for again_at, _, _ in others:
             self._report_duplicate(_MERGE, again_at, first_at)
@@ -237,7 +239,10 @@ class _Builder:
                 node.merge(source)
             elif source is not INVALID:
                 self._problems.add(
-                    "R0103", "'<<' wants a map or a list of maps", at, "name the map with an alias: <<: *name"
+                    "R0103",
+                    "'<<' must be a map or a list of maps",
+                    at,
+                    "name the map with an alias: <<: *name",
                 )
                 return False
         return INVALID not in sources
@@ -253,9 +258,9 @@ class _Builder:
     def _report_complex_key(self, at: int) -> None:
         if self._problems.source.text[at - 1 : at + 1] == "{{":
             self._problems.add(
-                "R0103", "a text that starts with '{{' must be quoted", at - 1, "put quotes around it"
+                "R0103", "a string that starts with '{{' must be quoted", at - 1, "put quotes around it"
             )
         else:
             self._problems.add(
-                "R0103", "a key must be a text, not a map or a list", at, "quote it if it is a text"
+                "R0103", "a key must be a string, not a map or a list", at, "quote it if it is a string"
             )

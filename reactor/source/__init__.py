@@ -1,8 +1,7 @@
-"""Manifests and data that are not on this host yet: an archive or a file behind a URL, fetched and checked.
+"""Manifests and data behind URLs: an archive or a file, downloaded and checked.
 
-- ``address``: what a URL says, and how it may be shown;
-- ``download``: one conditional GET, bounded;
-- ``temp_directory``: where it goes until it is complete;
-- ``unpacking``: a tar archive into a directory, refusing whatever could reach out of it;
-- ``cache``: what was fetched before, and the last good one when the source is away.
+- ``address``: the parts of a URL, and how it may be shown;
+- ``download``: one conditional GET, with limits;
+- ``temp_directory``: where a download goes until it is complete;
+- ``cache``: the versions that were downloaded before, and the last good one while the source can't be reached.
 """

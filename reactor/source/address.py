@@ -1,4 +1,4 @@
-"""The URL of a manifest or of data: what it says, and how it may be shown."""
+"""The URL of a manifest or of data: its parts, and how it may be shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUFFIXES = (".tar.gz", ".tgz")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``url`` comes without the credentials, which are ``user`` and ``password``; ``shown`` is for people."""
+    """``url`` is without the credentials ``user`` and ``password``; ``shown`` is for messages."""
 
     url: str
     shown: str
@@ -22,7 +22,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Understand the URL of a manifest. Raises ManifestError for what can't be fetched, or is no archive."""
+    """Parse the URL of a manifest. Raises ManifestError for one that can't be downloaded, or is no archive."""
     address = _parse(text, "manifest source", "name a file, or an http or https URL")
     if not is_archive(address.url):
         raise _refused(
@@ -33,23 +33,23 @@ def parse_address(text: str) -> Address:
 
 
 def parse_data_address(text: str) -> Address:
-    """Understand the URL of a file with data. Raises ManifestError for what can't be fetched."""
+    """Parse the URL of a data file. Raises ManifestError for one that can't be downloaded."""
     hint = "name a file, or an http or https URL: the key-value stores and buckets of Choria are not read"
     return _parse(text, "hiera data source", hint)
 
 
 def is_archive(url: str) -> bool:
-    """Whether an archive is behind the URL, and not a single file."""
+    """Whether the URL names an archive, and not a single file."""
     return url.partition("#")[0].partition("?")[0].endswith(SUFFIXES)
 
 
 def _parse(text: str, what: str, hint: str) -> Address:
-    """The credentials in the URL are secrets from now on."""
+    """Parse a URL, and register its credentials as secrets."""
     try:
         parts = urlsplit(text)
         _ = parts.port
-    except ValueError:  # its words may hold the password
-        raise _refused(f"the URL of the {what} has a host or a port that can't be", hint) from None
+    except ValueError:  # its message may contain the password
+        raise _refused(f"the URL of the {what} has an invalid host or port", hint) from None
     register_url_secrets(text)
     host = parts.netloc.rpartition("@")[2]
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))

@@ -1,4 +1,4 @@
-"""What was fetched so far: each source has a directory, each version of it one inside."""
+"""The cache of downloaded manifests: each source has a directory, with one directory for each version of it inside."""
 
 from __future__ import annotations
 
@@ -9,37 +9,62 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
 from reactor.source.temp_directory import is_scratch, scratch
-from reactor.source.unpacking import unpack
 from reactor.trust.inputs import open_own, require_own_directory
 from reactor.trust.rule import DistrustedError
-from reactor.unpacking.members import UnpackingError
+from reactor.unpacking.members import Member, MemberType, UnpackingError, UnpackingLimits
+from reactor.unpacking.unpack import unpack as unpack_archive
+
+MANIFEST = "manifest.yaml"
+_LIMITS = UnpackingLimits(members=10_000, size=256 * 1024 * 1024)
+
+
+def unpack(archive: Path, into: Path) -> str:
+    """Unpack the gzipped tar ``archive`` into the empty directory ``into``; return the path of the manifest within it.
+
+    The manifest is the first member with that name. Raises UnpackingError.
+    """
+    manifest = None
+
+    def look(member: Member, _written: int) -> None:
+        nonlocal manifest
+        if member.type not in (MemberType.FILE, MemberType.DIRECTORY):
+            raise UnpackingError(f"the archive contains something that is not a file: {member.name!r}")
+        name = PurePosixPath(member.name)
+        if manifest is None and member.type is MemberType.FILE and name.name == MANIFEST:
+            manifest = str(name)
+
+    unpack_archive(str(archive), str(into), "tar.gz", limits=_LIMITS, report=look)
+    if manifest is None:
+        raise UnpackingError(f"{MANIFEST} not found in archive")
+    return manifest
+
 
 _STATE = "current.json"
 _ALONE = "data.yaml"
 
 _Put = Callable[[Path, Path], str]
-"""Puts what was fetched into an empty directory, and returns the path of what is to be read within it."""
+"""Puts a download into an empty directory, and returns the path of the file to read within it."""
 
 
 def cache_directory() -> Path:
-    """Where what was fetched is kept unless the user says otherwise."""
+    """Return the default directory of the cache."""
     if os.geteuid() == 0:
         return Path("/var/cache/reactor")
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reactor"
 
 
 def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
-    """The path of the manifest in the archive at ``url``, as new as can be had.
+    """Return the path of the manifest in the newest available archive at ``url``.
 
-    An unchanged archive is not fetched again. While the source is away, or gives something that is of no use, the last
-    good one is used, and ``warn`` is told. Raises ManifestError when there never was one.
+    An unchanged archive is not downloaded again. While the source is unreachable, or its archive is invalid, the last
+    good one is used, and ``warn`` is called. Raises ManifestError when there never was one.
     """
     return _newest(parse_address(url), unpack, cache, warn)
 
@@ -47,7 +72,7 @@ def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
 def fetched_data(
     url: str, cache: str | None, warn: Callable[[str], None], fault: Callable[[Path], str | None]
 ) -> str:
-    """The same for a file with data. ``fault`` says what makes a file of no use, if anything does."""
+    """Do the same for a data file. ``fault`` returns why a file is invalid, or None."""
     address = parse_data_address(url)
     return _newest(address, partial(_put_alone, address, fault), cache, warn)
 
@@ -68,7 +93,7 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
 
 
 def _refuse_shared(directory: Path) -> None:
-    """What others could put into the cache would be carried out as a manifest. Raises ManifestError."""
+    """Raise ManifestError if untrusted users could write to the cache: its manifests are applied."""
     try:
         require_own_directory(str(directory))
     except DistrustedError as error:
@@ -78,7 +103,7 @@ def _refuse_shared(directory: Path) -> None:
 
 
 def _told(error: Exception, home: Path) -> Diagnostic:
-    """Why there is nothing: the cache is of no use, or what is behind the URL."""
+    """Return the error of the cache or of the download."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
         message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
         return Diagnostic("R0404", message, None, "name another directory with --cache")
@@ -87,13 +112,13 @@ def _told(error: Exception, home: Path) -> Diagnostic:
 
 def _put_alone(address: Address, fault: Callable[[Path], str | None], file: Path, into: Path) -> str:
     if (problem := fault(file)) is not None:
-        raise DownloadError(f"{address.shown} is of no use: {problem}")
+        raise DownloadError(f"{address.shown} is invalid: {problem}")
     shutil.copyfile(file, into / _ALONE)
     return _ALONE
 
 
 class _Source:
-    """What is kept of one URL. ``current.json`` names the version in use, and is replaced in one step."""
+    """The cache of one URL. ``current.json`` names the version in use, and is replaced atomically."""
 
     def __init__(self, directory: Path, put: _Put) -> None:
         self._directory = directory
@@ -118,7 +143,7 @@ class _Source:
             return self._adopt(archive, version or Version(), place)
 
     def _adopt(self, archive: Path, version: Version, place: Path) -> str:
-        """Unpack in ``place``, then move out of there: a crash leaves the version before in use."""
+        """Unpack in ``place``, then rename: after a crash the previous version is still in use."""
         with archive.open("rb") as file:
             name = hashlib.file_digest(file, "sha256").hexdigest()
         content = place / "content"
@@ -148,7 +173,7 @@ class _Source:
         temporary.replace(self._directory / _STATE)
 
     def _forget_all_but(self, current: str) -> None:
-        """The version before the current one stays: a run may still read files of it."""
+        """Remove old versions, but keep the previous one: a run may still read its files."""
         directories = [each for each in self._directory.iterdir() if each.is_dir() and not is_scratch(each)]
         versions = [each for each in directories if each.name != current]
         versions.sort(key=lambda each: each.stat().st_mtime)

@@ -1,4 +1,4 @@
-"""One conditional GET of an archive, bounded in time, pace, size and redirects."""
+"""One conditional GET of an archive, with limits of time, pace, size and redirects."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from reactor.errors import ReactorError
-from reactor.http.errors import HttpError
-from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.request import HttpError, HttpLimits, HttpRequest
 from reactor.source.address import Address, is_archive
 
 if TYPE_CHECKING:
-    from reactor.http.answer import HttpAnswer
+    from reactor.http.response import HttpResponse
 
 TIMEOUT = 60.0
-"""Seconds for all of it, from the name of the host to the last byte; what keeps the pace gets more."""
+"""Seconds for the whole download, from resolving the host to the last byte; more for one that keeps the pace."""
 PACE = 16 * 1024
-"""Bytes that buy another second: a slow line may bring a large archive, a server that drips brings nothing."""
+"""Bytes that extend the timeout by a second: a slow line may transfer a large archive, a stalling server is cut off."""
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REDIRECTS = 5
 _NOT_MODIFIED = 304
@@ -26,27 +25,27 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What the server calls the version of an archive; empty when it does not say."""
+    """The server's identifiers of the version of an archive; empty if it sends none."""
 
     etag: str = ""
     last_modified: str = ""
 
     def headers(self) -> dict[str, str]:
-        """The request headers that ask for anything but this version."""
+        """Return the request headers for any version except this one."""
         asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in asked.items() if value}
 
 
 class DownloadError(ReactorError):
-    """What was asked for could not be fetched, or is of no use."""
+    """A download failed, or its content is invalid."""
 
     code = "R0404"
 
 
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
-    """Write the archive to ``to`` and return its version; None when it is still the one ``known``.
+    """Write the archive to ``to`` and return its version; None when it is still the ``known`` version.
 
-    It blocks: call it in a thread of its own where trio runs. Raises DownloadError.
+    Blocks: call it in a thread where trio runs. Raises DownloadError.
     """
     import trio  # noqa: PLC0415 - only an event loop can bound all of it, and most manifests are files
 
@@ -54,19 +53,21 @@ def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
 
 
 async def _download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
-    from reactor.http.client import http_answer  # noqa: PLC0415 - it needs trio
+    from reactor.http.client import http_response  # noqa: PLC0415 - it needs trio
 
     credentials = None if address.user is None else (address.user, address.password or "")
     conditions = tuple(known.headers().items())
     request = HttpRequest(address.url, conditions=conditions, credentials=credentials)
     limits = HttpLimits(MAX_BYTES, TIMEOUT, TIMEOUT, PACE, MAX_REDIRECTS)
     try:
-        async with http_answer(request, limits) as answer:
+        async with http_response(request, limits) as answer:
             if answer.status == _NOT_MODIFIED:
                 return None
             if answer.status != _OK:
                 raise DownloadError(f"HTTP request to {address.shown} failed with status {answer.status}")
-            if not is_archive(address.url):  # many servers take the packing of an archive for an encoding
+            if not is_archive(
+                address.url
+            ):  # many servers declare the compression of an archive as an encoding
                 answer.refuse_encoding()
             await _copy(answer, to, address)
             return Version(answer.field("etag"), answer.field("last-modified"))
@@ -74,7 +75,7 @@ async def _download(address: Address, known: Version, to: IO[bytes]) -> Version 
         raise DownloadError(f"HTTP request to {address.shown} failed: {error}") from error
 
 
-async def _copy(answer: HttpAnswer, to: IO[bytes], address: Address) -> None:
+async def _copy(answer: HttpResponse, to: IO[bytes], address: Address) -> None:
     empty = True
     async with aclosing(answer.pieces()) as pieces:
         async for piece in pieces:

@@ -1,4 +1,4 @@
-"""A directory for what is being fetched. It goes with its process; where that was killed, the next one removes it."""
+"""A temporary directory for a download. Its process removes it; if that was killed, the next process does."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PREFIX = "download-"
 
 @contextmanager
 def scratch(within: Path) -> Iterator[Path]:
-    """An empty directory in ``within`` for a block; afterwards it is gone.
+    """An empty directory in ``within`` for a block; afterwards it is removed.
 
-    A lock says that somebody still needs it. The kernel gives that back when a process ends, however it does.
+    A lock marks it as in use. The kernel releases the lock when the process ends.
     """
     _sweep(within)
     path, lock = _made(within)
@@ -29,12 +29,12 @@ def scratch(within: Path) -> Iterator[Path]:
 
 
 def is_scratch(path: Path) -> bool:
-    """Whether it is such a directory, somebody's or nobody's."""
+    """Whether ``path`` is such a directory, in use or left behind."""
     return path.name.startswith(PREFIX)
 
 
 def _made(within: Path) -> tuple[Path, int]:
-    """A new one and its lock. Who sweeps may take one that is not locked yet for left behind: then there is another."""
+    """Create a directory and lock it. Another process may remove it before it is locked: then create another."""
     while True:
         path = Path(tempfile.mkdtemp(dir=within, prefix=PREFIX))
         with suppress(FileNotFoundError):
@@ -46,7 +46,7 @@ def _made(within: Path) -> tuple[Path, int]:
 
 
 def _sweep(within: Path) -> None:
-    """Remove what no living process holds."""
+    """Remove the directories that no process has locked."""
     for path in within.glob(f"{PREFIX}*"):
         with suppress(OSError):
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

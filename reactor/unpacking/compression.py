@@ -1,4 +1,4 @@
-"""What is in a compressed file, as a stream that is read once, with bounded memory."""
+"""The content of a compressed file, as a stream that is read once, with bounded memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _MEMORY = 128 << 20
-"""Bytes that a decompressor may take for its window: as much as the strongest usual settings of xz and zstd need."""
+"""The most bytes of a decompressor's window: enough for the strongest usual settings of xz and zstd."""
 _PIECE = 64 * 1024
 
 
 def decompressed(file: IO[bytes], archive_format: str) -> IO[bytes]:
-    """What is compressed in ``file``, which is in ``archive_format``. Closing it leaves ``file`` open."""
+    """Return the decompressed stream of ``file``, which is in ``archive_format``. Closing it leaves ``file`` open."""
     openers: dict[str, Callable[[IO[bytes]], object]] = {
         "gz": lambda packed: gzip.GzipFile(fileobj=packed),
         "bz2": bz2.BZ2File,
@@ -33,7 +33,7 @@ def decompressed(file: IO[bytes], archive_format: str) -> IO[bytes]:
 
 
 class _Xz(io.RawIOBase):
-    """Streams compressed by xz, one after the other. `lzma.LZMAFile` has no limit of memory, and the header asks for any."""
+    """Concatenated xz streams. `lzma.LZMAFile` has no memory limit, and the header may demand any amount."""
 
     def __init__(self, packed: IO[bytes]) -> None:
         self._packed = packed
@@ -41,11 +41,11 @@ class _Xz(io.RawIOBase):
         self._left = b""
 
     def readable(self) -> bool:
-        """It is, and nothing else."""
+        """Whether it is readable: always."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill some of ``buffer``; 0 is the end. Raises EOFError where a stream is cut short."""
+        """Read into ``buffer``; return the bytes read, 0 at the end. Raises EOFError where a stream is truncated."""
         view = memoryview(buffer).cast("B")
         while True:
             if self._stream.eof:
@@ -83,7 +83,7 @@ else:
 
 
 class _Translated:
-    """A stream whose library has an error of its own, which nobody else should have to import."""
+    """A stream whose library's own error becomes an UnpackingError."""
 
     def __init__(self, stream: IO[bytes], error: type[Exception]) -> None:
         self._stream = stream
@@ -96,12 +96,12 @@ class _Translated:
         self.close()
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end. Raises UnpackingError for what is not zstd."""
+        """Read the next ``size`` bytes, fewer at the end. Raises UnpackingError for data that are not zstd."""
         try:
             return self._stream.read(size)
         except self._error as error:
             raise UnpackingError(f"the archive is damaged: {error}") from error
 
     def close(self) -> None:
-        """Free the window."""
+        """Free the decompressor's memory."""
         self._stream.close()

@@ -1,4 +1,4 @@
-"""Which archives there are, by their names and by their first bytes."""
+"""The formats of archives, by their names and by their first bytes."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _FORMATS = {
     ".zst": "zst",
 }
 _SINGLE = frozenset(("gz", "bz2", "xz", "zst"))
-"""Those that hold one file, and say neither its name nor its mode."""
+"""The formats that contain one file, without its name and mode."""
 
 ARCHIVE_SUFFIXES = tuple(_FORMATS)
-"""The ends of the names of all archives and compressed files that can be unpacked."""
+"""The suffixes of all archives and compressed files that can be unpacked."""
 
 _TAR_MAGIC_AT = 257
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def archive_format(name: str) -> str | None:
-    """The format that the name of a file, or the path of a URL, stands for; None for anything else."""
+    """Return the format of an archive by its file name or the path of its URL; None for anything else."""
     lowered = name.lower()
     return next((form for suffix, form in _FORMATS.items() if lowered.endswith(suffix)), None)
 
 
 def single_name(path: str) -> str | None:
-    """The name of the one file that is in the compressed file at ``path``, as gunzip gives it; None for an archive."""
+    """Return the name of the one file in the compressed file at ``path``, as gunzip would name it; None for an archive."""
     if archive_format(path) not in _SINGLE:
         return None
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def looks_like(head: bytes) -> str | None:
-    """What a file that begins with ``head`` is, in words for people; None when it can't be told."""
+    """Describe a file that begins with ``head`` for people; None when it is unknown."""
     if not head:
         return "an empty file"
     if head.lstrip()[:1] in (b"<", b"{"):

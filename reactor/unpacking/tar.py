@@ -1,7 +1,7 @@
-"""What is in a tar archive, member by member, in one pass.
+"""The members of a tar archive, one by one, in one pass.
 
-`tarfile` reads the headers, and is held short: what a header makes it read is bounded, it never goes back, and it keeps
-no list of what it has seen. So memory stays flat, and a header with a negative size ends in an error, not in a loop.
+`tarfile` reads the headers, within limits: the size of a header is bounded, it never seeks back, and it keeps no list of
+members. So memory stays constant, and a header with a negative size is an error, not an endless loop.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from functools import partial
 from typing import IO, cast
 
 from reactor.unpacking.compression import decompressed
-from reactor.unpacking.limits import Budget
-from reactor.unpacking.members import Member, MemberType, UnpackingError, unsupported
+from reactor.unpacking.members import Budget, Member, MemberType, UnpackingError, unsupported
 
 _MOST_OF_A_HEADER = 1 << 20
-"""Bytes, with all extended headers before it: a name and a few attributes need a thousandth of it."""
+"""The most bytes of a header with its extended headers: a name and a few attributes need a thousandth of it."""
 _PIECE = 128 * 1024
 
 
 class _Meter:
-    """The stream that `tarfile` sees: read forward only, by an allowance, and counted."""
+    """The stream that `tarfile` reads: forward only, within an allowance, and charged to the budget."""
 
     def __init__(self, stream: IO[bytes], budget: Budget) -> None:
         self._stream = stream
@@ -32,7 +31,7 @@ class _Meter:
         self.allowance = math.inf
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end."""
+        """Read the next ``size`` bytes, fewer at the end. Raises UnpackingError."""
         if not 0 <= size <= self.allowance:
             raise UnpackingError("the archive is damaged: a header of it is far too large")
         self._last = self._stream.read(size)
@@ -42,7 +41,7 @@ class _Meter:
         return self._last
 
     def seek(self, position: int) -> int:
-        """Go on to ``position``, or to the end."""
+        """Skip to ``position``, or to the end. Raises UnpackingError for an earlier position."""
         if position < self._position:
             raise UnpackingError("the archive is damaged: a header of it points back")
         allowance, self.allowance = self.allowance, math.inf
@@ -52,18 +51,18 @@ class _Meter:
         return self._position
 
     def tell(self) -> int:
-        """Where the next read begins."""
+        """Return the position of the next read."""
         return self._position
 
     def finish(self) -> None:
-        """Go to the end, so that checksums there are compared. Raises UnpackingError unless the archive was whole."""
+        """Read to the end, so that checksums there are verified. Raises UnpackingError if the archive is truncated."""
         if self._last.strip(b"\0") or not self._last:
             raise UnpackingError("the archive is damaged or cut short: its end is missing")
         self.seek(1 << 63)
 
 
 def members_of_tar(file: IO[bytes], archive_format: str, budget: Budget) -> Iterator[Member]:
-    """The members of the archive in ``file``. The content of each is to be read before the next is asked for."""
+    """Yield the members of the archive in ``file``. Read the content of each before requesting the next."""
     stream = decompressed(file, archive_format)
     meter = _Meter(stream, budget)
     meter.allowance = _MOST_OF_A_HEADER

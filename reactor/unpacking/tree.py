@@ -1,9 +1,9 @@
-"""Writes members into a directory. Nothing they say of themselves can lead a write out of it.
+"""Writes members into a directory. No name or link in an archive can redirect a write out of it.
 
-Every path is walked from the directory down, by descriptors, and no link is ever followed: so a link that came first
-can't redirect what comes later. A symbolic link may go up only at its beginning, and only as far as there are
-directories above it, which are real ones; from there it only goes down. So it stays inside however many follow each other.
-Nothing is ever replaced: a name that comes twice is refused.
+Every path is opened from the directory down, by descriptors, and no link is ever followed, so a link can't redirect
+later members. The target of a symbolic link may go up only at its beginning, and only as far as there are directories
+above it, which are real ones; from there it only goes down. So even a chain of links stays inside. Nothing is ever
+replaced: a name that comes twice is refused.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from reactor.unpacking.limits import Budget
-from reactor.unpacking.members import Member, MemberType, UnpackingError
+from reactor.unpacking.members import Budget, Member, MemberType, UnpackingError
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 128 * 1024
 _DEEPEST = 100
 _FILE_BITS, _DIRECTORY_BITS = 0o600, 0o700
-"""What whoever unpacks may always do."""
+"""Permission bits that the owner always gets."""
 _ALLOWED_BITS = 0o755
-"""Nothing is writable by others, and nothing runs as somebody else."""
+"""Nothing is writable by other users, and nothing is setuid or setgid."""
 _LATEST = 1 << 33
 
 Parts = tuple[str, ...]
 
 
 class Tree:
-    """The empty directory ``root``, being filled; ``owner`` is who shall own what is in it, None for whoever runs this.
+    """Fills the empty directory ``root``; ``owner`` gets everything in it, None for the user of this process.
 
-    ``report`` is called with each member before it is made, and again after each piece of it, with the bytes written so far.
-    Of each path, also of those that hard links lead to, the first ``strip`` parts are dropped, after it was looked at as a
-    whole; a member that has no more of them is left out.
+    ``report`` is called with each member before it is made, and again after each chunk of it, with the bytes written so
+    far. The first ``strip`` components of each path, also of the targets of hard links, are dropped after the whole path
+    was checked; a member without further components is left out.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Tree:
         os.close(self._root)
 
     def add(self, member: Member) -> None:
-        """Make ``member``. Raises UnpackingError when it must not be made, and OSError when it can't be."""
+        """Create ``member``. Raises UnpackingError when it is forbidden, and OSError when creating it fails."""
         self._budget.take_member()
         self._report(member, self._written)
         whole = _parts(member.name)
@@ -90,7 +89,7 @@ class Tree:
             raise UnpackingError(f"the archive holds {member.name!r} twice") from error
 
     def require_some(self) -> None:
-        """Raise UnpackingError if members were left out, and no other ones were there."""
+        """Raise UnpackingError if ``strip`` left out all members."""
         if self._left_out and not self._kept:
             words = (
                 f"nothing in the archive has more than {self._strip} path component{'s' * (self._strip > 1)}"
@@ -126,7 +125,7 @@ class Tree:
             os.close(descriptor)
 
     def _link(self, member: Member, base: str) -> None:
-        """Another name for a file that came before: anything else would be a name for something outside."""
+        """Create a hard link to a file that was unpacked before. Any other target would be outside."""
         *above, target = _parts(member.target)[self._strip :] or ("",)
         missing = (
             f"{member.name!r} in the archive is a hard link to {member.target!r}, which is no file before it"
@@ -152,14 +151,14 @@ class Tree:
         raise UnpackingError(missing)
 
     def _enter(self, parts: Parts) -> None:
-        """Stand in a directory, made where it is missing. Members mostly come directory by directory."""
+        """Open a directory, created if missing. Members mostly come directory by directory, so the last one stays open."""
         if parts != self._here:
             descriptor = self._open(parts, create=True)
             os.close(self._descriptor)
             self._here, self._descriptor = parts, descriptor
 
     def _open(self, parts: Parts, *, create: bool) -> int:
-        """A descriptor of the directory ``parts``. Raises UnpackingError where something else is in the way."""
+        """Return a descriptor of the directory ``parts``. Raises UnpackingError if a component is no directory."""
         here = os.dup(self._root)
         for depth, part in enumerate(parts, start=1):
             try:
@@ -194,7 +193,7 @@ class Tree:
 
 
 def _parts(name: str) -> Parts:
-    """The steps of a path from the root of the archive. Raises UnpackingError for one that leaves it."""
+    """Split a path from the root of the archive. Raises UnpackingError for one that leaves it."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise UnpackingError(f"the archive reaches out of its directory: {name!r}")
@@ -204,7 +203,7 @@ def _parts(name: str) -> Parts:
 
 
 def _check_target(member: Member, depth: int) -> None:
-    """See the head of this module: ``..`` only at the beginning, and only ``depth`` times."""
+    """Raise UnpackingError unless ``..`` is only at the beginning of the target, at most ``depth`` times. See the module."""
     steps = [step for step in member.target.split("/") if step not in ("", ".")]
     up = 0
     while up < len(steps) and steps[up] == "..":

@@ -1,4 +1,4 @@
-"""From an archive to a directory, or to an error that says what is wrong with it."""
+"""Unpacks an archive into a directory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from reactor.unpacking.formats import looks_like, single_name
-from reactor.unpacking.limits import Budget, UnpackingLimits
-from reactor.unpacking.members import Member, UnpackingError
+from reactor.unpacking.members import Budget, Member, UnpackingError, UnpackingLimits
 from reactor.unpacking.single import SingleFile, members_of_single
 from reactor.unpacking.tar import members_of_tar
 from reactor.unpacking.tree import Tree
@@ -24,7 +23,7 @@ _PARSING = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError,
     ArithmeticError, LookupError, RuntimeError,
 )  # fmt: skip
-"""What the parsers of the standard library raise when they are fed with anything: more than they say they do."""
+"""The exceptions of the standard library's parsers for arbitrary input: more than they document."""
 
 
 def _silently(_member: Member, _written: int) -> None:
@@ -44,14 +43,14 @@ def unpack(
 ) -> None:
     """Unpack the file ``archive``, which is in ``archive_format``, into the empty directory ``into``.
 
-    Files, directories, and links that stay inside are taken; anything else in it is an error, and then what is in
-    ``into`` is of no use. What is made belongs to ``owner`` (ids of user and group), else to whoever runs this, never to
-    whom the archive names; and only its owner can write to it. ``report`` is called with each member before it is made,
-    and after each piece of it, with the bytes written so far; what it raises ends the unpacking. Of each name the first
-    ``strip`` components are dropped, and what has no more than these is left out. A compressed file that is no archive
-    becomes the file ``single``.
+    Files, directories, and links that stay inside are unpacked; any other member is an error, and then the content of
+    ``into`` must not be used. Everything belongs to ``owner`` (ids of user and group), else to the user of this process,
+    never to the user that the archive names; and only its owner can write to it. ``report`` is called with each member
+    before it is made, and after each chunk of it, with the bytes written so far; its exceptions end the unpacking. The
+    first ``strip`` components of each name are dropped, and a member without further ones is left out. A compressed
+    file that is no archive becomes the file ``single``.
 
-    Blocking. Raises UnpackingError for what is wrong with the archive, and OSError for what is wrong with the disk.
+    Blocks. Raises UnpackingError for errors of the archive, and OSError for errors of the disk.
     """
     with open(archive, "rb") as file:
         budget = Budget(limits, os.fstat(file.fileno()).st_size)

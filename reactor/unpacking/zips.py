@@ -1,4 +1,4 @@
-"""What is in a zip archive, member by member, in the order of its directory."""
+"""The members of a zip archive, one by one, in the order of its directory."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from collections.abc import Iterator
 from functools import partial
 from typing import IO, cast
 
-from reactor.unpacking.limits import UnpackingLimits
-from reactor.unpacking.members import Member, MemberType, UnpackingError, unsupported
+from reactor.unpacking.members import Member, MemberType, UnpackingError, UnpackingLimits, unsupported
 
 _LONGEST_TARGET = 4096
 _MOST_OF_AN_ENTRY = 256
-"""Bytes in the directory of the archive, on average: 46, a name, and a few attributes."""
+"""The average bytes of a directory entry: 46, a name, and a few attributes."""
 _SPARE = 128 * 1024
 _LEAST_HEADER = 30
-"""Bytes before a member, besides its name and attributes."""
+"""Bytes before a member, without its name and attributes."""
 _ENCRYPTED = 0x1
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-"""Those whose memory does not depend on what the archive asks for."""
+"""The compression methods whose memory does not depend on the archive."""
 
 
 class _Guarded(io.RawIOBase):
-    """The file that `zipfile` sees. It reads the whole directory at once, so that must have a bound.
+    """The file that `zipfile` reads. It reads the whole directory at once, so reads are bounded.
 
-    It goes wherever the offsets in the archive lead. What the system would refuse as an argument is no fault of a disk.
+    `zipfile` seeks to any offset in the archive. An invalid one is an error of the archive, not of the disk.
     """
 
     def __init__(self, file: IO[bytes], most: int) -> None:
@@ -36,29 +35,29 @@ class _Guarded(io.RawIOBase):
         self._size = file.seek(0, io.SEEK_END)
 
     def read(self, size: int = -1) -> bytes:
-        """``size`` bytes, or all that is left; never more than the bound."""
+        """Read ``size`` bytes, or the rest. Raises UnpackingError for more than the limit."""
         data = self._file.read(self._most + 1 if size < 0 else min(size, self._most + 1))
         if len(data) > self._most:
             raise UnpackingError("the directory of the archive is too large", "raise the limit of members")
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As of any file. Raises BadZipFile for what lies outside of it."""
+        """Seek as in any file. Raises BadZipFile for a position outside of it."""
         if whence == io.SEEK_SET and not 0 <= offset <= self._size:
             raise zipfile.BadZipFile("an offset in it leads to outside of the file")
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """As of any file."""
+        """Return the position as in any file."""
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """It is."""
+        """Whether it is seekable: always."""
         return True
 
 
 def members_of_zip(file: IO[bytes], limits: UnpackingLimits) -> Iterator[Member]:
-    """The members of the archive in ``file``."""
+    """Yield the members of the archive in ``file``."""
     guarded = _Guarded(file, limits.members * _MOST_OF_AN_ENTRY + _SPARE)
     with zipfile.ZipFile(cast("IO[bytes]", guarded)) as archive:
         members = archive.infolist()
@@ -68,7 +67,7 @@ def members_of_zip(file: IO[bytes], limits: UnpackingLimits) -> Iterator[Member]
 
 
 def _refuse_overlaps(members: list[zipfile.ZipInfo], directory: int) -> None:
-    """Raises BadZipFile for members that share bytes, with each other or with the ``directory``, which begins there."""
+    """Raise BadZipFile for members that overlap each other, or the directory, which begins at ``directory``."""
     members = sorted(members, key=lambda info: info.header_offset)
     ends = [info.header_offset + _LEAST_HEADER + info.compress_size for info in members]
     begins = [*(info.header_offset for info in members[1:]), directory]
@@ -78,7 +77,7 @@ def _refuse_overlaps(members: list[zipfile.ZipInfo], directory: int) -> None:
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    name = info.orig_filename  # the other one is cut off at a NUL
+    name = info.orig_filename  # `filename` is cut off at a NUL
     if info.flag_bits & _ENCRYPTED:
         raise UnpackingError(f"{name!r} in the archive is encrypted", "make the archive without a password")
     if info.compress_type not in _COMPRESSIONS:
@@ -98,7 +97,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
 
 
 def _mtime(info: zipfile.ZipInfo) -> float | None:
-    """The time of a member, which zip keeps in whatever was the local time; None for one that never was."""
+    """Return the time of a member, which zip stores in local time; None for an invalid one."""
     try:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):

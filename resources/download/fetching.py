@@ -21,7 +21,7 @@ from reactor import (
     ResourceError,
     TooLargeError,
     emit_output,
-    http_answer,
+    http_response,
     size_in_words,
 )
 from reactor.hostfs import ErrorContext, Parent
@@ -30,7 +30,7 @@ from reactor.resources.download.partial_download import Partial
 from reactor.resources.download.source import Source, split_credentials
 
 if TYPE_CHECKING:
-    from reactor import HttpAnswer
+    from reactor import HttpResponse
 
 _SILENCE = 30.0
 """Seconds within which the next byte must arrive."""
@@ -87,7 +87,7 @@ class _Fetching:
             conditions=tuple(self._conditions().items()),
             credentials=source.credentials,
         )
-        async with http_answer(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
+        async with http_response(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
             if answer.status == HTTPStatus.NOT_MODIFIED and self._known is not None:
                 return False
             if self._accepts(answer):
@@ -95,7 +95,7 @@ class _Fetching:
                 return True
         return await self.attempt()
 
-    def _accepts(self, answer: HttpAnswer) -> bool:
+    def _accepts(self, answer: HttpResponse) -> bool:
         """Whether the body continues the partial file. False: request the whole file again, from the start.
 
         A request without a range never returns False. Raises ResourceError for an error status.
@@ -124,11 +124,11 @@ class _Fetching:
             conditions["If-Range"] = self._partial.origin.etag
         return conditions
 
-    def _origin(self, answer: HttpAnswer) -> Origin:
+    def _origin(self, answer: HttpResponse) -> Origin:
         etag, modified = answer.field("etag"), answer.field("last-modified")
         return Origin(fingerprint(self._source.url), etag, modified)
 
-    async def _take(self, answer: HttpAnswer) -> None:
+    async def _take(self, answer: HttpResponse) -> None:
         """Write the body to the partial file as it is, without decoding a content encoding."""
         length = answer.field("content-length")
         whole = self._partial.size + int(length) if length.isdecimal() else None
@@ -167,7 +167,7 @@ class _Fetching:
         return f"downloaded {size_in_words(size)}{of}"
 
 
-def _says_where_it_ends(answer: HttpAnswer) -> bool:
+def _says_where_it_ends(answer: HttpResponse) -> bool:
     """Whether the answer declares the length of its body. If not, a truncated body can't be recognized."""
     is_chunked = answer.field("transfer-encoding").lower().endswith("chunked")
     return is_chunked or bool(answer.field("content-length"))

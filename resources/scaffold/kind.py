@@ -18,9 +18,9 @@ from reactor import (
     Plan,
     PropertyProblem,
     Resource,
-    confined_engine,
     emit_output,
     in_thread,
+    sandboxed_engine,
 )
 from reactor.hostfs import accounts, accounts_of
 from reactor.resources.file.properties import Account, SourcePath, parse_mode
@@ -244,7 +244,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             delimiters = self.left_delimiter, self.right_delimiter
         return Renderer(
             SourceTree(self.source),
-            partial(confined_engine(self.engine).tree, delimiters=delimiters),
+            partial(sandboxed_engine(self.engine).tree, delimiters=delimiters),
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,

@@ -338,7 +338,7 @@ async def test_a_redirect_on_the_same_host_keeps_the_credentials(server, path):
 async def test_a_redirect_to_something_else_is_refused(server, path, target):
     server.leads_to = target
     check = await converge(make(path, server.url("moved")))
-    assert "redirects to something that is no http or https URL" in check.error
+    assert "redirects to a URL that is not http or https" in check.error
 
 
 async def test_a_wrong_password_is_not_shown(server, path):

@@ -3,7 +3,7 @@
 import re
 
 WORDING = [
-    (r"hierarchy section is required", "hierarchy wants a map"),
+    (r"hierarchy section is required", "hierarchy must be a map"),
     (r"context deadline exceeded", "timed out"),
     (r"health check status \"(\w+)\"", r"(?i){0}"),
     (r"exit code (\d+): exit code \1 not in allowed returns", r"exit code {0} is not"),
@@ -11,7 +11,7 @@ WORDING = [
         r"schema: at '/ccm/resources': got null, want array|manifest must contain resources",
         "declares no resources",
     ),
-    (r"at '/ccm/resources': got object, want array", "resources wants a list, not a map"),
+    (r"at '/ccm/resources': got object, want array", "resources must be a list, not a map"),
     (r"multiple defaults found in", "has defaults already"),
     (r"multiple resource names found in", "is one name with its properties"),
     (r"unknown resource type (\w+)", "unknown kind '{0}'"),

@@ -41,7 +41,7 @@ def test_it_has_a_hierarchy_of_its_own(site):
 def test_an_override_that_is_no_map_is_skipped_and_told(site, tmp_path):
     program = site("data: {name: s}\noverrides:\n  default: 5\n")
     assert program.data["name"] == "s"
-    said = "the override default is skipped: it is no map; write 'key: value' below it"
+    said = "the override default is skipped: it is not a map; write 'key: value' below it"
     assert program.warnings == (f"{tmp_path}/site.yaml:3:3: {said}",)
 
 

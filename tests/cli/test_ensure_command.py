@@ -205,7 +205,7 @@ def test_all_that_is_wrong_is_told_at_once(reactor):
         (["exec", "x", "--check-tries", "2"], "--check"),
         (["exec", "x", "--check", "true", "--check-tries", "many"], "many"),
         (["exec", "x", "--environment", "novalue"], "has no '='"),
-        (["exec", "x", "--returns", "one"], "whole number"),
+        (["exec", "x", "--returns", "one"], "integer"),
         (["exec", "x", "--subscribe", "exec#y"], 'eval "$(reactor session new)"'),
     ],
 )

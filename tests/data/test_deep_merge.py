@@ -5,8 +5,7 @@ import copy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.data.layered import layered, layers, plain
-from reactor.data.merge import deep_merge
+from reactor.data.layers import deep_merge, layered, layers, plain
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
 KEYS = st.sampled_from("abcd")

@@ -14,10 +14,10 @@ ERRORS = {
     "a {{ nope }}": (
         "unknown name nope",
         "nope",
-        "a text is written 'nope', and a value of the data Data.nope",
+        "a string is written 'nope', and a value of the data Data.nope",
     ),
     "a {{ Dta.x }}": ("unknown name Dta", "Dta", "did you mean Data?"),
-    "{{ port }}": ("unknown name port", "port", "a text is written 'port'"),
+    "{{ port }}": ("unknown name port", "port", "a string is written 'port'"),
     "b {{ data.x }}": ("unknown name data", "data", "did you mean Data?"),
     "{{ readfile('x') }}": ("unknown name readfile", "readfile('x')", "did you mean readFile?"),
     "{{ uper('x') }}": ("unknown name uper", "uper('x')", "did you mean upper?"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reactor.facts.distribution import Distribution, distribution
+from reactor.facts.host import Distribution, distribution
 
 SAMPLES = [
     # os-release, other files in /etc, platform, family, version

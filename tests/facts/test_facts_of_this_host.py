@@ -10,7 +10,7 @@ import pytest
 
 from reactor.facts import network, partition
 from reactor.facts.facts import Facts
-from reactor.facts.kernel import numbers, read
+from reactor.facts.gathering import numbers, read
 
 KIBI = 1024
 

@@ -4,8 +4,8 @@ import pytest
 
 from reactor.documents import read_values
 from reactor.facts import cpu, host, memory, network, partition
-from reactor.facts.distribution import distribution
 from reactor.facts.facts import Facts
+from reactor.facts.host import distribution
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import ManifestError

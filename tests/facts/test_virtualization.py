@@ -2,7 +2,7 @@
 
 import pytest
 
-from reactor.facts.virtualization import virtualization
+from reactor.facts.host import virtualization
 
 VENDOR, PRODUCT = "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"
 WORLDS = [

@@ -239,7 +239,7 @@ resources:
     [check] = story.checks("exec#a")
     assert check.error.splitlines() == [
         f"{tmp_path}/site.yaml:6:25: cwd: the path must be absolute: start it with /",
-        f"{tmp_path}/site.yaml:9:24: environment wants a list, not a map",
+        f"{tmp_path}/site.yaml:9:24: environment must be a list, not a map",
     ]
 
 
@@ -312,7 +312,7 @@ def test_a_file_whose_name_is_not_that_of_a_template_is_not_taken_for_a_text(sit
     with pytest.raises(ManifestError) as caught:
         site(manifest, **{"x.conf.j2": "port = {{ Data.port }}\n"})
     [found] = caught.value.diagnostics
-    assert found.message == 'template takes "x.conf.j2" for a text, not for the name of that file'
+    assert found.message == 'template("x.conf.j2") renders this string, not the file with that name'
     assert ".templ" in (found.hint or "")
 
 

@@ -133,7 +133,7 @@ def test_the_ccm_form_keeps_nil_and_warns_with_the_place(site):
     found = [re.fullmatch(r".*/site.yaml:(\d+):(\d+): (.*)", each).groups() for each in program.warnings]
     assert [(int(line), words) for line, _, words in found] == [
         (5, "Data has no key 'prot', so nil is taken for it, as in CCM; did you mean port?"),
-        (6, "Environ has no key 'NOPE', so an empty text is taken for it, as in CCM"),
+        (6, "Environ has no key 'NOPE', so an empty string is taken for it, as in CCM"),
         (8, "Data has no key 'enbled', so nil is taken for it, as in CCM"),
     ]
     lines = site.filled(text).splitlines()

@@ -84,7 +84,7 @@ def test_a_resource_holds_nothing_of_the_tree(read):
 def test_a_property_may_go_by_another_name(read):
     assert read("resources: [{job: [{a: {refresh_only: true}}]}]").resource.refreshonly is True
     reading = read("resources: [{job: [{a: {refresh_only: 5}}]}]")
-    assert reading.messages == ["refresh_only wants true or false, not 5"]
+    assert reading.messages == ["refresh_only must be true or false, not 5"]
     assert reading.positions == [(1, 39)]
 
 
@@ -141,8 +141,8 @@ PROBLEMS = [
     ("resources: [{page: [], §job: []}]", "an entry declares one kind; this one has page and job"),
     ("resources:\n- job:\n  §name: a\n", "an entry declares one kind; this one has job and name"),
     ("resources: [{§pagee: [{/a: }]}]", "unknown kind 'pagee'"),
-    ("resources: [{§page: 5}]", "page wants a list of resources, not 5"),
-    ("resources: [{§page: }]", "page wants a list of resources, not nothing"),
+    ("resources: [{§page: 5}]", "page must be a list of resources, not 5"),
+    ("resources: [{§page: }]", "page must be a list of resources, not nothing"),
     # lists
     ("resources: [{job: [§a]}]", "an item of the list is a name with its properties, not 'a'"),
     ("resources: [{job: [§{}]}]", "an item of the list is a name with its properties, not nothing"),
@@ -155,36 +155,36 @@ PROBLEMS = [
     ("resources: [{job: [{defaults: §5}]}]", "defaults are a map, not 5"),
     ("resources: [{job: [{defaults: {§name: a}}]}]", "defaults can't give a name"),
     ("resources: [{job: [{a: {§name: b}}]}]", "the name is given twice"),
-    ("resources: [{§job: {}}]", "job needs the property 'name'"),
+    ("resources: [{§job: {}}]", "job requires the property 'name'"),
     (
         "resources: [{page: {§/a: {ensure: present}}}]",
-        "page wants a list of resources, or the property 'name' of one",
+        "page must be a list of resources, or the property 'name' of one",
     ),
-    ("resources: [{job: {§defaults: {}, a: , b: {require: job#a}}}]", "job wants a list of resources"),
+    ("resources: [{job: {§defaults: {}, a: , b: {require: job#a}}}]", "job must be a list of resources"),
     (
         "resources: [{page: [{defaults: {ensure: present}}, {/a: }]}, {job: {§b: }}, {job: [{c: {require: job#b}}]}]",
-        "job wants a list of resources",
+        "job must be a list of resources",
     ),
-    ("resources: [{§job: {command: x}}]", "job needs the property 'name'"),
+    ("resources: [{§job: {command: x}}]", "job requires the property 'name'"),
     # properties
-    ("resources: [{page: [{§/a: }]}]", "page needs the property 'ensure'"),
-    ("resources: [{page: {name: §/a}}]", "page needs the property 'ensure'"),
+    ("resources: [{page: [{§/a: }]}]", "page requires the property 'ensure'"),
+    ("resources: [{page: {name: §/a}}]", "page requires the property 'ensure'"),
     (page("§contents: x"), "page has no property 'contents'"),
     (page("meta: {§retries: 1}"), "meta has no property 'retries'"),
-    (page("content: §[x]"), "content wants a text, not a list"),
-    (page("mode: §{}"), "mode wants a text, not a map"),
-    (page("public: §'yes'"), "public wants true or false, not 'yes'"),
-    (page("public: §1"), "public wants true or false, not 1"),
-    (page("size: §big"), "size wants a whole number, not 'big'"),
-    (page("size: §true"), "size wants a whole number, not true"),
-    (page("size: §1.5"), "size wants a whole number, not 1.5"),
-    (page("ratio: §fast"), "ratio wants a number, not 'fast'"),
-    (page("tags: §a"), "tags wants a list, not 'a'"),
-    (page("tags: [a, §{}]"), "tags[1] wants a text, not a map"),
-    (page("limits: §[]"), "limits wants a map, not a list"),
-    (page("limits: {a: 1, b: §x}"), "limits.b wants a whole number, not 'x'"),
-    (page("either: §{}"), "either wants a whole number or a list, not a map"),
-    (page("meta: §x"), "meta wants a map, not 'x'"),
+    (page("content: §[x]"), "content must be a string, not a list"),
+    (page("mode: §{}"), "mode must be a string, not a map"),
+    (page("public: §'yes'"), "public must be true or false, not 'yes'"),
+    (page("public: §1"), "public must be true or false, not 1"),
+    (page("size: §big"), "size must be an integer, not 'big'"),
+    (page("size: §true"), "size must be an integer, not true"),
+    (page("size: §1.5"), "size must be an integer, not 1.5"),
+    (page("ratio: §fast"), "ratio must be a number, not 'fast'"),
+    (page("tags: §a"), "tags must be a list, not 'a'"),
+    (page("tags: [a, §{}]"), "tags[1] must be a string, not a map"),
+    (page("limits: §[]"), "limits must be a map, not a list"),
+    (page("limits: {a: 1, b: §x}"), "limits.b must be an integer, not 'x'"),
+    (page("either: §{}"), "either must be an integer or a list, not a map"),
+    (page("meta: §x"), "meta must be a map, not 'x'"),
     (page("meta: {noop: §}"), "meta.noop has no value"),
     (page("size: §"), "size has no value"),
     (page("pause: §5"), "pause: a duration needs a unit: write 5s for seconds"),
@@ -196,8 +196,8 @@ PROBLEMS = [
     (page("meta: {semaphores: [§'']}"), "meta.semaphores[0]: '' is not a semaphore"),
     (page("require: [job#a, §b]"), "require[1]: a reference is written kind#name"),
     (page("subscribe: §{job#a: x}"), "subscribe: a map here is one reference with its 'quiet'"),
-    (page("subscribe: [job#b, §{job#a: {}}]"), "page needs the property 'subscribe[1].quiet'"),
-    (page("subscribe: [§{job#a: {quiet: {at_most: 9s}}}]"), "page needs the property 'subscribe[0].for'"),
+    (page("subscribe: [job#b, §{job#a: {}}]"), "page requires the property 'subscribe[1].quiet'"),
+    (page("subscribe: [§{job#a: {quiet: {at_most: 9s}}}]"), "page requires the property 'subscribe[0].for'"),
     (page("alias: §''"), "alias: it must have at least 1 character"),
     ("resources: [{page: [{/a: {ensure: §presnt}}]}]", "ensure must be 'present' or 'absent', not 'presnt'"),
     ("resources: [{page: [{/a: {ensure: §true}}]}]", "ensure must be 'present' or 'absent', not true"),
@@ -208,7 +208,7 @@ PROBLEMS = [
     ("resources: [{page: [{defaults: {ensure: absent, mode: §1}}, {/a: }]}]", "what is absent has no mode"),
     (
         "resources: [{page: [{defaults: {size: §x, ensure: absent}}, {/a: }, {/b: }]}]",
-        "size wants a whole number",
+        "size must be an integer",
     ),
     # expressions
     (page("content: 'a {{ §b }} c'"), "unknown name b"),
@@ -257,7 +257,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{page: [{dest: /b, ensure: present}]}]", "write the name before the colon: '- /b:'"),
         ("resources: [{page: [{ensure: present, name: /b}]}]", "write the name before the colon: '- /b:'"),
         ("resources: [{job: {/a: {}}}]", "write '- /a:', and so each of them"),
-        (page("public: yes"), "in YAML 1.2 yes is a text: write true or false"),
+        (page("public: yes"), "in YAML 1.2 yes is a string: write true or false"),
         ("resources: [{page: [{/a: }]}]", "add 'ensure: ...' with present or absent"),
         ("resources: [{page: [{/a: {ensure: presnt}}]}]", "did you mean 'present'?"),
         ("resources: [{pag: []}]", "did you mean 'page'?"),
@@ -314,8 +314,8 @@ def test_all_problems_of_one_resource_are_reported_together(read):
     reading = read(page("contents: x, size: big, mode: [], ratio: , content: a, source: b, provider: x"))
     assert reading.messages == [
         "page has no property 'contents'",
-        "size wants a whole number, not 'big'",
-        "mode wants a text, not a list",
+        "size must be an integer, not 'big'",
+        "mode must be a string, not a list",
         "ratio has no value",
         "page has no provider 'x'",
     ]
@@ -324,7 +324,7 @@ def test_all_problems_of_one_resource_are_reported_together(read):
 def test_a_conflict_is_reported_next_to_a_wrong_type(read):
     reading = read(page("size: big, content: a, source: b"))
     assert reading.messages == [
-        "size wants a whole number, not 'big'",
+        "size must be an integer, not 'big'",
         "content and source exclude each other",
     ]
 

@@ -38,7 +38,7 @@ GOOD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_the_schema_accepts_what_can_be_read(validator, read, text):
-    assert [found for found in read(text).messages if "needs the property" not in found] == []
+    assert [found for found in read(text).messages if "requires the property" not in found] == []
     assert valid(validator, text)
 
 

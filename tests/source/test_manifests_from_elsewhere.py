@@ -24,8 +24,7 @@ from reactor import ManifestError, load
 from reactor.loading import data_located
 from reactor.manifest.inputs import Inputs
 from reactor.source import download
-from reactor.source.cache import fetched
-from reactor.source.unpacking import unpack
+from reactor.source.cache import fetched, unpack
 from reactor.unpacking.members import UnpackingError
 
 
@@ -241,9 +240,9 @@ def test_credentials_are_sent_and_shown_nowhere(server, tmp_path):
         ("ftp://host/x.tar.gz", "unsupported manifest source: ftp://host/x.tar.gz"),
         ("file:///x.tar.gz", "unsupported manifest source"),
         ("https://host/x.yaml", "is not a .tar.gz archive"),
-        ("http://[::1/x.tar.gz", "has a host or a port that can't be"),
-        ("http://u:p@host:abc/x.tar.gz", "has a host or a port that can't be"),
-        ("http://host:99999/x.tar.gz", "has a host or a port that can't be"),
+        ("http://[::1/x.tar.gz", "has an invalid host or port"),
+        ("http://u:p@host:abc/x.tar.gz", "has an invalid host or port"),
+        ("http://host:99999/x.tar.gz", "has an invalid host or port"),
         ("http://xn--a/x.tar.gz", "http://xn--a/x.tar.gz failed: "),
     ],
 )
@@ -332,7 +331,7 @@ def test_data_that_are_of_no_use_do_not_replace_the_last_good(server, tmp_path, 
     for _ in range(2):
         program = with_data(server, tmp_path)
         assert program.data == {"name": "site"}
-        assert any("is of no use: " in each and "last good version" in each for each in program.warnings)
+        assert any("is invalid: " in each and "last good version" in each for each in program.warnings)
     server.body = DATA.replace("site", "new").encode()
     assert with_data(server, tmp_path).data == {"name": "new"}
 
@@ -349,7 +348,7 @@ def test_data_that_are_of_no_use_are_an_error(server, tmp_path, status, body, me
 
 @pytest.mark.parametrize("url", ["http://[::1/site.yaml", "http://[::1/x.tar.gz", "http://h:x/site.yaml"])
 def test_data_at_a_url_that_can_not_be_are_refused(url):
-    with pytest.raises(ManifestError, match="has a host or a port that can't be"):
+    with pytest.raises(ManifestError, match="has an invalid host or port"):
         data_located(url, Inputs(), lambda _: None)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import yaml
 from template_worlds import HERE
 
-from reactor.language.templates import Bounds, TemplateError
-from reactor.language.templates.sandbox.engine import confined_engine
+from reactor.language.templates import Limits, TemplateError
+from reactor.language.templates.sandbox.engine import sandboxed_engine
 
 SECONDS = 1.5
-BOUNDS = Bounds(seconds=SECONDS)
+BOUNDS = Limits(seconds=SECONDS)
 """Lower than the usual 5 s: what is ended by the deadline is within 2 s, and counted."""
 CONTEXT = {
     "a": 1,
@@ -79,7 +79,7 @@ def broken(kind: str, seed: int, count: int) -> Iterator[str]:
 
 def fault_of(kind: str, source: str) -> tuple[str | None, bool, float]:
     """What is wrong with how it ended, whether by an error, and after how many seconds."""
-    compiled = confined_engine(kind, BOUNDS).compile(source, name="t", delimiters=None, loader={}.get)
+    compiled = sandboxed_engine(kind, BOUNDS).compile(source, name="t", delimiters=None, loader={}.get)
     start = time.monotonic()
     try:
         compiled.render(CONTEXT, {})

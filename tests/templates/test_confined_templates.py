@@ -15,25 +15,25 @@ from mutated_templates import broken, fault_of
 
 from reactor.language.errors import FunctionError
 from reactor.language.templates import (
-    DEFAULT_BOUNDS,
+    DEFAULT_LIMITS,
     ENGINES,
-    Bounds,
+    Limits,
     TemplateError,
     template_engine,
 )
 from reactor.language.templates.sandbox import engine as confined
-from reactor.language.templates.sandbox.engine import confined_engine
-from reactor.language.templates.sandbox.process import Helper
-from reactor.language.templates.sandbox.responses import Answers
+from reactor.language.templates.sandbox.engine import sandboxed_engine
+from reactor.language.templates.sandbox.process import WorkerProcess
+from reactor.language.templates.sandbox.responses import HostResponses
 
-BRIEF = Bounds(seconds=0.5)
+BRIEF = Limits(seconds=0.5)
 IN_C = "{{ ('f' * 4000000)|int(base=16) // ('f' * 2000000)|int(base=16) }}"
 """One call into C that takes minutes, and holds Python's lock."""
 HELLO = {"jinja": "{{ a }}", "go": "{{ .a }}", "jet": "[[ a ]]"}
 
 
-def render(kind, source, context=None, functions=None, *, bounds=BRIEF, templates=None):
-    compiled = confined_engine(kind, bounds).compile(
+def render(kind, source, context=None, functions=None, *, limits=BRIEF, templates=None):
+    compiled = sandboxed_engine(kind, limits).compile(
         source, name="t", delimiters=None, loader=(templates or {}).get
     )
     return compiled.render(context or {}, functions or {})
@@ -43,7 +43,7 @@ def render(kind, source, context=None, functions=None, *, bounds=BRIEF, template
 def helper():
     """A process of the test's own."""
     confined.end_all()
-    found = Helper()
+    found = WorkerProcess()
     yield found
     found.end()
 
@@ -67,7 +67,7 @@ def test_while_a_template_is_stuck_in_c_other_threads_go_on():
 
     def stuck():
         with pytest.raises(TemplateError):
-            render("jinja", IN_C, bounds=Bounds(seconds=2.0))
+            render("jinja", IN_C, limits=Limits(seconds=2.0))
         ended.set()
 
     thread = threading.Thread(target=stuck)
@@ -87,7 +87,7 @@ def test_a_template_that_takes_too_much_memory_fails_alone_with_its_place():
     grows = "one\n" + "".join(f"{{{{ $x{number} := until 900000 }}}}" for number in range(9))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(TemplateError, match="100 MB of memory") as caught:
-        render("go", grows, bounds=Bounds(seconds=30.0, steps=10**8, characters=10**9))
+        render("go", grows, limits=Limits(seconds=30.0, steps=10**8, characters=10**9))
     assert caught.value.line == 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
     assert render("go", "{{ .a }}", {"a": 1}) == "1"
@@ -101,7 +101,7 @@ def test_a_process_that_dies_is_an_error_of_that_template_alone(number):
         return "x"
 
     with pytest.raises(TemplateError, match=f"ended the process that renders it: signal {int(number)}"):
-        render("jinja", "{{ kill() }}{{ kill() }}", {}, {"kill": kill}, bounds=Bounds(seconds=20.0))
+        render("jinja", "{{ kill() }}{{ kill() }}", {}, {"kill": kill}, limits=Limits(seconds=20.0))
     assert render("jinja", "{{ a }}", {"a": 1}) == "1"
 
 
@@ -149,12 +149,12 @@ def test_the_process_has_no_privileges_and_nothing_of_ours_open(helper):
 def test_the_process_never_outlives_its_parent(tmp_path):
     code = (
         "import os, sys, signal, threading\n"
-        "from reactor.language.templates.sandbox.process import Helper\n"
-        "from reactor.language.templates.sandbox.engine import confined_engine\n"
+        "from reactor.language.templates.sandbox.process import WorkerProcess\n"
+        "from reactor.language.templates.sandbox.engine import sandboxed_engine\n"
         f"source = {IN_C!r}\n"
-        "threading.Thread(target=lambda: confined_engine('jinja').compile(source, name='t', delimiters=None,"
+        "threading.Thread(target=lambda: sandboxed_engine('jinja').compile(source, name='t', delimiters=None,"
         " loader={}.get).render({}, {}), daemon=True).start()\n"
-        "helper = Helper()\n"
+        "helper = WorkerProcess()\n"
         "print(helper._process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
@@ -212,13 +212,13 @@ def test_what_a_function_raises_that_is_no_mistake_comes_through(kind):
 
 def test_a_function_may_render_another_template_meanwhile():
     def inner():
-        return render("jet", "[[ a ]]", {"a": "inner"}, bounds=DEFAULT_BOUNDS)
+        return render("jet", "[[ a ]]", {"a": "inner"}, limits=DEFAULT_LIMITS)
 
-    assert render("jinja", "<{{ inner() }}>", {}, {"inner": inner}, bounds=DEFAULT_BOUNDS) == "<inner>"
+    assert render("jinja", "<{{ inner() }}>", {}, {"inner": inner}, limits=DEFAULT_LIMITS) == "<inner>"
 
 
 def test_what_the_process_asks_for_is_only_what_was_given():
-    answers = Answers({"facts": type("M", (dict,), {})(a=1)}, {})
+    answers = HostResponses({"facts": type("M", (dict,), {})(a=1)}, {})
     for question in (
         {"call": "open", "arguments": ["/etc/shadow"], "named": {}},
         {"read": ["Data"], "key": "x"},

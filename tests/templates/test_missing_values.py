@@ -2,15 +2,15 @@
 
 import pytest
 
-from reactor.language.templates import Absence, TemplateError, template_engine
+from reactor.language.templates import MissingValues, TemplateError, template_engine
 
 DATA = {"Data": {"port": 80, "tls": {"cert": "c"}, "none": None, "hosts": ["a"]}, "Facts": {"role": "db"}}
 
 
-def rendered(engine, source, absence):
+def rendered(engine, source, missing):
     delimiters = ("{{", "}}")
     compiled = template_engine(engine).compile(source, name="t", delimiters=delimiters, loader={}.get)
-    return compiled.render(DATA, {}, absence)
+    return compiled.render(DATA, {}, missing)
 
 
 WRONG = [
@@ -36,7 +36,7 @@ WRONG = [
 @pytest.mark.parametrize(("engine", "source", "words", "hint"), WRONG)
 def test_a_strict_rendering_fails(engine, source, words, hint):
     with pytest.raises(TemplateError) as caught:
-        rendered(engine, source, Absence(strict=True))
+        rendered(engine, source, MissingValues(strict=True))
     assert str(caught.value).startswith(f"t:{words}")
     if hint is not None:
         assert caught.value.hint == hint
@@ -60,7 +60,7 @@ def test_a_strict_rendering_fails(engine, source, words, hint):
     ],
 )
 def test_what_may_be_missing_is_tested_or_has_a_default(engine, source, text):
-    assert rendered(engine, source, Absence(strict=True)) == text
+    assert rendered(engine, source, MissingValues(strict=True)) == text
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_what_may_be_missing_is_tested_or_has_a_default(engine, source, text):
     ],
 )
 def test_one_that_is_not_strict_gives_what_the_language_has_and_tells(engine, source, text):
-    absence = Absence()
-    assert rendered(engine, source, absence) == text
-    assert [(each.line, each.name) for each in absence.told] == [(2, "t")]
+    missing = MissingValues()
+    assert rendered(engine, source, missing) == text
+    assert [(each.line, each.name) for each in missing.warnings] == [(2, "t")]

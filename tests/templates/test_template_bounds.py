@@ -5,7 +5,7 @@ import time
 import pytest
 from template_worlds import render
 
-from reactor.language.templates import Bounds, TemplateError, template_engine
+from reactor.language.templates import Limits, TemplateError, template_engine
 
 STEPS, CHARACTERS, DEPTH = "steps", "characters", "too deep"
 
@@ -77,9 +77,9 @@ def test_a_hostile_template_ends_at_its_bound_with_a_position(kind, source, boun
         "self": "[[ include 'self' ]]".replace("'", '"') if kind == "jet" else "{% include 'self' %}"
     }
     started = time.process_time()
-    bounds = Bounds(seconds=60.0, steps=100_000, characters=1_000_000)
+    limits = Limits(seconds=60.0, steps=100_000, characters=1_000_000)
     with pytest.raises(TemplateError) as caught:
-        template_engine(kind, bounds).compile(source, name="t", delimiters=None, loader=templates.get).render(
+        template_engine(kind, limits).compile(source, name="t", delimiters=None, loader=templates.get).render(
             {"d": {"a": 1}}, {}
         )
     assert bound in caught.value.message
@@ -97,8 +97,8 @@ def test_a_hostile_template_ends_at_its_bound_with_a_position(kind, source, boun
     ],
 )
 def test_time_is_bounded_too(kind, source):
-    bounds = Bounds(seconds=0.05, steps=10**9)
-    compiled = template_engine(kind, bounds).compile(source, name="t", delimiters=None, loader={}.get)
+    limits = Limits(seconds=0.05, steps=10**9)
+    compiled = template_engine(kind, limits).compile(source, name="t", delimiters=None, loader={}.get)
     with pytest.raises(TemplateError, match=r"takes longer than 0\.05 s"):
         compiled.render({}, {})
 

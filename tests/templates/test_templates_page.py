@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reactor.language.templates import DEFAULT_BOUNDS
+from reactor.language.templates import DEFAULT_LIMITS
 from reactor.language.templates.go.functions import FUNCTIONS as GO
 from reactor.language.templates.jet.functions import FUNCTIONS as JET
 
@@ -27,5 +27,5 @@ def test_every_function_is_on_the_page(section, functions):
 
 
 def test_the_bounds_are_on_the_page():
-    assert f"{DEFAULT_BOUNDS.seconds:g} seconds, {DEFAULT_BOUNDS.steps:,} steps" in PAGE
-    assert f"{DEFAULT_BOUNDS.characters:,} characters" in PAGE
+    assert f"{DEFAULT_LIMITS.seconds:g} seconds, {DEFAULT_LIMITS.steps:,} steps" in PAGE
+    assert f"{DEFAULT_LIMITS.characters:,} characters" in PAGE

@@ -18,7 +18,7 @@ from reactor.cli.values import LayeredValue, found, show
 from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
-    from reactor.data.layered import LeafPath
+    from reactor.data.layers import LeafPath
     from reactor.data.resolve import Resolved
     from reactor.manifest.inputs import Inputs
 

@@ -213,7 +213,7 @@ class Given(NamedTuple):
         return found._replace(values=self._over(found.values))
 
     def _over(self, values: dict[str, Any]) -> dict[str, Any]:
-        from reactor.data.merge import deep_merge
+        from reactor.data.layers import deep_merge
 
         for setting in self.settings:
             values = deep_merge(values, _tree(setting, as_text=self.as_text))

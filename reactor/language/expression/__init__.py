@@ -30,7 +30,7 @@ __all__ = ["parse_expression", "parse_template"]
 
 
 def parse_template(text: str) -> Template | None:
-    """The template of ``text``, None when no expression is in it; raises ExpressionError."""
+    """Parse the string ``text``; None when it contains no expression. Raises ExpressionError."""
     if "{{" not in text and "${" not in text:
         return None
     from reactor.language.expression.template import Template  # noqa: PLC0415 - see above
@@ -40,7 +40,7 @@ def parse_template(text: str) -> Template | None:
 
 
 def parse_expression(text: str) -> Expression:
-    """The bare expression ``text``, as ``if:`` and ``@validate`` have it; raises ExpressionError."""
+    """Parse the bare expression ``text``, as in ``if:`` and ``@validate``. Raises ExpressionError."""
     from reactor.language.expression.expression import cached_expression  # noqa: PLC0415 - see above
 
     return cached_expression(text)

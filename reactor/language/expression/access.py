@@ -1,4 +1,4 @@
-"""Reaching into values: members, indexes and slices. By subscript only, never by attribute."""
+"""Members, indexes and slices of values, by subscript only, never by attribute."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _KEYS = frozenset(("nil", "bool", "int", "float", "string"))
 
 
 def fetch(value: Any, key: Any) -> Any:
-    """``value.key`` or ``value[key]``: nil for a key that a map does not have, an error for an index out of range."""
+    """Return ``value.key`` or ``value[key]``: nil for a missing key of a map. Raises FunctionError for an index out of range."""
     found = fetch_or_missing(value, key)
     return value_of_missing_key(value) if found is MISSING else found
 
 
 def value_of_missing_key(value: Any) -> Any:
-    """What stands for a key that the map ``value`` does not have."""
+    """Return the value of a missing key of the map ``value``."""
     return "" if isinstance(value, TextMap) else None
 
 
 def fetch_or_missing(value: Any, key: Any) -> Any:
-    """The same, MISSING for a key that a map does not have."""
+    """Do the same as `fetch`, but return MISSING for a missing key of a map."""
     if type(value) is dict and type(key) is str:
         return value.get(key, MISSING)
     what = kind(value)
@@ -40,9 +40,9 @@ def fetch_or_missing(value: Any, key: Any) -> Any:
 
 
 def slice_of(value: Any, low: Any, high: Any) -> Any:
-    """``value[low:high]`` of a list or a text; indexes past the ends are the ends."""
+    """Return ``value[low:high]`` of a list or a string; indexes beyond the ends mean the ends."""
     if kind(value) not in ("array", "string"):
-        raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and texts have slices")
+        raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and strings have slices")
     for bound in (low, high):
         if bound is not None and kind(bound) != "int":
             raise FunctionError(

@@ -37,7 +37,7 @@ _PLAIN_KEY = re.compile(r"[^.|#@*?\\{}\[\]!\"']+")
 
 
 def paths_read(node: Node) -> Iterator[Path]:
-    """The paths that ``node`` may read; each stands for everything under it."""
+    """Yield the paths that ``node`` may read; each stands for everything below it."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -52,7 +52,7 @@ def paths_read(node: Node) -> Iterator[Path]:
 
 
 def overlaps(path: Path, secret: tuple[str, ...]) -> bool:
-    """Whether one of the two lies on the way to the other."""
+    """Whether one of the two paths is a prefix of the other."""
     return all(
         key is None or key == other
         for key, other in zip(path, (secret[0].lower(), *secret[1:]), strict=False)
@@ -60,7 +60,7 @@ def overlaps(path: Path, secret: tuple[str, ...]) -> bool:
 
 
 def _chain(node: Node, waiting: list[Node]) -> Iterator[Path]:
-    """The path of ``Data.a[b].c``; keys that are computed read something themselves."""
+    """The path of ``Data.a[b].c``; computed keys are expressions that read paths too."""
     keys: list[str | None] = []
     while isinstance(node, Member):
         constant = isinstance(node.key, Constant)
@@ -81,7 +81,7 @@ def _root(key: str | None) -> str | None:
 
 
 def _looked_up(argument: Node) -> Path:
-    """The plain keys at the beginning of a gjson path."""
+    """Return the plain keys at the beginning of a gjson path."""
     if not isinstance(argument, Constant) or not isinstance(argument.value, str):
         return (None,)
     keys: list[str | None] = []
@@ -93,7 +93,7 @@ def _looked_up(argument: Node) -> Path:
 
 
 def allow_missing_keys(tree: Node) -> None:
-    """Note in ``tree`` which keys may be missing."""
+    """Mark in ``tree`` the members whose keys may be missing."""
     for node in walk(tree):
         if isinstance(node, Binary) and node.operator == "??":
             _allow(node.left)
@@ -107,7 +107,7 @@ def allow_missing_keys(tree: Node) -> None:
 
 
 def _allow(node: Node) -> None:
-    """Nothing is a value of ``node`` that the expression around it expects."""
+    """Mark ``node``, which may be nil here, and its members."""
     if isinstance(node, Member):
         node.may_be_missing = True
     elif isinstance(node, Chain):
@@ -120,7 +120,7 @@ def _allow(node: Node) -> None:
 
 
 def certain_members(node: Node) -> Iterator[Member]:
-    """The members of ``node`` that every evaluation reaches for: not those of a branch that may not be taken."""
+    """Yield the members of ``node`` that every evaluation reads: not those in a branch that may be skipped."""
     if isinstance(node, Member):
         yield node
     if isinstance(node, Conditional):
@@ -137,7 +137,7 @@ def certain_members(node: Node) -> Iterator[Member]:
 
 
 def _before_the_first_question(node: Node) -> Node:
-    """What is evaluated of a chain, whatever is nil in it."""
+    """Return the part of a chain that is always evaluated."""
     first = node
     while isinstance(node, Member):
         if node.optional:
@@ -147,7 +147,7 @@ def _before_the_first_question(node: Node) -> Node:
 
 
 def missing_key_error(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
-    """What is wrong with a member that is named from its root on, as far as that can be said without an evaluation."""
+    """Return the error for a constant path whose key is missing from ``roots``; None if only an evaluation can tell."""
     way: list[Member] = []
     node: Node = member
     while isinstance(node, Member):
@@ -173,7 +173,7 @@ def missing_key_error(member: Member, roots: Mapping[str, Any]) -> ExpressionErr
 
 
 def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
-    """The error that the map ``value``, which the expression names, has no ``key``."""
+    """Return the error that the map ``value`` has no ``key``."""
     written = repr(key) if isinstance(key, str) else to_string(key)
     near = closest(key, value, ignore_case=True) if isinstance(key, str) else None
     hint = f"did you mean {near}?" if near else _default(node)
@@ -181,8 +181,8 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
 
 
 def as_warning(error: ExpressionError, found: Any) -> ExpressionError:
-    """The ``error`` as a remark: ``found`` is taken instead."""
-    taken = "nil" if found is None else "an empty text"
+    """Return ``error`` as a warning that ``found`` is used instead, as in CCM."""
+    taken = "nil" if found is None else "an empty string"
     hint = error.hint if (error.hint or "").startswith("did you mean") else None
     return ExpressionError(
         f"{error.message}, so {taken} is taken for it, as in CCM", error.start, error.end, hint
@@ -194,7 +194,7 @@ def _default(node: Member) -> str:
 
 
 def _named(node: Node) -> str | None:
-    """How ``node`` is written, where it is plain names; for an element of a predicate nothing before the dot."""
+    """Return the source of ``node`` if it consists of plain names; None otherwise."""
     if isinstance(node, Root | Variable):
         return node.name
     if isinstance(node, Call) and len(node.arguments) == 1 and isinstance(node.arguments[0], Constant):

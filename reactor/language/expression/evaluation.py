@@ -23,7 +23,7 @@ _SMALL = frozenset((int, float, bool, type(None)))
 
 
 class Evaluation:
-    """The state that the compiled nodes share while they run."""
+    """The state of one evaluation, which the compiled nodes share."""
 
     __slots__ = (
         "acc",
@@ -53,11 +53,11 @@ class Evaluation:
 
     @property
     def strict(self) -> bool:
-        """Whether a key that is missing is an error."""
+        """Whether a missing key is an error."""
         return self.scope.strict
 
     def charge(self, steps: int) -> None:
-        """Pay for work that is about to be done; raises FunctionError when none are left."""
+        """Use up ``steps`` before the work is done. Raises FunctionError when none are left, BriefLimitError if it must be brief."""
         self.steps_left -= steps
         if self.steps_left < 0:
             if self.scope.is_brief:
@@ -66,7 +66,7 @@ class Evaluation:
             raise FunctionError("memory budget exceeded: the expression is too much work", hint, code="R0305")
 
     def measure(self, value: Any, levels: int = MAX_NESTING) -> None:
-        """Pay for looking at all of ``value``, and note a secret in it."""
+        """Charge for reading all of ``value``, and note a secret in it."""
         cls = type(value)
         if cls in _SMALL:
             return
@@ -89,7 +89,7 @@ class Evaluation:
             self.measure(item, levels - 1)
 
     def measure_argument(self, value: Any) -> None:
-        """`measure` what a function is about to work on; raises FunctionError when that would hold everything up."""
+        """`measure` an argument of a function. Raises FunctionError for one so large that the function would block the process."""
         if isinstance(value, str):
             check_input_length(value)
         before = self.steps_left
@@ -99,7 +99,7 @@ class Evaluation:
             raise FunctionError("memory budget exceeded: the list is too long to work on", hint, code="R0305")
 
     def charge_result(self, value: Any) -> Any:
-        """``value``, paid for by its size: an operator or a function made it of parts that were paid for."""
+        """Charge for the size of the result of an operator or function, and return it. Its operands were charged before."""
         if isinstance(value, str):
             self.charge(_weight(value))
         elif type(value) is list:
@@ -107,20 +107,20 @@ class Evaluation:
         return value
 
     def note_secret(self, value: Any) -> Any:
-        """``value``, noted when it is a secret."""
+        """Return ``value``, and note whether it is a secret."""
         if type(value) is SecretText:
             self.tainted = True
         return value
 
     def to_string(self, value: Any) -> str:
-        """``value`` as a piece of a text."""
+        """Return ``value`` as a piece of a string."""
         if type(value) is str:
             return value
         self.measure(value)
         return to_string(value)
 
     def export(self, value: Any) -> Any:
-        """``value`` for the host: as JSON has them, so times are texts; sharing nothing with the roots, secrets marked."""
+        """Return a JSON-like deep copy of ``value`` for the host: times become strings, and secrets are marked."""
         if type(value) not in _SMALL and type(value) is not str:
             self.measure(value)
             return self._copied(value)
@@ -139,27 +139,27 @@ class Evaluation:
         return to_string(value) if what.startswith("time.") else value
 
     def mark_secret(self, value: str) -> str:
-        """``value``, a secret if this evaluation touched one."""
+        """Return ``value``, as SecretText if this evaluation touched a secret."""
         return SecretText(value) if self.tainted else value
 
 
 def _weight(text: str) -> int:
-    """What a text costs by its length, and by how wide its characters may be."""
+    """Return the cost of a string in steps: by its length, or four times that if it is not all ASCII."""
     return (len(text) if text.isascii() else BYTES_PER_CHARACTER * len(text)) // CHARACTERS_PER_STEP
 
 
 Closure = Callable[[Evaluation], Any]
 CompileChild = Callable[[Node], Closure]
-"""Compiles a node that lies directly beneath."""
+"""Compiles a child of a node."""
 
 
 def error_at(error: FunctionError, node: Node) -> ExpressionError:
-    """``error`` with the span of ``node``."""
+    """Return ``error`` with the span of ``node``."""
     return ExpressionError(error.message, node.start, node.end, error.hint, code=error.code)
 
 
 def with_error_place(node: Node, evaluate: Closure) -> Closure:
-    """``evaluate``, whose FunctionErrors get the span of ``node``. What fails beneath it has its own span and passes."""
+    """Return ``evaluate`` with the span of ``node`` added to its FunctionErrors. Errors of child nodes already have a span."""
 
     def guarded(evaluation: Evaluation) -> Any:
         try:
@@ -171,4 +171,4 @@ def with_error_place(node: Node, evaluate: Closure) -> Closure:
 
 
 def evaluate_to_nil(_: Evaluation) -> None:
-    """The closure of a part that is left out."""
+    """Evaluate a part that is left out."""

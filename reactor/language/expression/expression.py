@@ -196,7 +196,7 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
 def _bare_word(name: str, scope: Scope) -> str:
     """Say how to write the string, or the value of the data, that a bare word may stand for."""
     value = f", and a value of the data Data.{name}" if "Data" in scope.names else ""
-    return f"a text is written {name!r}{value}"
+    return f"a string is written {name!r}{value}"
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -35,15 +35,15 @@ _PLAIN = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "`": "`",
 }  # fmt: skip
 _OPENING = {
-    '"': "a text in double quotes",
-    "'": "a text in single quotes",
-    "`": "a raw text",
+    '"': "a string in double quotes",
+    "'": "a string in single quotes",
+    "`": "a raw string",
     "/": "a comment",
 }
 
 
 class Token(NamedTuple):
-    """``kind`` is number, string, name, pointer, operator or end; ``value`` is ready to use."""
+    """``kind`` is number, string, name, pointer, operator or end; ``value`` is the decoded value."""
 
     kind: str
     value: Any
@@ -52,7 +52,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of ``text``, with one of the kind ``end`` last."""
+    """Return the tokens of ``text``, with a token of the kind ``end`` last."""
     found: list[Token] = []
     position = 0
     while position < len(text):
@@ -128,7 +128,7 @@ def _unreadable(text: str, position: int) -> ExpressionSyntaxError:
 
 
 class Cursor:
-    """Goes through tokens one by one."""
+    """Moves over tokens one by one."""
 
     def __init__(self, found: list[Token]) -> None:
         self.tokens = found
@@ -136,7 +136,7 @@ class Cursor:
         self.current = found[0]
 
     def advance(self) -> Token:
-        """The token here; go to the next one, and stay at the end."""
+        """Return the current token and go to the next one; the last token stays current."""
         token = self.current
         if token.kind != "end":
             self.position += 1
@@ -144,23 +144,23 @@ class Cursor:
         return token
 
     def at(self, sign: str) -> bool:
-        """Whether the operator ``sign`` is here."""
+        """Whether the current token is the operator ``sign``."""
         return self.current.kind == "operator" and self.current.value == sign
 
     def accept(self, sign: str) -> Token | None:
-        """Go past ``sign`` if it is here."""
+        """Return the operator ``sign`` and go past it if it is the current token, else None."""
         return self.advance() if self.at(sign) else None
 
     def expect(self, sign: str) -> Token:
-        """Go past ``sign``, which must be here."""
+        """Return the operator ``sign`` and go past it. Raises ExpressionSyntaxError if it is not the current token."""
         return self.accept(sign) or self.unexpected(f"{sign!r} is expected here")
 
     def expect_name(self) -> Token:
-        """Go past a name, which must be here."""
+        """Return a name and go past it. Raises ExpressionSyntaxError if the current token is none."""
         return self.advance() if self.current.kind == "name" else self.unexpected("a name is expected here")
 
     def unexpected(self, hint: str | None = None) -> NoReturn:
-        """Raise the error that the token here should not be here."""
+        """Raise the error that the current token is unexpected."""
         token = self.current
         if token.kind == "end":
             raise ExpressionSyntaxError(

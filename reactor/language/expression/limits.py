@@ -15,66 +15,66 @@ from reactor.language.errors import FunctionError
 
 MAX_STEPS = 1_000_000
 MAX_BRIEF_STEPS = 20_000
-"""What an evaluation may do where others wait for it: some milliseconds."""
+"""The steps of an evaluation that must be brief: some milliseconds."""
 MAX_RESULT_LENGTH = 1 << 24
-"""Characters of one text that an expression makes."""
+"""The most characters of a string that an expression makes."""
 MAX_TOKENS = 10_000
 MAX_NESTING = 100
-"""Of parentheses and operators in an expression, and of lists and maps in a value: Python's stack is finite."""
+"""The most levels of parentheses and operators in an expression, and of lists and maps in a value: Python's stack is finite."""
 CHARACTERS_PER_STEP = 64
 MAX_INPUT_LENGTH = 1 << 20
-"""Characters of one text that a function may work on: in C, where nothing else goes on meanwhile."""
+"""The most characters of a string that a function may process: in C, where no other thread runs meanwhile."""
 MAX_SEARCHED_LENGTH = 1 << 22
-"""Characters of one text that a regular expression may be looked for in."""
+"""The most characters of a string that a regular expression may search."""
 MAX_ARGUMENT_STEPS = 200_000
-"""Steps that measuring what one function takes may cost: elements of its lists, and texts in them."""
+"""The most steps that measuring the arguments of one function may cost: elements of its lists, and strings in them."""
 BYTES_PER_CHARACTER = 4
-"""Bytes of a character in a text that is not all ASCII, at most: such a text counts for as many."""
+"""The most bytes of a character: a string that is not all ASCII counts four times its length."""
 
 
 def check_input_length(text: str, most: int = MAX_INPUT_LENGTH) -> None:
-    """Refuse to work on ``text`` as a whole when it has more than ``most`` characters."""
+    """Raise FunctionError if ``text`` has more than ``most`` characters, too many to process in one call."""
     if len(text) > most:
         raise FunctionError(
-            f"memory budget exceeded: a text of {len(text)} characters is too long to work on",
+            f"memory budget exceeded: a string of {len(text)} characters is too long to process",
             f"the most is {most}; split it into smaller files",
             code="R0305",
         )
 
 
 def check_result_length(characters: int) -> None:
-    """Refuse to make a text of so many ``characters``; called before it is made."""
+    """Raise FunctionError if a string of ``characters`` characters is too long. Call it before making the string."""
     if characters > MAX_RESULT_LENGTH:
         raise FunctionError(
-            f"memory budget exceeded: a text of {characters} characters",
+            f"memory budget exceeded: a string of {characters} characters",
             f"the most is {MAX_RESULT_LENGTH}",
             code="R0305",
         )
 
 
 class WorkMeter(Protocol):
-    """Pays for work and notes secrets; ``reactor.language.expression.evaluation.Run`` is one."""
+    """Charges for work and notes secrets; ``reactor.language.expression.evaluation.Run`` is one."""
 
     @property
     def strict(self) -> bool:
-        """Whether a key that no element of a list has is missing, and not an empty list."""
+        """Whether a key that no element of a list has is MISSING, instead of an empty list."""
 
     def charge(self, steps: int) -> None:
-        """Pay for ``steps``; raises FunctionError when the budget is used up."""
+        """Charge ``steps``; raises FunctionError when the budget is used up."""
 
     def measure(self, value: Any) -> None:
-        """Pay for looking at all of ``value``, and note a secret in it."""
+        """Charge for reading all of ``value``, and note a secret in it."""
 
     def note_secret(self, value: Any) -> Any:
-        """``value``, noted when it is a secret."""
+        """Return ``value``, and note whether it is a secret."""
 
 
 _PIECE = 20_000
-"""Elements that are worked on at once: some milliseconds for the slowest to compare."""
+"""Elements processed in one call of C, which blocks all other threads: some milliseconds at most."""
 
 
 def int_range(low: int, high: int) -> list[int]:
-    """All from ``low`` to ``high``, both included."""
+    """Return the integers from ``low`` to ``high``, both included, made in chunks."""
     found: list[int] = []
     for start in range(low, high + 1, _PIECE):
         found.extend(range(start, min(start + _PIECE, high + 1)))
@@ -84,7 +84,7 @@ def int_range(low: int, high: int) -> list[int]:
 def sorted_in_chunks(
     items: Sequence[Any], *, key: Callable[[Any], Any] | None = None, reverse: bool = False
 ) -> Any:
-    """The list that `sorted` makes: what is equal stays in its order."""
+    """Return the same list as `sorted`, made in chunks; the sort is stable."""
     starts = range(0, len(items), _PIECE)
     pieces = [sorted(items[start : start + _PIECE], key=key, reverse=reverse) for start in starts]
     return pieces[0] if len(pieces) == 1 else list(merge(*pieces, key=key, reverse=reverse))

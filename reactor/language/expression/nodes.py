@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(eq=False, repr=False)
 class Node:
-    """What every node has; ``start`` and ``end`` are offsets in the text of the expression."""
+    """The base of all nodes; ``start`` and ``end`` are offsets in the text of the expression."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ class Pointer(Node):
 class Member(Node):
     """``value.key``, ``value[key]`` and, when ``optional``, ``value?.key``.
 
-    ``may_be_missing``: the expression says what holds where the map has no such key.
+    ``may_be_missing``: the expression handles the case that the map has no such key.
     """
 
     value: Node
@@ -156,12 +156,12 @@ class Predicate(Node):
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes directly beneath ``node``, in the order of the text."""
+    """Return the children of ``node``, in the order of the text."""
     return list(_nodes(vars(node).values()))
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """``node`` and every node beneath it, in the order of the text."""
+    """Yield ``node`` and every node below it, in the order of the text."""
     waiting = [node]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""What operators stand between: literals, names, calls, and the members after them."""
+"""The parser of operands: literals, names, calls, and the members after them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LITERALS = {"true": True, "false": False, "nil": None}
 
 
 class Operands(Cursor, ABC):
-    """Parses operands; whole expressions, which stand in their brackets, are another's."""
+    """Parses operands. A subclass parses the whole expressions inside their brackets."""
 
     def __init__(self, found: list[Token]) -> None:
         super().__init__(found)
@@ -40,14 +40,14 @@ class Operands(Cursor, ABC):
 
     @abstractmethod
     def expression(self, precedence: int = 0) -> Node:
-        """An expression of operators that bind at least as strongly as ``precedence``."""
+        """Parse an expression of operators that bind at least as strongly as ``precedence``."""
 
     @abstractmethod
     def series(self) -> Node:
         """``a; b; c``; a semicolon at the end is allowed."""
 
     def primary(self) -> Node:
-        """An operand with all that follows it."""
+        """Parse an operand with the members, indexes and calls after it."""
         token = self.current
         if token.kind == "operator" and token.value in _UNARY:
             self.advance()
@@ -67,7 +67,7 @@ class Operands(Cursor, ABC):
         return self.operand(token)
 
     def operand(self, token: Token) -> Node:
-        """A text, a name, a list or a map."""
+        """A string, a name, a list or a map."""
         if token.kind == "string":
             self.advance()
             return self.postfix(Constant(token.start, token.end, token.value))
@@ -80,7 +80,7 @@ class Operands(Cursor, ABC):
         return self.unexpected()
 
     def pointer(self) -> Node:
-        """``#``, ``#acc``, ``#index``; a leading ``.field`` leaves the ``#`` out, and its point to ``postfix``."""
+        """``#``, ``#acc``, ``#index``; ``.field`` stands for ``#.field``: `postfix` parses its dot."""
         token = self.current
         if not self.predicates:
             hint = "# is an element, inside filter(list, # > 1) and its like"
@@ -140,10 +140,10 @@ class Operands(Cursor, ABC):
             node = self.expression()
             self.expect(")")
             return node
-        return self.unexpected("a key is a name, a text, a number, or an expression in parentheses")
+        return self.unexpected("a key is a name, a string, a number, or an expression in parentheses")
 
     def postfix(self, node: Node) -> Node:
-        """``node`` and the members, indexes and slices that follow."""
+        """Parse the members, indexes and slices after ``node``."""
         while self.current.kind == "operator" and self.current.value in (".", "?.", "["):
             chained = isinstance(node, Chain)
             if isinstance(node, Chain):
@@ -195,7 +195,7 @@ class Operands(Cursor, ABC):
         return call
 
     def arguments(self, piped: Node | None) -> tuple[tuple[Node, ...], int]:
-        """What stands in the parentheses of a call, and where they end."""
+        """Parse the arguments of a call; return them and the offset of their end."""
         found = [] if piped is None else [piped]
         self.expect("(")
         while not self.at(")"):
@@ -205,7 +205,7 @@ class Operands(Cursor, ABC):
         return tuple(found), self.expect(")").end
 
     def predicate(self, name: Token, piped: Node | None, start: int) -> Node:
-        """A call whose second argument is evaluated for each element."""
+        """Parse a call whose second argument is evaluated for each element."""
         self.expect("(")
         items = piped or self.expression()
         body = extra = None

@@ -1,4 +1,4 @@
-"""What the operators do. Numbers are 64-bit integers and floats; ``/`` and ``**`` always give a float."""
+"""The operators. Numbers are 64-bit integers and floats; ``/`` and ``**`` always give a float."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ORDERED = frozenset(("string", "time.Time", "time.Duration"))
 
 
 def truth(value: Any, what: str) -> bool:
-    """``value``, which must be true or false: nothing else counts as one of them."""
+    """Return ``value``, which must be true or false. Raises FunctionError: nothing else counts as a bool."""
     if value is True or value is False:
         return bool(value)
     raise FunctionError(
@@ -35,7 +35,7 @@ def truth(value: Any, what: str) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Equality in depth: 1 equals 1.0, true is no number, and values of different kinds differ."""
+    """Deep equality: 1 equals 1.0, true is no number, and values of different kinds differ."""
     if type(left) is type(right) and type(left) in _SCALARS:
         return bool(left == right)
     one, other = kind(left), kind(right)
@@ -55,24 +55,24 @@ def contained(needle: Any, haystack: Any) -> bool:
         return kind(needle) not in ("array", "map") and needle in haystack
     if what == "nil":
         return False
-    hint = "texts have contains: text contains 'part'" if what == "string" else None
+    hint = "strings have contains: text contains 'part'" if what == "string" else None
     raise FunctionError(f'operator "in" not defined on {describe_kind(haystack)}', hint)
 
 
 def add(left: Any, right: Any) -> Any:
-    """Numbers, texts, and a duration to a time or a duration."""
+    """Add numbers, strings, or a duration and a time or duration."""
     kinds = {kind(left), kind(right)}
     if kinds == {"string"}:
         check_result_length(len(left) + len(right))
         return left + right
     if kinds <= _NUMBERS or (kinds <= _TIMES and "time.Duration" in kinds):
         return _calculated(operator.add, left, right)
-    hint = "make a text of it: string(...)" if "string" in kinds else None
+    hint = "convert it to a string: string(...)" if "string" in kinds else None
     raise _invalid(left, "+", right, hint)
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """Numbers, durations, a duration from a time, and the duration between two times."""
+    """Subtract numbers, durations, a duration from a time, or two times, which gives a duration."""
     one, other = kind(left), kind(right)
     if {one, other} <= _NUMBERS or (
         other in _TIMES and one in _TIMES and (one, other) != ("time.Duration", "time.Time")
@@ -82,7 +82,7 @@ def subtract(left: Any, right: Any) -> Any:
 
 
 def multiply(left: Any, right: Any) -> Any:
-    """Numbers, and a duration by a number."""
+    """Multiply numbers, or a duration by a number."""
     kinds = {kind(left), kind(right)}
     if kinds <= _NUMBERS or ("time.Duration" in kinds and kinds & _NUMBERS):
         return _calculated(operator.mul, left, right)
@@ -90,7 +90,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> float:
-    """Always a float; by zero it is an infinity, or NaN."""
+    """Divide; always a float. Division by zero gives an infinity, or NaN."""
     if not {kind(left), kind(right)} <= _NUMBERS:
         raise _invalid(left, "/", right)
     if right != 0:
@@ -101,7 +101,7 @@ def divide(left: Any, right: Any) -> float:
 
 
 def remainder(left: Any, right: Any) -> int:
-    """Of integers, with the sign of the left one as in Go."""
+    """Return the remainder of integers, with the sign of the left one as in Go."""
     if kind(left) != "int" or kind(right) != "int":
         raise _invalid(left, "%", right)
     if right == 0:
@@ -111,7 +111,7 @@ def remainder(left: Any, right: Any) -> int:
 
 
 def power(left: Any, right: Any) -> float:
-    """Always a float; what is too large is an infinity."""
+    """Raise to a power; always a float, an infinity when it is too large."""
     if not {kind(left), kind(right)} <= _NUMBERS:
         raise _invalid(left, "**", right)
     try:
@@ -124,7 +124,7 @@ def power(left: Any, right: Any) -> float:
 
 
 def range_length(low: Any, high: Any) -> int:
-    """How many numbers are in ``low..high``. Raises FunctionError for what is no range, or too long a one."""
+    """Return the length of ``low..high``. Raises FunctionError for other values than integers, or a range that is too long."""
     if kind(low) != "int" or kind(high) != "int":
         raise _invalid(low, "..", high)
     if high - low >= MAX_STEPS:
@@ -164,7 +164,7 @@ def inverted(value: Any) -> bool:
 
 
 def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """The operator ``sign``: numbers with numbers, texts with texts, times with times."""
+    """Return the comparison ``sign``: numbers with numbers, strings with strings, times with times."""
 
     def ordered(left: Any, right: Any) -> bool:
         one, other = kind(left), kind(right)
@@ -176,7 +176,7 @@ def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, A
 
 
 def worded(word: str, test: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
-    """The operator ``word`` between two texts; with nil on a side it is false."""
+    """Return the operator ``word`` between two strings; it is false if one of them is nil."""
 
     def between_texts(left: Any, right: Any) -> bool:
         if isinstance(left, str) and isinstance(right, str):
@@ -219,7 +219,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Whether ``part`` is in ``text``, looked for in pieces: other work may go on between two of them."""
+    """Whether ``part`` is in ``text``, searched in chunks: other threads may run between two of them."""
     if len(text) <= MAX_INPUT_LENGTH:
         return part in text
     check_input_length(part)

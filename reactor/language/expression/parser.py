@@ -1,4 +1,4 @@
-"""From tokens to a tree: a Pratt parser with the precedences of Expr.
+"""The parser: from tokens to a tree, a Pratt parser with the precedences of Expr.
 
 ``|`` 0, ``or ||`` 10, ``and &&`` 15, comparisons and the words ``in matches contains startsWith endsWith`` 20, ``..``
 25, ``+ -`` 30, unary ``not !`` 50, ``* / %`` 60, unary ``- +`` 90, ``** ^`` 100 to the right, ``??`` 500.
@@ -27,14 +27,14 @@ _SAME = {"&&": "and", "||": "or", "^": "**"}
 
 
 class Parsed(NamedTuple):
-    """A tree, and the nodes in it that name something of the scope: roots, and calls of what is no builtin."""
+    """A tree, and its nodes that refer to the scope: roots, and calls of functions that are no builtins."""
 
     tree: Node
     outer: tuple[Root | Call, ...]
 
 
 def parse(text: str) -> Parsed:
-    """The tree of ``text``; raises ExpressionError with the position of the first thing that is wrong."""
+    """Return the tree of ``text``; raises ExpressionError with the position of the first error."""
     parser = _Parser(tokens(text))
     if parser.current.kind == "end":
         raise ExpressionSyntaxError(
@@ -47,7 +47,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Parser(Operands):
-    """Expressions of operands and operators, conditions and variables."""
+    """Parses expressions of operands and operators, conditions and variables."""
 
     def series(self) -> Node:
         """``a; b; c``; a semicolon at the end is allowed."""
@@ -75,7 +75,7 @@ class _Parser(Operands):
         return node
 
     def operations(self, left: Node, precedence: int) -> Node:
-        """``left`` and the binary operators after it that bind at least as strongly as ``precedence``."""
+        """Parse the binary operators after ``left`` that bind at least as strongly as ``precedence``."""
         previous = ""
         while self.current.kind == "operator":
             negated = self.at("not")
@@ -99,7 +99,7 @@ class _Parser(Operands):
         return left
 
     def operation(self, left: Node, token: Token, binding: int) -> Node:
-        """``left``, the operator ``token`` and what follows it."""
+        """Parse the right operand of the operator ``token`` after ``left``."""
         if token.value == "|":
             return self.pipe(left)
         if token.value in _ORDER:

@@ -1,4 +1,4 @@
-"""What the host program hands to an expression."""
+"""The scope of expressions: what the host program provides to them."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from reactor.language.expression.limits import MAX_STEPS
 
 
 class Warnings:
-    """What evaluations in a scope that is not strict have let pass. ``found`` tells where the texts stand."""
+    """Missing keys that evaluations allowed, in a scope that is not strict. ``found`` has their places in the file."""
 
     def __init__(self) -> None:
         self.pending: list[ExpressionError] = []
-        """Those of the evaluation that goes on, their offsets in its text."""
+        """The warnings of the current evaluation, with offsets in its text."""
         self.found: dict[tuple[str, int, int], tuple[int, str, ExpressionError]] = {}
-        """Each once: the offset of its text in the file, that text, and what is wrong."""
+        """Each warning once: the offset of its text in the file, that text, and the warning."""
         self._taken: set[tuple[str, int, int]] = set()
 
     def for_thread(self) -> Warnings:
-        """The same for another thread: what one has taken, the other does not take again."""
+        """Return warnings for another thread. A warning that one of the two has returned, the other does not return again."""
         found = Warnings()
         found._taken = self._taken
         return found
 
     def locate(self, at: int, text: str) -> None:
-        """Say where the text stands that has just been evaluated."""
+        """Set the place of the pending warnings: ``text``, which was just evaluated, is at the offset ``at`` of the file."""
         for warning in self.pending:
             self.found.setdefault((warning.message, at, warning.start), (at, text, warning))
         self.pending.clear()
 
     def prefix(self, first: int, what: str) -> None:
-        """What is pending from ``first`` on stands in ``what``, which the text around it only names."""
+        """Name the file or template ``what`` in the pending warnings from index ``first`` on: their text is in there."""
         for index, warning in enumerate(self.pending[first:], first):
             self.pending[index] = ExpressionError(f"{what}: {warning.message}", 0, 0, warning.hint)
 
     def take_new(self) -> list[tuple[int, str, ExpressionError]]:
-        """Those not taken before, each with the offset of its text in the file, and that text."""
+        """Return the warnings not returned before, each with the offset of its text in the file, and that text."""
         taken = [warning for key, warning in self.found.items() if key not in self._taken]
         self._taken.update(self.found)
         self.found.clear()
@@ -52,14 +52,15 @@ class Scope:
 
     ``names`` are the roots, such as ``Facts``, ``Data`` and ``Environ``: JSON-like values, of which only the protocols
     of Mapping and Sequence are used, so a mapping may be lazy. ``lookup`` reads the same values under lower-case names.
-    ``functions`` are called with positional arguments; they raise ``FunctionError`` for what the user can mend, and
-    any other exception passes through the evaluation untouched; a builtin of the same name is stronger. ``missing`` says what ``lookup`` does about a key that
-    is not there and has no default: an error, or an empty text. When ``strict``, every other key that is missing is an
-    error too, and so is nil within a text; else ``warnings`` learns of them. ``absent`` says why a root is not there.
+    ``functions`` are called with positional arguments; they raise ``FunctionError`` for errors of the user, and any
+    other exception passes through the evaluation unchanged; a builtin of the same name wins. ``missing`` says what
+    ``lookup`` does about a missing key without a default: an error, or an empty string. When ``strict``, every other
+    missing key is an error too, and so is nil within a string; else they are added to ``warnings``. ``absent`` has the
+    hint for a root that this scope does not have.
     ``secrets`` are paths from a root on, such as ``("Data", "db", "password")``; see ``reactor.language.secrets``.
-    ``hide`` is told what evaluations make of secrets, without what is around it: it may show elsewhere. ``scrambled`` gives
-    the same scope with other secrets, to tell the one from the other; without it, all of a value that touched a secret
-    counts. ``steps`` bounds the work of one evaluation.
+    ``hide`` is called with each string that an evaluation makes from a secret, without the text around it. ``scrambled``
+    returns the same scope with other secrets, to find these strings; without it, all of a value that touched a secret
+    counts. ``steps`` limits the work of one evaluation.
     """
 
     def __init__(
@@ -86,17 +87,17 @@ class Scope:
         self.scrambled = scrambled
         self.steps = steps
         self.moment: datetime | None = None
-        """What ``now()`` is; None: the time of each call."""
+        """The time that ``now()`` returns; None: the time of each call."""
         self.is_brief = False
-        """Whether more than `MAX_BRIEF_STEPS` raise BriefLimitError; a function of the host that takes long raises it too."""
+        """Whether more than `MAX_BRIEF_STEPS` raise BriefLimitError; a slow function of the host raises it too."""
         self.steps_left: int | None = None
-        """What the evaluation that goes on has left: one that a function of it begins takes from the same."""
+        """The steps that the current evaluation has left. An evaluation inside one of its functions uses the same steps."""
 
     @cached_property
     def lookup_names(self) -> Mapping[str, Any]:
-        """The roots as ``lookup`` names them."""
+        """The roots by the names that ``lookup`` uses, in lower case."""
         return {name.lower(): self.names[name] for name in self.names}
 
 
 class TextMap(dict[str, str]):
-    """A root like CCM's ``Environ``: a key that is not there is an empty text, not nil."""
+    """A root like CCM's ``Environ``: a missing key is an empty string, not nil."""

@@ -31,11 +31,11 @@ _QUOTED = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`"""
 _IN_BRACES = re.compile(rf"{_QUOTED}|\}}\}}|[\"'`]", re.DOTALL)
 _IN_DOLLAR = re.compile(rf"{_QUOTED}|[{{}}]|[\"'`]", re.DOTALL)
 _MOST_SEARCHED = 50_000_000
-"""Characters looked through for ends that are not there: quotes may hide all the ends of a long text."""
+"""The most characters searched for missing ends: quotes may hide all the ends in a long string."""
 
 
 class Piece(NamedTuple):
-    """One expression of a text: the whole with its delimiters is ``[start, end)``, what it says ``[inner, close)``."""
+    """One expression of a string: with its delimiters it is at ``[start, end)``, without them at ``[inner, close)``."""
 
     start: int
     inner: int
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The expressions of ``text`` in their order; raises ExpressionError when looking for them would take too long."""
+    """Yield the expressions of ``text`` in order; raises ExpressionError when finding them would take too long."""
     position = searched = 0
     last = text.rfind("}")
     while (opener := _OPENER.search(text, position, last)) is not None:
@@ -66,7 +66,7 @@ def _end_of_braces(text: str, position: int) -> int | None:
         found = match.group()
         if found == "}}":
             return match.start()
-        if len(found) == 1:  # a quote that nothing closes
+        if len(found) == 1:  # a quote that is never closed
             return None
     return None
 
@@ -87,7 +87,7 @@ def _end_of_dollar(text: str, position: int) -> int | None:
 
 
 class Template:
-    """A text with at least one expression in it."""
+    """A string with at least one expression in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -104,11 +104,11 @@ class Template:
 
     @property
     def holds(self) -> bool:
-        """Whether there is an expression at all: an opener without an end is plain text."""
+        """Whether there is an expression at all: an opening delimiter without an end is plain text."""
         return bool(self._expressions)
 
     def render(self, scope: Scope) -> str:
-        """The text with each expression replaced by the text of its value."""
+        """Return the string with each expression replaced by the string of its value."""
         self._check(scope)
         evaluation = Evaluation(scope)
         with report_all_missing(self._missing, scope):
@@ -117,7 +117,7 @@ class Template:
             )
 
     def value(self, scope: Scope) -> Any:
-        """The value itself if the text is exactly one expression, with spaces around it at most; else the text."""
+        """Return the value itself if the string is one expression, with nothing but spaces around it; else the rendered string."""
         if len(self._expressions) != 1 or any(isinstance(part, str) and part.strip() for part in self._parts):
             return self.render(scope)
         self._check(scope)
@@ -132,7 +132,7 @@ class Template:
         return value
 
     def match(self, scope: Scope) -> tuple[str, bool]:
-        """The text, and whether any expression gave something: neither nil nor an empty text."""
+        """Return the rendered string, and whether any expression had a value other than nil and the empty string."""
         self._check(scope)
         evaluation = Evaluation(scope)
         matched: list[bool] = []
@@ -141,7 +141,7 @@ class Template:
         return evaluation.mark_secret(text), any(matched)
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
-        """Every call of the function ``name``, with its span in the whole text."""
+        """Return every call of the function ``name``, with its span in the whole string."""
         return tuple(
             CallSite(call.argument, call.start + start, call.end + start)
             for expression, start in self._expressions
@@ -149,11 +149,11 @@ class Template:
         )
 
     def names(self) -> frozenset[str]:
-        """The roots and the functions of the host that it uses, ``lookup`` among them."""
+        """Return the roots and the host functions that it uses, ``lookup`` among them."""
         return frozenset().union(*(expression.names() for expression, _ in self._expressions))
 
     def _check(self, scope: Scope) -> None:
-        """Check all expressions before the first of them touches a secret."""
+        """Check the names in all expressions before the first of them touches a secret."""
         for expression, _ in self._expressions:
             try:
                 expression.check(scope)
@@ -166,7 +166,7 @@ class Template:
                 yield error.moved(start)
 
     def _shown(self, evaluation: Evaluation, matched: list[bool] | None = None) -> Iterator[str]:
-        """The pieces of the result; ``matched`` learns of each expression whether it gave something."""
+        """Yield the pieces of the result; add to ``matched`` whether each expression had a value."""
         for part in self._parts:
             if isinstance(part, str):
                 yield part
@@ -199,10 +199,10 @@ class Template:
 
 
 def _hide(expression: Expression, value: Any, scope: Scope) -> None:
-    """Tell the scope which parts of ``value``, that ``expression`` has there or the text of that, are made of secrets."""
+    """Tell the scope which parts of ``value``, the value of ``expression`` or its string, were made from secrets."""
     parts = all_strings(value)
     if scope.scrambled is not None:
-        with suppress(Exception):  # whatever fails with other secrets: all of the value counts then
+        with suppress(Exception):  # if it fails with other secrets, all of the value counts as secret
             other = expression.evaluate(scope.scrambled())
             parts = differing(value, to_string(other) if isinstance(value, str) else other)
     for part in parts:
@@ -210,7 +210,7 @@ def _hide(expression: Expression, value: Any, scope: Scope) -> None:
 
 
 def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, known: bool) -> None:
-    """A text is about to get nil for a piece: an error where the scope is strict."""
+    """Report that a piece of a string is nil: an error where the scope is strict, else a warning."""
     hint = "give it a default: ... ?? 'default'"
     end = start + len(expression.text)
     error = ExpressionError(

@@ -1,7 +1,7 @@
-"""The functions that ``@validate`` annotations add to the language; they look at texts, and say true or false.
+"""The functions that ``@validate`` annotations add to the language; they take strings and return a bool.
 
-The names are those of https://github.com/choria-io/validator, each also in snake case. Where that library fails a value
-with an error, here it is false: so ``isIPv4(value) or isIPv6(value)`` and ``not isIP(value)`` work.
+The names are those of https://github.com/choria-io/validator, each also in snake case. A value that is an error in that
+library is false here: so ``isIPv4(value) or isIPv6(value)`` and ``not isIP(value)`` work.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ def _is_hostname(value: str) -> bool:
 
 
 def _text_test(name: str, test: Callable[..., bool]) -> Callable[..., bool]:
-    """``test`` for texts only."""
+    """Return ``test`` with a check that its arguments are strings."""
 
     @wraps(test)
     def checked(*arguments: object) -> bool:
         for argument in arguments:
             if not isinstance(argument, str):
                 raise FunctionError(
-                    f"invalid argument for {name} (type {kind(argument)})", "make a text of it: string(...)"
+                    f"invalid argument for {name} (type {kind(argument)})",
+                    "convert it to a string: string(...)",
                 )
         return test(*arguments)
 
@@ -82,4 +83,4 @@ _TESTS: dict[tuple[str, str], Callable[..., bool]] = {
 VALIDATORS: Final[dict[str, Callable[..., bool]]] = {
     name: _text_test(name, test) for names, test in _TESTS.items() for name in names
 }
-"""The functions for a Scope with the names ``value`` and ``Value``."""
+"""The functions, for a Scope with the roots ``value`` and ``Value``."""

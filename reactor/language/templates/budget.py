@@ -1,4 +1,4 @@
-"""How much one rendering may cost. What a template does is its author's choice, how long it may take is ours."""
+"""The budget of one rendering: its limits of time, steps and characters, and how much of them it has used."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
+from reactor.language.errors import Fault, FunctionError, LimitFault, TemplateError, located
 
 _STEPS_BETWEEN_LOOKS = 256
-_HINT = "look for a loop or a recursion that does not end; a template has to be small work"
+_HINT = "look for a loop or a recursion that does not end; a template must be little work"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """The most that one rendering may use."""
+class Limits:
+    """The limits of one rendering."""
 
     seconds: float = 5.0
     steps: int = 2_000_000
     """Nodes evaluated: actions, operands, turns of a loop."""
     characters: int = 16_000_000
-    """Text made, also what is thrown away again."""
+    """Characters of the strings that it makes, including intermediate results."""
 
 
-DEFAULT_BOUNDS = Bounds()
+DEFAULT_LIMITS = Limits()
 
 
-class Relief:
-    """How a process with a limit of memory gets enough to say what went wrong."""
+class MemoryLimit:
+    """Lifts the memory limit of this process, so that it can report an error. The worker process sets ``lift``."""
 
     lift: Callable[[], None] = staticmethod(lambda: None)
 
 
-def _memory_fault() -> BoundFault:
-    """What is said where memory ends: only a process with a limit hears of it before the host does."""
-    Relief.lift()
-    return BoundFault("the template needs more than 100 MB of memory", _HINT)
+def _memory_fault() -> LimitFault:
+    """Return the error that memory ran out. Only a process with a memory limit sees it before the host runs out."""
+    MemoryLimit.lift()
+    return LimitFault("the template needs more than 100 MB of memory", _HINT)
 
 
 def located_failure(error: Exception, name: str, source: str, offset: int) -> TemplateError:
@@ -52,76 +52,76 @@ def located_failure(error: Exception, name: str, source: str, offset: int) -> Te
 
 
 class Budget:
-    """What one rendering has used so far. Raises BoundFault when that is more than its bounds."""
+    """The resources that one rendering has used so far. Raises LimitFault when that is more than its limits."""
 
-    __slots__ = ("_bounds", "_characters", "_deadline", "_steps")
+    __slots__ = ("_characters", "_deadline", "_limits", "_steps")
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._steps = 0
         self._characters = 0
-        self._deadline = time.monotonic() + bounds.seconds
+        self._deadline = time.monotonic() + limits.seconds
 
     def step(self) -> None:
-        """Count one step of work, and look at the clock now and then."""
+        """Charge one step of work, and check the time now and then."""
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_LOOKS == 0:
-            if self._steps > self._bounds.steps:
-                raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
-            self.look()
+            if self._steps > self._limits.steps:
+                raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
+            self.check_time()
 
-    def look(self) -> None:
-        """Raise when the time is over."""
+    def check_time(self) -> None:
+        """Raise LimitFault when the time is over."""
         if time.monotonic() > self._deadline:
-            raise BoundFault(f"the template takes longer than {self._bounds.seconds:g} s", _HINT)
+            raise LimitFault(f"the template takes longer than {self._limits.seconds:g} s", _HINT)
 
-    def grow(self, characters: int) -> None:
-        """Count text before it is made."""
+    def charge_characters(self, characters: int) -> None:
+        """Charge the characters of a string before it is made."""
         self._characters += characters
-        if self._characters > self._bounds.characters:
-            raise BoundFault(f"the template makes more than {self._bounds.characters} characters", _HINT)
+        if self._characters > self._limits.characters:
+            raise LimitFault(f"the template makes more than {self._limits.characters} characters", _HINT)
 
-    def items(self, count: int) -> None:
-        """Count the items of a list before it is made, as so many steps."""
+    def charge_items(self, count: int) -> None:
+        """Charge the items of a list before it is made, one step each."""
         self._steps += count
-        if self._steps > self._bounds.steps:
-            raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
+        if self._steps > self._limits.steps:
+            raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
 
-    def weigh(self, value: Any) -> None:
-        """Count all that is in a list or map, as characters, before it is printed, compared or copied.
+    def charge_value(self, value: Any) -> None:
+        """Charge everything in a list or map, as characters, before it is printed, compared or copied.
 
-        A template can make a list that holds itself, or one twice in the next, sixty times.
+        A template can make a list that contains itself, or one that contains another twice, sixty levels deep.
         """
         waiting = [value]
         while waiting:
             item = waiting.pop()
             if isinstance(item, str):
-                self.grow(len(item))
+                self.charge_characters(len(item))
             elif isinstance(item, Mapping):
-                self.grow(2 * len(item))
+                self.charge_characters(2 * len(item))
                 waiting += item.values()
             elif isinstance(item, list | tuple):
-                self.grow(len(item))
+                self.charge_characters(len(item))
                 waiting += item
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
-def budget() -> Budget:
-    """The budget of the rendering that goes on."""
-    return _current.get() or Budget(DEFAULT_BOUNDS)
+def current_budget() -> Budget:
+    """Return the budget of the current rendering."""
+    return _current.get() or Budget(DEFAULT_LIMITS)
 
 
 @contextmanager
-def spending(bounds: Bounds) -> Iterator[Budget]:
-    """A rendering, for a block. One that another one calls spends from the same budget."""
+def limited(limits: Limits) -> Iterator[Budget]:
+    """A rendering with these limits, for a block. A rendering inside another one uses the budget of the outer one."""
     outer = _current.get()
     if outer is not None:
         yield outer
         return
-    token = _current.set(Budget(bounds))
+    token = _current.set(Budget(limits))
     try:
-        yield budget()
+        yield current_budget()
     finally:
         _current.reset(token)

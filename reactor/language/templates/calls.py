@@ -1,8 +1,8 @@
-"""The functions of a template: what they take, and how they are called.
+"""The functions of templates: their parameters, and how they are called.
 
-A function is any Python callable. The names of its parameters' types say what it takes: ``str``, ``int``, ``float``,
-``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. What a function can't do it says with a `FunctionError`. One that could make much from
-little counts it in the `budget` before.
+A function is any Python callable. The annotations of its parameters are their types: ``str``, ``int``, ``float``,
+``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. It raises `FunctionError` for errors. One whose result can be much
+larger than its arguments charges the `current_budget` before.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from reactor.language.errors import BoundFault, Fault, FunctionError
-from reactor.language.templates.budget import budget
+from reactor.language.errors import Fault, FunctionError, LimitFault
+from reactor.language.templates.budget import current_budget
 
 Functions = Mapping[str, Callable[..., Any]]
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -29,41 +29,42 @@ _KINDS: Final = {
     "dict[str, Any]": "map[string]interface {}",
 }
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
+MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
+"""What a function raises that can't use its arguments; any other exception ends the rendering."""
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
-    """What a callable takes."""
+class Signature:
+    """The parameters of a callable."""
 
     call: Callable[..., Any]
     kinds: tuple[str, ...]
     required: int
     rest: str | None
-    """What all further arguments are; None when there are none."""
+    """The kind of all further arguments; None if it takes no more."""
 
     def kind(self, index: int) -> str:
-        """What the argument at ``index`` is to be."""
+        """Return the kind of the argument at ``index``."""
         return self.kinds[index] if index < len(self.kinds) else self.rest or ANY
 
     def accepts(self, count: int) -> bool:
-        """Whether it can be called with so many arguments."""
+        """Whether it can be called with ``count`` arguments."""
         return count >= self.required and (self.rest is not None or count <= len(self.kinds))
 
 
-def texts(call: Call) -> Call:
-    """Say that all parameters of a short function are texts."""
+def takes_strings(call: Call) -> Call:
+    """Declare that all parameters of a short function are strings."""
     call.__annotations__.update(dict.fromkeys(inspect.signature(call).parameters, "str"))
     return call
 
 
 @lru_cache(maxsize=1024)
-def described(call: Callable[..., Any]) -> Function:
-    """What ``call`` takes."""
+def signature_of(call: Callable[..., Any]) -> Signature:
+    """Return the signature of ``call``."""
     parameters = list(inspect.signature(call).parameters.values())
     taken = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     rest = [parameter for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
-    return Function(
+    return Signature(
         call,
         tuple(_kind(parameter) for parameter in taken),
         sum(parameter.default is inspect.Parameter.empty for parameter in taken),
@@ -76,17 +77,17 @@ def _kind(parameter: inspect.Parameter) -> str:
     return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""), ANY)
 
 
-def invoke(name: str, function: Function, values: Sequence[Any]) -> Any:
-    """Call it. Raises Fault with the name of the function for what it can't do.
+def call_function(name: str, function: Signature, values: Sequence[Any]) -> Any:
+    """Call ``function``. Raises Fault with its name for an error.
 
-    The texts it is given are counted: what most functions make is about as long as what they take.
+    The strings among its arguments are charged: the results of most functions are about as long as their arguments.
     """
-    budget().grow(sum(len(value) for value in values if value.__class__ is str))
+    current_budget().charge_characters(sum(len(value) for value in values if value.__class__ is str))
     try:
         return function.call(*values)
-    except BoundFault:
+    except LimitFault:
         raise
     except FunctionError as error:
         raise Fault(f"error calling {name}: {error.message}", error.hint) from error
-    except _MISTAKES as error:
+    except MISTAKES as error:
         raise Fault(f"error calling {name}: {error}") from error

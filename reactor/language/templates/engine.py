@@ -1,4 +1,4 @@
-"""The engines: what each offers, how it is found by name, and the cache of parsed sources.
+"""The engines: what each offers, how it is found by name, and the cache of parse_cached sources.
 
 An engine compiles a source once, and renders it as often as needed. A template loads others by name through the loader
 that its user passes. The loader is called again in each rendering, for each name: to know which partials a rendering
@@ -12,51 +12,55 @@ from functools import cache, lru_cache
 from typing import Any, Protocol, TypeVar
 
 from reactor.language.errors import Fault, TemplateSourceError, located
-from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.missing_values import MissingValues
 
 Loader = Callable[[str], str | None]
-"""The source of a template by its name; None when there is none of that name."""
+"""Returns the source of a template by its name; None when there is none."""
 Delimiters = tuple[str, str]
 
 
-class Compiled(Protocol):
-    """A template that is ready to be rendered."""
+class CompiledTemplate(Protocol):
+    """A compiled template."""
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
-        """The text for these data. Pure, if the functions are. Raises TemplateError.
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
+        """Return the rendered text. Pure, if the functions are. Raises TemplateError.
 
-        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
-        In Go's and Jet's, ``.`` is all of ``context``, or what it has under this name.
+        ``missing`` decides about missing values; without it, they render as the language defines. In Go's templates and
+        Jet, ``.`` is the value of ``.`` in ``context``, or else all of ``context``.
         """
 
 
 class Engine(Protocol):
     """One language of templates."""
 
-    def compile(self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader) -> Compiled:
-        """``source``, ready to be rendered; ``name`` is for errors. Raises TemplateError."""
+    def compile(
+        self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
+    ) -> CompiledTemplate:
+        """Compile ``source``; ``name`` is for errors. Raises TemplateError."""
 
 
 ENGINES = ("jinja", "go", "jet")
 
 
 @cache
-def template_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> Engine:
-    """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
+def template_engine(name: str, limits: Limits = DEFAULT_LIMITS) -> Engine:
+    """Return the engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name == "jinja":
         from reactor.language.templates.jinja.engine import JinjaEngine  # noqa: PLC0415  most manifests have no templates
 
-        return JinjaEngine(bounds)
+        return JinjaEngine(limits)
     if name == "go":
         from reactor.language.templates.go.engine import GoEngine  # noqa: PLC0415
 
-        return GoEngine(bounds)
+        return GoEngine(limits)
     if name == "jet":
         from reactor.language.templates.jet.engine import JetEngine  # noqa: PLC0415
 
-        return JetEngine(bounds)
+        return JetEngine(limits)
     raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
 
 
@@ -71,8 +75,8 @@ def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
     return parse(source, delimiters)
 
 
-def parsed(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
-    """The tree of ``source``. Raises TemplateSourceError."""
+def parse_cached(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
+    """Return the tree of ``source``, parsed once and cached. Raises TemplateSourceError."""
     try:
         tree: Tree = _tree(parse, source, delimiters)
     except Fault as fault:

@@ -1,4 +1,4 @@
-"""Literals as Go writes them: quoted texts, characters and numbers."""
+"""Literals of Go: quoted strings, characters and numbers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FLOAT: Final = re.compile(
 _OLD_OCTAL: Final = re.compile(r"\A([+-]?)0_?([0-7_]+)\Z")
 _MAX_INT: Final = 2**63 - 1
 _LONGEST_INTEGER: Final = 200
-"""Characters of an integer, zeros and underscores in front among them."""
+"""The most characters of an integer, leading zeros and underscores included."""
 _MAX_CODE: Final = 0x10FFFF
 
 
 def unquote(text: str) -> str:
-    """What a literal in ``"``, a backquote or ``'`` means. Raises Fault when it is no literal of Go."""
+    """Return the value of a literal in ``"``, a backquote or ``'``. Raises Fault when it is no literal of Go."""
     quote, inner = text[0], text[1:-1]
     if quote == "`":
         return inner.replace("\r", "")
@@ -56,12 +56,12 @@ def _unescaped(found: re.Match[bytes], quote: str) -> bytes:
 
 
 def quote(text: str) -> str:
-    """``text`` as a literal of Go, as ``%q`` prints it."""
+    """Return ``text`` as a literal of Go, as ``%q`` prints it."""
     return f'"{escaped(text, chr(34))}"'
 
 
 def escaped(text: str, mark: str, *, ascii_only: bool = False) -> str:
-    """``text`` as it stands between two ``mark``s."""
+    """Return ``text`` escaped for use between two ``mark`` characters."""
     return "".join(_escape(character, mark, ascii_only) for character in text)
 
 
@@ -79,7 +79,7 @@ def _escape(character: str, mark: str, ascii_only: bool) -> str:
 
 
 def number(text: str) -> int | float:
-    """The number that ``text`` is. Raises Fault when it is none, or too large."""
+    """Return the number ``text``. Raises Fault when it is none, or too large."""
     if text[0] == "'":
         return _character(text)
     if text[-1:] == "i" and text[:2].lower() != "0x":

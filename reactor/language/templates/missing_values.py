@@ -1,4 +1,4 @@
-"""Values that are missing where a template prints, repeats or computes with them."""
+"""Missing values that a template prints, iterates over or computes with."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from reactor.language.errors import Fault, TemplateError, located
 from reactor.language.suggestions import closest
 
 
-class Absence:
-    """What one rendering does about values that are missing: when ``strict`` they are errors, else ``told`` has them."""
+class MissingValues:
+    """How one rendering handles missing values: when ``strict`` they are errors, else they are added to ``warnings``."""
 
     def __init__(self, *, strict: bool = False) -> None:
         self.strict = strict
-        self.told: list[TemplateError] = []
+        self.warnings: list[TemplateError] = []
 
-    def meet(self, fault: Fault, name: str, source: str, offset: int) -> None:
-        """There is no value at ``offset`` of ``source``. Raises ``fault`` when that is an error."""
+    def report(self, fault: Fault, name: str, source: str, offset: int) -> None:
+        """Report the missing value at ``offset`` of ``source``. Raises ``fault`` when that is an error."""
         if self.strict:
             raise fault
-        self.told.append(located(fault, name, source, offset))
+        self.warnings.append(located(fault, name, source, offset))
 
 
 def no_such_key(key: Any, known: Iterable[Any], remedy: str) -> Fault:
-    """The fault that ``key`` is not among those of a map; ``remedy`` is for one that is not misspelt."""
+    """Return the error that a map with the keys ``known`` has no ``key``; ``remedy`` is the hint if no known key is similar."""
     near = closest(str(key), known)
     return Fault(f"there is no key '{key}'", f"did you mean {near}?" if near else remedy)
 
 
 def no_value(remedy: str) -> Fault:
-    """The fault that a value is nil."""
+    """Return the error that a value is nil."""
     return Fault("the value is nil", remedy)

@@ -1,4 +1,4 @@
-"""Go's Printf: verbs, flags, widths and what it prints for a wrong one."""
+"""Go's Printf: verbs, flags, widths, and its output for wrong ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.literals import escaped, quote
-from reactor.language.templates.values import sorted_keys, text_of, type_name
+from reactor.language.templates.values import go_type, sorted_keys, string_of
 from reactor.language.values import float_to_string
 
 _VERB: Final = re.compile(
@@ -33,7 +33,7 @@ class _Spec:
         return flag in self.flags
 
     def padded(self, text: str, *, zeros: bool = False) -> str:
-        """``text`` in its width. Zeros go behind the sign."""
+        """Pad ``text`` to the width. Zeros go behind the sign."""
         if self.width is None or len(text) >= self.width:
             return text
         if self.has("-"):
@@ -44,7 +44,7 @@ class _Spec:
 
 
 class _Arguments:
-    """The values that are still to be printed."""
+    """The values that are not printed yet."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = values
@@ -52,25 +52,25 @@ class _Arguments:
         self.reordered = False
 
     def select(self, index: str | None) -> None:
-        """Go on with the argument of ``[3]``, counted from 1."""
+        """Continue with the argument of ``[3]``, counted from 1."""
         if index:
             self._next = _small(index[1:-1]) - 1
             self.reordered = True
 
     def take(self) -> tuple[bool, Any]:
-        """Whether there is one more, and it."""
+        """Return whether there is another value, and the value."""
         if not 0 <= self._next < len(self._values):
             return False, None
         self._next += 1
         return True, self._values[self._next - 1]
 
     def left(self) -> Sequence[Any]:
-        """Those that no verb asked for."""
+        """Return the values that no verb used."""
         return () if self.reordered else self._values[self._next :]
 
 
 def sprintf(pattern: str, values: Sequence[Any]) -> str:
-    """``values`` printed by ``pattern``. Raises BoundFault for a width beyond all sense."""
+    """Format ``values`` by ``pattern``. Raises LimitFault for a width that the budget does not allow."""
     arguments = _Arguments(values)
     parts: list[str] = []
     end = 0
@@ -80,7 +80,7 @@ def sprintf(pattern: str, values: Sequence[Any]) -> str:
     parts.append(pattern[end:])
     if left := arguments.left():
         extra = ", ".join(
-            "<nil>" if value is None else f"{type_name(value)}={text_of(value)}" for value in left
+            "<nil>" if value is None else f"{go_type(value)}={string_of(value)}" for value in left
         )
         parts.append(f"%!(EXTRA {extra})")
     return "".join(parts)
@@ -96,7 +96,7 @@ def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
     digits = _number(precision, arguments)
     if digits is None and dot:
         digits = 0
-    budget().grow(max(size or 0, digits or 0))
+    current_budget().charge_characters(max(size or 0, digits or 0))
     arguments.select(index)
     if not verb:
         return "%!(NOVERB)"
@@ -107,7 +107,7 @@ def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
             if not index
             else f"%!{verb}(BADINDEX)"
         )
-    budget().weigh(value)
+    current_budget().charge_value(value)
     return _print(_Spec(flags, size, digits, verb), value)
 
 
@@ -120,7 +120,7 @@ def _number(text: str | None, arguments: _Arguments) -> int | None:
 
 
 def _small(digits: str) -> int:
-    """The number, `_MAX_WIDTH` at most: Python refuses to read one of thousands of digits."""
+    """Return the number, `_MAX_WIDTH` at most: Python refuses to convert thousands of digits."""
     significant = digits.lstrip("0") or "0"
     return _MAX_WIDTH if len(significant) > len(str(_MAX_WIDTH)) else min(int(significant), _MAX_WIDTH)
 
@@ -129,7 +129,7 @@ def _print(spec: _Spec, value: Any) -> str:
     if spec.verb == "v" and spec.has("+"):
         spec = replace(spec, flags=spec.flags.replace("+", ""))
     if spec.verb == "T":
-        return spec.padded("<nil>" if value is None else type_name(value))
+        return spec.padded("<nil>" if value is None else go_type(value))
     if value is None:
         return spec.padded("<nil>") if spec.verb == "v" else f"%!{spec.verb}(<nil>)"
     if isinstance(value, Mapping):
@@ -143,24 +143,24 @@ def _print(spec: _Spec, value: Any) -> str:
 
 
 def _wrong(spec: _Spec, value: Any) -> str:
-    return f"%!{spec.verb}({type_name(value)}={text_of(value)})"
+    return f"%!{spec.verb}({go_type(value)}={string_of(value)})"
 
 
 def _of_map(spec: _Spec, value: Mapping[Any, Any]) -> str:
     pairs = ((_print(spec, key), _item(spec, value[key])) for key in sorted_keys(value))
     if spec.verb == "v" and spec.has("#"):
-        return f"{type_name(value)}{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}"
+        return f"{go_type(value)}{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}"
     return f"map[{' '.join(f'{key}:{item}' for key, item in pairs)}]"
 
 
 def _of_list(spec: _Spec, value: Sequence[Any]) -> str:
     if spec.verb == "v" and spec.has("#"):
-        return f"{type_name(value)}{{{', '.join(_item(spec, item) for item in value)}}}"
+        return f"{go_type(value)}{{{', '.join(_item(spec, item) for item in value)}}}"
     return f"[{' '.join(_item(spec, item) for item in value)}]"
 
 
 def _item(spec: _Spec, value: Any) -> str:
-    """What is inside of a list or map. There every verb takes nil."""
+    """Format an item of a list or map, where every verb accepts nil."""
     return spec.padded("<nil>") if value is None else _print(spec, value)
 
 
@@ -233,7 +233,7 @@ def _of_text(spec: _Spec, value: str) -> str:
 
 
 def _zeros(spec: _Spec, text: str) -> str:
-    """Go pads texts with zeros too, in front of all of it."""
+    """Go pads strings with zeros too, in front of the whole string."""
     return text.ljust(spec.width or 0) if spec.has("-") else text.rjust(spec.width or 0, "0")
 
 

@@ -1,48 +1,49 @@
-"""The values of a template, as JSON has them: None, bool, int, float, str, list and dict.
+"""The values of a template, as JSON has them: None, bool, int, float, str, list and dict; and their strings.
 
-Nothing here ever asks a value for an attribute, so there is no way from a template into Python.
+Strings are Go's, also those escaped for HTML, JavaScript, URLs and JSON. Nothing here reads an attribute of a value, so
+no template can reach Python.
 """
 
 from __future__ import annotations
 
+import urllib.parse
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.templates.budget import budget
+from reactor.language.json_codec import encode
+from reactor.language.templates.budget import current_budget
 from reactor.language.values import to_string
 
-__all__ = ["Own", "kind_name", "sorted_keys", "spaced", "text_of", "type_name"]
+
+class OwnMap(dict[str, Any]):
+    """A map that a template made, which it may therefore change. It can't change maps from outside."""
 
 
-class Own(dict[str, Any]):
-    """A map that a template made, which it may therefore change. What comes from outside stays as it is."""
-
-
-def text_of(value: Any) -> str:
-    """The text of ``value``, as Go's fmt prints it."""
+def string_of(value: Any) -> str:
+    """Return ``value`` as Go's fmt prints it, charged to the budget."""
     if isinstance(value, list | tuple | Mapping):
-        budget().weigh(value)
+        current_budget().charge_value(value)
     return to_string(value)
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
-    """The keys in Go's order: texts by their characters, numbers by size."""
+    """Return the keys in Go's order: strings by their characters, numbers by size."""
     keys = list(mapping)
     try:
         keys.sort()
     except TypeError:
-        keys.sort(key=lambda key: (type_name(key), str(key)))
+        keys.sort(key=lambda key: (go_type(key), str(key)))
     return keys
 
 
-def kind_name(value: Any) -> str:
-    """Go's word for the kind of ``value``, as errors use it."""
-    return type_name(value).partition("[")[0] or "slice"
+def go_kind(value: Any) -> str:
+    """Return Go's name of the kind of ``value``, for errors."""
+    return go_type(value).partition("[")[0] or "slice"
 
 
-def type_name(value: Any) -> str:
-    """Go's name of the type that ``value`` would have there."""
+def go_type(value: Any) -> str:
+    """Return Go's name of the type of ``value``."""
     if value is None:
         return "nil"
     for kind, name in _TYPE_NAMES:
@@ -62,14 +63,53 @@ _TYPE_NAMES: Final[Iterable[tuple[Any, str]]] = (
 )
 
 
-def spaced(values: Iterable[Any]) -> str:
-    """What Go's Sprint makes: a space between two values when neither is a text."""
+def sprint(values: Iterable[Any]) -> str:
+    """Format as Go's Sprint: a space between two values when neither is a string."""
     parts: list[str] = []
     after_text = True
     for value in values:
         is_text = isinstance(value, str)
         if not (is_text or after_text):
             parts.append(" ")
-        parts.append(text_of(value))
+        parts.append(string_of(value))
         after_text = is_text
     return "".join(parts)
+
+
+_HTML: Final = str.maketrans(
+    {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+_JS: Final = {
+    "\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D",
+}  # fmt: skip
+_JSON: Final = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def html(text: str) -> str:
+    """Escape ``text`` for HTML."""
+    return text.translate(_HTML)
+
+
+def javascript(text: str) -> str:
+    """Escape ``text`` for a JavaScript string."""
+    return "".join(map(_javascript, text))
+
+
+def _javascript(character: str) -> str:
+    if character in _JS:
+        return _JS[character]
+    return character if character.isprintable() else f"\\u{ord(character):04X}"
+
+
+def url_query(text: str) -> str:
+    """Escape ``text`` for the query of a URL."""
+    return urllib.parse.quote_plus(text, errors="replace")
+
+
+def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> str:
+    """Return ``value`` as JSON with sorted keys, safe inside HTML unless ``raw``."""
+    current_budget().charge_value(value)
+    text = encode(value, indent)
+    return text if raw else text.translate(_JSON)

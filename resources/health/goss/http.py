@@ -15,7 +15,7 @@ from reactor import (
     HttpLimits,
     HttpRequest,
     ResourceError,
-    http_answer,
+    http_response,
     register_header_secrets,
     register_secret,
     register_url_secrets,
@@ -110,7 +110,7 @@ async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
     seconds = rule.timeout * MILLISECOND
     limits = HttpLimits(_MOST_BODY, seconds, seconds, redirects=0 if rule.no_follow_redirects else 20)
     try:
-        async with http_answer(request, limits) as answer:
+        async with http_response(request, limits) as answer:
             lines = "\n".join(
                 f"{name.title()}: {value}" for name, value in answer.fields
             )  # as goss spells them

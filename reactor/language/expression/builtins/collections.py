@@ -43,7 +43,7 @@ def _concat(*lists: Any) -> list[Any]:
 
 
 def _hashable(value: Any) -> Any:
-    """Something that is equal for two values exactly if the operator ``==`` says so of them."""
+    """Return a hashable that is equal for two values exactly if the operator ``==`` finds them equal."""
     what = kind(value)
     if what == "array":
         return (what, tuple(map(_hashable, value)))
@@ -60,13 +60,13 @@ def _uniq(items: Any) -> list[Any]:
 
 
 def sort_keys(values: list[Any], order: str) -> bool:
-    """Whether ``order`` is descending, after a check that ``values`` can be ordered at all."""
+    """Return whether ``order`` is descending. Raises FunctionError unless ``values`` can be compared with each other."""
     if order not in ("asc", "desc"):
         raise FunctionError(f"invalid order {order}, expected asc or desc")
     kinds = {kind(value) for value in values}
     if kinds and not any(kinds <= comparable for comparable in _COMPARABLE):
         raise FunctionError(
-            f"cannot sort values of the kinds {', '.join(sorted(kinds))}", "all numbers or all texts"
+            f"cannot sort values of the kinds {', '.join(sorted(kinds))}", "all numbers or all strings"
         )
     return order == "desc"
 

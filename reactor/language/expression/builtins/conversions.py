@@ -1,4 +1,4 @@
-"""Builtins that turn values of one kind into another."""
+"""Builtins that convert values from one kind to another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _int(value: Any) -> int:
     if isinstance(value, str):
         if INTEGER.fullmatch(value):
             return check_int64(int(value))
-        raise FunctionError(f"invalid operation: int({value!r})", "the text must be a whole number")
+        raise FunctionError(f"invalid operation: int({value!r})", "the string must be an integer")
     if isinstance(value, float):
         if not math.isfinite(value):
             raise FunctionError(f"invalid operation: int({to_string(value)})")
@@ -34,7 +34,7 @@ def _int(value: Any) -> int:
 
 def _float(value: Any) -> float:
     if isinstance(value, str) and (len(value) > _LONGEST_NUMBER or not FLOAT.fullmatch(value)):
-        raise FunctionError(f"invalid operation: float({value!r})", "the text must be a number")
+        raise FunctionError(f"invalid operation: float({value!r})", "the string must be a number")
     return float(value)
 
 

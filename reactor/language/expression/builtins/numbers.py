@@ -26,7 +26,7 @@ def _half_away(value: float) -> int:
 
 
 def flat(values: Any) -> Iterator[Any]:
-    """The numbers among ``values``, which may be lists of lists of numbers."""
+    """Yield the numbers in ``values``, which may be nested lists of numbers."""
     for value in values:
         what = kind(value)
         if what == "array":

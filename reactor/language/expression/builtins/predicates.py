@@ -1,7 +1,7 @@
 """Builtins that evaluate a predicate for each element of a list.
 
-Each takes the list, ``of`` (the value of the predicate for an element, its index and the accumulator), and its extra
-argument.
+Each function takes the list, the predicate ``of`` (a function of an element, its index and the accumulator), and the
+extra argument of the builtin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Of = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """A builtin with a predicate; ``least`` and ``most`` count its arguments, the list among them."""
+    """A builtin with a predicate; it takes ``least`` to ``most`` arguments, the list included."""
 
     function: Callable[[Any, Of, Any], Any]
     least: int
@@ -73,7 +73,7 @@ def _group_by(items: Any, of: Of, _: Any) -> dict[Any, list[Any]]:
         key = of(item, index)
         if kind(key) not in ("string", "int", "float", "bool", "nil"):
             raise FunctionError(
-                f"cannot group by {kind(key)}", "the predicate must give a text, a number or a bool"
+                f"cannot group by {kind(key)}", "the predicate must return a string, a number or a bool"
             )
         groups.setdefault(key, []).append(item)
     return groups

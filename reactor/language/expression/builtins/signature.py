@@ -1,4 +1,4 @@
-"""How a builtin is declared: the function, and which kinds of values it takes."""
+"""The declaration of a builtin: its function, and the kinds of its arguments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from reactor.language.values import kind
 class Builtin:
     """A function, the kinds its arguments may have (None is every kind), and how many there may be.
 
-    ``shallow`` says that it looks at no element of a list or map but those it gives, so that the evaluator need not
-    measure all of them. ``cost`` is in steps, beyond the one of every call.
+    A ``shallow`` function reads no elements of a list or map except those that it returns, so the evaluator does not
+    measure all of them. ``cost`` is in steps, in addition to the one step of every call.
     """
 
     function: Callable[..., Any]
@@ -27,7 +27,7 @@ class Builtin:
     cost: int
 
     def check(self, name: str, arguments: list[Any]) -> None:
-        """Raise FunctionError for an argument of a kind that the function does not take."""
+        """Raise FunctionError for an argument of a wrong kind."""
         accepts = self.accepts
         last = len(accepts) - 1
         for index, argument in enumerate(arguments):

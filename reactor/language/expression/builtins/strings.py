@@ -1,4 +1,4 @@
-"""Builtins for texts. Positions and lengths count characters."""
+"""Builtins for strings. Positions and lengths count characters."""
 
 from __future__ import annotations
 

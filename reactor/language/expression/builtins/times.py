@@ -1,4 +1,4 @@
-"""Builtins for times and durations, and the methods that both have. Layouts are written as Go writes them."""
+"""Builtins for times and durations, and the methods of both. Layouts are Go's."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _now(zone: tzinfo | None = None) -> datetime:
 
 
 def now_at(moment: datetime) -> Builtin:
-    """The function ``now`` where time stands still at ``moment``."""
+    """Return a function ``now`` whose clock is frozen at ``moment``."""
     return replace(BUILTINS["now"], function=lambda zone=None: moment.astimezone(zone))
 
 
 def _date(*arguments: Any) -> datetime:
-    """``date(text)``, ``date(text, layout)``, ``date(text, layout, zone)``; a zone may come first instead."""
+    """``date(text)``, ``date(text, layout)``, ``date(text, layout, zone)``; a zone may be the first argument instead."""
     zone: tzinfo = UTC
     if isinstance(arguments[0], tzinfo):
         zone, arguments = arguments[0], arguments[1:]
@@ -75,7 +75,7 @@ def _seconds(unit: float) -> Callable[[timedelta], float]:
 
 
 METHODS: dict[str, dict[str, Builtin]] = {
-    "string": {"String": builtin(lambda value: value)},  # what Weekday() and Month() give are texts here
+    "string": {"String": builtin(lambda value: value)},  # what Weekday() and Month() give are strings here
     "time.Time": {
         "Year": builtin(lambda value: value.year),
         "Month": builtin(lambda value: f"{value:%B}"),

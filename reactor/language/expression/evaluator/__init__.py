@@ -1,4 +1,4 @@
-"""A tree compiled to Python closures: each takes the ``Evaluation`` and gives the value of its node.
+"""The compiler from a tree to Python closures: each takes the ``Evaluation`` and returns the value of its node.
 
 ``members`` compiles names and members, ``operations`` operators, conditions and literals of lists and maps, ``calls``
 functions and predicates.
@@ -21,7 +21,7 @@ _COMPILERS: dict[type[Node], Callable[[Any, CompileChild], Closure]] = {
 
 
 def compiled(node: Node, levels: int = MAX_NESTING) -> Closure:
-    """The closure of ``node``; raises ExpressionError when the tree is deeper than Python's stack should be."""
+    """Return the closure of ``node``; raises ExpressionError for a tree that is too deep for Python's stack."""
     if levels == 0:
         raise ExpressionError(
             "the expression is nested too deeply",

@@ -26,7 +26,7 @@ from reactor.language.values import describe_kind, kind
 _HOST_COST = 100
 _LONGEST_PATH = 10_000
 _WHOLE_NUMBERS_BELOW = 1e21
-"""Go writes larger floats with an exponent, also in JSON."""
+"""Go writes floats from here on with an exponent, also in JSON."""
 
 
 def _call(node: Call, compile_child: CompileChild) -> Closure:

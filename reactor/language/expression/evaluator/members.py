@@ -20,7 +20,7 @@ from reactor.language.secrets import SecretText
 
 
 class _NilInChainError(Exception):
-    """``?.`` found nil: the chain around it is nil. Control flow, and never seen outside."""
+    """``?.`` found nil, so the chain around it is nil. Control flow, caught by the chain."""
 
 
 def _constant(node: Constant, _: CompileChild) -> Closure:
@@ -74,7 +74,7 @@ def _member(node: Member, compile_child: CompileChild) -> Closure:
 
 
 def _absent(evaluation: Evaluation, node: Member, value: Any, key: Any) -> Any:
-    """What stands for the missing ``key``, which a strict scope only lets an expression miss that says so."""
+    """Return the value of the missing ``key``. Raises ExpressionError in a strict scope, unless the expression allows for it."""
     if node.may_be_missing and evaluation.scope.strict:
         return None
     found = value_of_missing_key(value)

@@ -18,7 +18,7 @@ from reactor.language.expression.operators import BINARY, UNARY, range_length, t
 from reactor.language.values import describe_kind, kind, to_string
 
 _REGEX_COST = 100
-"""In steps: looking a pattern up, or compiling it."""
+"""Steps to find a pattern in the cache, or compile it."""
 
 
 def _unary(node: Unary, compile_child: CompileChild) -> Closure:
@@ -71,14 +71,16 @@ def _coalesce(_: Binary, left: Closure, right: Closure) -> Closure:
 def _range(node: Binary, left: Closure, right: Closure) -> Closure:
     def ranged(evaluation: Evaluation) -> list[int]:
         low, high = left(evaluation), right(evaluation)
-        evaluation.charge(range_length(low, high))  # before it is made: who must be brief makes none
+        evaluation.charge(
+            range_length(low, high)
+        )  # before the list is made: an evaluation that must be brief makes none
         return int_range(low, high)
 
     return with_error_place(node, ranged)
 
 
 _OWN = {"and": _and, "or": _or, "??": _coalesce, "..": _range}
-"""Operators that do not always evaluate both sides, or are paid for before they work."""
+"""Operators that do not always evaluate both sides, or are charged before they work."""
 
 
 def _conditional(node: Conditional, compile_child: CompileChild) -> Closure:

@@ -1,7 +1,6 @@
 """Lookup paths: the path syntax of gjson (https://github.com/tidwall/gjson/blob/master/SYNTAX.md) over values.
 
-``paths`` walks, ``queries`` decides which elements match, ``modifiers`` change what was found, ``syntax`` takes paths
-apart. Keys are visited in sorted order, as they are in the JSON of a Go map.
+``syntax`` parses paths and queries, ``modifiers`` transform results, ``paths`` evaluates a path. Keys are visited in sorted order, as in the JSON of a Go map.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from reactor.language.expression.scope import Scope
 
 
 def gjson_get(value: Any, path: str) -> Any:
-    """What ``path`` finds in a JSON-like value. Raises KeyError when that is nothing, ValueError for too much work."""
+    """Return the value at ``path`` in a JSON-like value. Raises KeyError when there is none, ValueError for too much work."""
     try:
         answer = get(value, path, Evaluation(Scope({})))
     except FunctionError as error:

@@ -1,4 +1,4 @@
-"""The modifiers ``@name`` and ``@name:argument``. None is given back for what is not there any more."""
+"""The modifiers ``@name`` and ``@name:argument``. They return None for a value that is gone."""
 
 from __future__ import annotations
 

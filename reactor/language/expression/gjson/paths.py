@@ -1,9 +1,9 @@
-r"""A path walked over a value.
+r"""Evaluates a gjson path on a value.
 
 ``a.b.1`` goes down; ``#`` is the length of a list, ``#.key`` that key of each element, ``#(key>1)`` the first element
-that matches and ``#(key>1)#`` all of them; ``*`` and ``?`` stand for parts of a key, ``\`` takes the meaning of a sign
-away; ``@reverse`` and its like change what was found; ``{a,b}`` and ``[a,b]`` collect several; ``|`` ends the "for
-each" of ``#`` where ``.`` continues it.
+that matches and ``#(key>1)#`` all of them; ``*`` and ``?`` match parts of a key, ``\`` escapes a character; modifiers
+such as ``@reverse`` change the result; ``{a,b}`` and ``[a,b]`` collect several results; ``|`` ends the "for each" of
+``#``, and ``.`` continues it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 from reactor.language.errors import FunctionError
 from reactor.language.expression.access import MISSING
 from reactor.language.expression.gjson.modifiers import MODIFIERS
-from reactor.language.expression.gjson.queries import holds, parsed, unquoted
-from reactor.language.expression.gjson.syntax import split, wildcard
+from reactor.language.expression.gjson.syntax import holds, parsed, split, unquoted, wildcard
 from reactor.language.expression.limits import MAX_NESTING, WorkMeter
 from reactor.language.values import kind
 
@@ -26,7 +25,7 @@ _LEVELS = MAX_NESTING // 4
 
 
 def get(value: Any, path: str, meter: WorkMeter, levels: int = _LEVELS) -> Any:
-    """What ``path`` finds in ``value``, or MISSING; raises FunctionError when that is too much work."""
+    """Return the value at ``path`` in ``value``, or MISSING; raises FunctionError when that is too much work."""
     if levels == 0:
         raise FunctionError("the path is nested too deeply")
     for piped in split(path, "|"):
@@ -64,12 +63,12 @@ def _step(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
 
 
 def _changes(part: str) -> bool:
-    """Whether ``part`` makes something else of all that was found, and names nothing in it."""
+    """Whether ``part`` transforms the whole result instead of naming a part of it."""
     return part[:1] in ("{", "[") or (part[:1] == "@" and part[1:].partition(":")[0] in MODIFIERS)
 
 
 def _matched(value: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
-    """A pattern stands for the first key that it matches and that has, below it, what ``rest`` names."""
+    """Return the value below the first key that matches the pattern ``part`` and has ``rest`` below it."""
     names = next((index for index, each in enumerate(rest) if _changes(each)), len(rest))
     pattern = wildcard(part)
     meter.charge(len(value))
@@ -82,9 +81,9 @@ def _matched(value: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, lev
 
 
 def _each(items: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
-    """``#``, ``#(query)`` and ``#(query)#``, with the path that follows.
+    """Evaluate ``#``, ``#(query)`` or ``#(query)#``, with the path ``rest`` after it.
 
-    Where no element has what that names, an empty list is gjson's answer, and none where the meter is strict.
+    When no element has ``rest``, the result is an empty list as in gjson, or MISSING where the meter is strict.
     """
     meter.charge(len(items))
     every = part == "#" or part[-1] == "#"
@@ -115,7 +114,7 @@ def _matching(items: Any, part: str, meter: WorkMeter, levels: int, every: bool)
 
 
 def _several(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
-    """``{a,"name":b}`` and ``[a,b]``; what is missing is left out."""
+    """``{a,"name":b}`` and ``[a,b]``; missing values are left out."""
     closing = "}" if part[0] == "{" else "]"
     if part[-1] != closing:
         return MISSING
@@ -131,7 +130,7 @@ def _several(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    """The name and the path of ``path`` or ``name:path``; a path is named by its last key if that is a plain one."""
+    """Return the name and the path of ``path`` or ``name:path``. Without a name, it is the last key of the path, if plain."""
     name, *path = split(text, ":", 1)
     if path and "@" not in name:
         return unquoted(name), path[0]

@@ -7,22 +7,22 @@ from typing import Any
 
 from reactor.language.errors import Fault, located
 from reactor.language.suggestions import closest
-from reactor.language.templates.budget import Bounds, spending
+from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, parsed
+from reactor.language.templates.engine import Delimiters, Loader, parse_cached
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
 from reactor.language.templates.go.parser import parse
 from reactor.language.templates.go.renderer import Definition, Run
 from reactor.language.templates.literals import quote
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.missing_values import MissingValues
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 _LOGIC = frozenset(("and", "or"))
 
 
 class _Templates:
-    """The templates that one rendering can invoke: those its sources define, and those the loader has."""
+    """The templates that one rendering can call: those its sources define, and those of the loader."""
 
     def __init__(self, functions: Functions, delimiters: Delimiters, loader: Loader) -> None:
         self._functions = functions
@@ -31,7 +31,7 @@ class _Templates:
         self._known: dict[str, Definition] = {}
 
     def add(self, name: str, tree: Tree) -> None:
-        """Take in what ``tree`` defines. Raises TemplateError when it names a function that is not there."""
+        """Add the templates that ``tree`` defines. Raises TemplateError when it calls an unknown function."""
         for function, offset in tree.functions.items():
             if function not in self._functions and function not in _LOGIC:
                 near = closest(function, self._functions)
@@ -47,37 +47,39 @@ class _Templates:
             source = self._loader(name)
             if source is None:
                 return None
-            self.add(name, parsed(parse, source, name, self._delimiters))
+            self.add(name, parse_cached(parse, source, name, self._delimiters))
         return self._known[name]
 
 
 class GoTemplate:
     """One compiled Go template."""
 
-    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, bounds: Bounds) -> None:
+    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, limits: Limits) -> None:
         self._name = name
         self._tree = tree
         self._delimiters = delimiters
         self._loader = loader
-        self._bounds = bounds
+        self._limits = limits
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
-        """The text for these data. Raises TemplateError."""
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
+        """Return the rendered text. Raises TemplateError."""
         all_functions = {**FUNCTIONS, **functions}
         templates = _Templates(all_functions, self._delimiters, self._loader)
         templates.add(self._name, self._tree)
-        with spending(self._bounds) as budget:
-            run = Run(all_functions, templates, budget, absence or Absence())
+        with limited(self._limits) as budget:
+            run = Run(all_functions, templates, budget, missing or MissingValues())
             return run.render((self._name, self._tree.source, self._tree.root), context.get(".", context))
 
 
 class GoEngine:
     """Compiles Go templates."""
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
 
     def compile(self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader) -> GoTemplate:
-        """``source``, ready to be rendered. Raises TemplateError."""
+        """Compile ``source``. Raises TemplateError."""
         chosen = delimiters or DEFAULT_DELIMITERS
-        return GoTemplate(name, parsed(parse, source, name, chosen), chosen, loader, self._bounds)
+        return GoTemplate(name, parse_cached(parse, source, name, chosen), chosen, loader, self._limits)

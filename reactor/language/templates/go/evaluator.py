@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.budget import Budget
-from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
+from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.go import nodes
-from reactor.language.templates.missing_values import Absence, no_such_key, no_value
-from reactor.language.templates.values import type_name
+from reactor.language.templates.missing_values import MissingValues, no_such_key, no_value
+from reactor.language.templates.values import go_type
 
 
 class Missing:
-    """No value at all: the key that a map does not have. It prints as ``<no value>``."""
+    """The type of `MISSING`, the value of a missing key. It prints as ``<no value>``."""
 
     __slots__ = ()
 
@@ -24,12 +24,12 @@ class Missing:
 
 MISSING: Final = Missing()
 _NOTHING: Final = object()
-"""What comes before the first command of a pipeline."""
+"""The piped value of the first command of a pipeline."""
 _LOGIC: Final = frozenset(("and", "or"))
 _TESTS: Final = frozenset((
     "all", "any", "coalesce", "deepEqual", "default", "empty", "kindIs", "kindOf", "not", "ternary", "typeIs", "typeOf",
 ))  # fmt: skip
-"""The functions that say what holds where there is no value."""
+"""The functions that test for missing values, so that these are no error in their arguments."""
 _DEFAULT: Final = "test what may be missing first: with if, with, or default"
 _NOT_NIL: Final = frozenset(("string", "int", "float64", "bool"))
 _EXPECTED: Final = {"string": "string", "int": "integer", "float64": "float", "bool": "bool"}
@@ -44,25 +44,25 @@ _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 class Evaluator:
-    """Values of pipelines, with the variables that they see."""
+    """Evaluates pipelines, with the variables in scope."""
 
-    def __init__(self, functions: Functions, budget: Budget, absence: Absence) -> None:
+    def __init__(self, functions: Functions, budget: Budget, missing: MissingValues) -> None:
         self._functions = functions
         self._budget = budget
-        self._absence = absence
+        self._missing = missing
         self._place = ("", "")
-        """The name and the source of the template that runs."""
+        """The name and the source of the current template."""
         self._missed: tuple[str, Mapping[str, Any]] | None = None
-        """The last key that a map did not have, and that map."""
+        """The last missing key, and its map."""
         self._variables: list[list[Any]] = []
         self._at = 0
-        """The offset of what is being evaluated, for errors."""
+        """The offset of the node that is being evaluated, for errors."""
 
     def _meet_nothing(self) -> None:
-        """There is no value for what wants one. Raises Fault when that is an error."""
+        """Report that a required value is missing. Raises Fault when that is an error."""
         fault = no_value(_DEFAULT) if self._missed is None else no_such_key(*self._missed, _DEFAULT)
         self._missed = None
-        self._absence.meet(fault, *self._place, self._at)
+        self._missing.report(fault, *self._place, self._at)
 
     def _assign(self, name: str, value: Any, pipeline: nodes.Pipeline) -> None:
         if not pipeline.assigns:
@@ -129,7 +129,7 @@ class Evaluator:
                     f"nil pointer evaluating interface {{}}.{name}", "test it first: if, with or default"
                 )
             elif value is not MISSING:
-                raise Fault(f"can't evaluate field {name} in type {type_name(value)}")
+                raise Fault(f"can't evaluate field {name} in type {go_type(value)}")
         return value
 
     # Calls
@@ -137,7 +137,7 @@ class Evaluator:
     def _call(self, node: nodes.Name, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
         if node.name in _LOGIC:
             return self._logic(node.name, arguments, dot, piped)
-        function = described(self._functions[node.name])
+        function = signature_of(self._functions[node.name])
         count = len(arguments) + (piped is not _NOTHING)
         if not function.accepts(count):
             raise Fault(f"wrong number of args for {node.name}: want {_wanted(function)} got {count}")
@@ -150,7 +150,7 @@ class Evaluator:
             self._expect(piped, wanted=wanted)
             values.append(_checked(piped, function.kind(len(values))))
         self._at = node.offset
-        return invoke(node.name, function, values)
+        return call_function(node.name, function, values)
 
     def _logic(self, name: str, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
         """``and`` and ``or`` stop at the first operand that decides."""
@@ -168,7 +168,7 @@ class Evaluator:
             self._meet_nothing()
 
     def _argument(self, node: nodes.Node, kind: str, dot: Any, *, wanted: bool) -> Any:
-        """The value of an argument; one that is ``wanted`` has to be there."""
+        """Return the value of an argument. A missing one is reported if it is ``wanted``."""
         self._at = node.offset
         if isinstance(node, nodes.Literal):
             return _literal(node, kind)
@@ -193,7 +193,7 @@ class Evaluator:
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """``value``, if a parameter of this kind takes it."""
+    """Return ``value`` if a parameter of this kind accepts it. Raises Fault otherwise."""
     if value is MISSING:
         if kind in _NOT_NIL:
             raise Fault(
@@ -205,7 +205,7 @@ def _checked(value: Any, kind: str) -> Any:
     if value is None and kind not in _NOT_NIL:
         return [] if kind.startswith("[]") else {}
     if not isinstance(value, _CLASSES[kind]) or (kind == "int" and isinstance(value, bool)):
-        raise Fault(f"wrong type for value; expected {kind}; got {type_name(value)}")
+        raise Fault(f"wrong type for value; expected {kind}; got {go_type(value)}")
     return value
 
 
@@ -220,12 +220,12 @@ def _literal(node: nodes.Literal, kind: str) -> Any:
     return value
 
 
-def _wanted(function: Function) -> str:
+def _wanted(function: Signature) -> str:
     return str(len(function.kinds)) if function.rest is None else f"at least {function.required}"
 
 
 def _no_function(node: nodes.Node) -> str:
-    """What is wrong with giving ``node`` an argument."""
+    """Return why ``node`` can't have an argument."""
     names = getattr(node, "names", ())
     if names:
         return f"{names[-1]} is not a method but has arguments"

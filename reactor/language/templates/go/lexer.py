@@ -68,7 +68,7 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
 
 
 def _comment(source: str, start: int, right: str) -> tuple[int, bool]:
-    """Where the comment at ``start`` ends, and whether it trims what follows."""
+    """Return where the comment at ``start`` ends, and whether it trims the text after it."""
     end = source.find("*/", start + 2)
     if end < 0:
         raise Fault("unclosed comment", "end it with */", start)
@@ -106,7 +106,7 @@ def _action(source: str, start: int, right: str) -> Iterator[Token]:
 
 
 def _check_end(source: str, found: re.Match[str], right: str) -> None:
-    """Raise unless a name or number ends where it may end."""
+    """Raise Fault unless a valid character follows a name or number."""
     end = found.end()
     follows = source[end : end + 1]
     if found.lastgroup == "number":

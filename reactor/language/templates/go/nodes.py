@@ -1,4 +1,4 @@
-"""What a Go template consists of."""
+"""The nodes of a Go template."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Command(Node):
 
 @dataclass(slots=True)
 class Pipeline(Node):
-    """Commands, each given the value of the one before, and the variables that the last value goes to."""
+    """Commands, each with the value of the one before as its last argument, and the variables that get the last value."""
 
     commands: list[Command]
     variables: tuple[str, ...]
@@ -73,14 +73,14 @@ class Pipeline(Node):
 
 @dataclass(slots=True)
 class Action(Node):
-    """A pipeline whose value is printed, unless it goes to variables."""
+    """A pipeline whose value is printed, unless it is assigned to variables."""
 
     pipeline: Pipeline
 
 
 @dataclass(slots=True)
 class Branch(Node):
-    """What ``if``, ``with`` and ``range`` have in common."""
+    """The base of ``if``, ``with`` and ``range``."""
 
     pipeline: Pipeline
     body: list[Node]
@@ -88,7 +88,7 @@ class Branch(Node):
 
 
 class If(Branch):
-    """``if``: one of two lists."""
+    """``if``: one of two lists of nodes."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class Template(Node):
 
 @dataclass(slots=True)
 class Tree:
-    """A parsed source: its own nodes, the templates it defines, and the functions it names with the offset of each."""
+    """A parsed source: its own nodes, the templates it defines, and the functions it calls with the offset of each."""
 
     source: str
     root: list[Node]

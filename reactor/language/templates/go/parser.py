@@ -14,7 +14,7 @@ _BRANCHES: Final = {"if": nodes.If, "with": nodes.With, "range": nodes.Range}
 
 
 def parse(source: str, delimiters: tuple[str, str]) -> nodes.Tree:
-    """The tree of ``source``. Raises Fault with an offset."""
+    """Return the tree of ``source``. Raises Fault with an offset."""
     return _Parser(source, delimiters).parse()
 
 
@@ -37,7 +37,7 @@ class _Parser(PipelineParser):
         return nodes.Tree(self._source, root, self._defined, self._functions)
 
     def _node(self) -> nodes.Node | None:
-        """The next node; None, with the keyword still ahead, at an ``end`` or ``else``."""
+        """Parse the next node; None at an ``end`` or ``else``, which is not read yet."""
         token = self._next_word()
         if token.kind == "text":
             return nodes.Text(token.offset, token.text)
@@ -50,7 +50,7 @@ class _Parser(PipelineParser):
         return self._keywords[word.text](self, word)
 
     def _list(self, opener: Token) -> tuple[list[nodes.Node], Token]:
-        """The nodes up to the ``end`` or ``else`` that belongs to ``opener``, and that keyword."""
+        """Parse the nodes up to the ``end`` or ``else`` that belongs to ``opener``; return them and that keyword."""
         found: list[nodes.Node] = []
         with self._nested(opener.offset):
             while self._peek_word().kind != "end":
@@ -61,7 +61,7 @@ class _Parser(PipelineParser):
         raise self._fault("unexpected EOF", self._peek(), f"the {opener.text} of line {line} has no end")
 
     def _body(self, opener: Token, context: str) -> list[nodes.Node]:
-        """The nodes of a definition: they have no ``else``, and see no variables from outside."""
+        """Parse the nodes of a definition: it has no ``else``, and sees no variables from outside."""
         variables, self._variables = self._variables, ["$"]
         loops, self._loops = self._loops, 0
         found, closing = self._list(opener)
@@ -144,5 +144,5 @@ class _Parser(PipelineParser):
 
 
 def is_empty(listed: list[nodes.Node]) -> bool:
-    """Whether there is nothing in it but space."""
+    """Whether the nodes contain only white space."""
     return all(isinstance(node, nodes.Text) and not node.text.strip() for node in listed)

@@ -1,4 +1,4 @@
-"""Parses the pipelines of a Go template."""
+"""The parser of the pipelines of a Go template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_EXECUTABLE: Final = (nodes.Literal, nodes.Nil, nodes.Dot)
 
 
 class PipelineParser(TokenReader):
-    """Tokens and pipelines, with the variables that are declared so far."""
+    """Parses pipelines, with the variables that are declared so far."""
 
     nesting_hint = "take it apart with define"
 
@@ -28,7 +28,7 @@ class PipelineParser(TokenReader):
     # Tokens
 
     def _next_word(self) -> Token:
-        """The next token that is not a space."""
+        """Return the next token that is not a space."""
         while (token := self._next()).kind == "space":
             pass
         return token
@@ -76,7 +76,7 @@ class PipelineParser(TokenReader):
         return nodes.Pipeline(start.offset, commands, names, assigns)
 
     def _declarations(self, context: str) -> tuple[tuple[str, ...], bool]:
-        """The variables in front of a ``:=`` or ``=``."""
+        """Parse the variables in front of a ``:=`` or ``=``."""
         names: list[str] = []
         while (variable := self._peek_word()).kind == "variable":
             passed = [self._next()]

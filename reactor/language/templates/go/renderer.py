@@ -1,4 +1,4 @@
-"""Runs the statements of a Go template."""
+"""The renderer of Go templates: runs their statements."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from reactor.language.templates.calls import Functions
 from reactor.language.templates.go import nodes
 from reactor.language.templates.go.evaluator import MISSING, Evaluator
 from reactor.language.templates.literals import quote
-from reactor.language.templates.missing_values import Absence
-from reactor.language.templates.values import sorted_keys, text_of
+from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.values import sorted_keys, string_of
 
 Definition = tuple[str, str, list[nodes.Node]]
-"""The name of the source that a template is defined in, that source, and the nodes."""
+"""The name of the source that defines a template, that source, and the nodes."""
 
 
-class _Break(Exception):  # noqa: N818  a way out of a loop, not an error
+class _Break(Exception):  # noqa: N818  control flow, not an error
     pass
 
 
-class _Continue(Exception):  # noqa: N818  a way to the next turn, not an error
+class _Continue(Exception):  # noqa: N818  control flow, not an error
     pass
 
 
 class Run(Evaluator):
-    """One rendering of one template and those that it invokes."""
+    """One rendering of one template and those that it calls."""
 
     def __init__(
         self,
         functions: Functions,
         find: Callable[[str], Definition | None],
         budget: Budget,
-        absence: Absence,
+        missing: MissingValues,
     ) -> None:
-        super().__init__(functions, budget, absence)
+        super().__init__(functions, budget, missing)
         self._find = find
         self._out: list[str] = []
 
     def render(self, definition: Definition, dot: Any) -> str:
-        """The text of ``definition`` for ``dot``. Raises TemplateError."""
+        """Return the rendered text of ``definition`` for ``dot``. Raises TemplateError."""
         self._invoke(definition, dot)
         return "".join(self._out)
 
@@ -66,7 +66,7 @@ class Run(Evaluator):
                 self._statements[node.__class__](self, node, dot)
 
     def _write(self, text: str) -> None:
-        self._budget.grow(len(text))
+        self._budget.charge_characters(len(text))
         self._out.append(text)
 
     def _action(self, node: nodes.Action, dot: Any) -> None:
@@ -78,7 +78,7 @@ class Run(Evaluator):
             raise Fault("can't print a function")
         if value is MISSING:
             self._meet_nothing()
-        self._write("<no value>" if value is MISSING else text_of(value))
+        self._write("<no value>" if value is MISSING else string_of(value))
 
     def _if(self, node: nodes.If, dot: Any) -> None:
         known = len(self._variables)
@@ -117,10 +117,10 @@ class Run(Evaluator):
         if value is MISSING:
             self._meet_nothing()
             return ()
-        raise Fault(f"range can't iterate over {text_of(value)}", "it takes a list, a map or a number")
+        raise Fault(f"range can't iterate over {string_of(value)}", "it takes a list, a map or a number")
 
     def _turn(self, node: nodes.Range, known: int, key: Any, item: Any) -> None:
-        """One turn. The variables of the range stand at ``known``, unless they were there before it."""
+        """Run one iteration. The variables of the range are at index ``known``, unless they were declared before it."""
         names = node.pipeline.variables
         values = (item,) if len(names) == 1 else (key, item)
         for index, (name, value) in enumerate(zip(names, values, strict=False)):

@@ -1,4 +1,4 @@
-"""Runs lists of nodes, blocks and whole templates: all that changes what a Jet template sees."""
+"""The renderer of Jet's lists of nodes, blocks and whole templates: everything that changes the scope."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.evaluator import NOTHING, Evaluator, Scope
-from reactor.language.templates.jet.operators import INVALID, Hidden, name_of_type
-from reactor.language.templates.missing_values import Absence, no_such_key, no_value
+from reactor.language.templates.jet.operators import INVALID, SilentBool, type_for_error
+from reactor.language.templates.missing_values import MissingValues, no_such_key, no_value
 
 _ISSET = "test what may be missing first: with if, or isset"
 
@@ -24,14 +24,14 @@ class Place(NamedTuple):
 
 
 class Defined(NamedTuple):
-    """A block and where it stands."""
+    """A block, and the template that defines it."""
 
     block: nodes.Block
     place: Place
 
 
 class Linked(NamedTuple):
-    """A template with all that it extends and imports: what is run, where that stands, and the blocks that are known."""
+    """A template with everything that it extends and imports: the nodes that run, their source, and the known blocks."""
 
     root: list[nodes.Node]
     place: Place
@@ -39,23 +39,23 @@ class Linked(NamedTuple):
 
 
 Find = Callable[[str, str], Linked | None]
-"""The template of a name, as the template of another name writes it."""
+"""Returns a template by its name, relative to the name of the template that uses it."""
 
 
 class Blocks(Evaluator):
-    """One rendering: what is written, and where it has come to."""
+    """One rendering: its output, and its place in the templates."""
 
-    def __init__(self, functions: Functions, find: Find, budget: Budget, absence: Absence) -> None:
+    def __init__(self, functions: Functions, find: Find, budget: Budget, missing: MissingValues) -> None:
         super().__init__(functions, budget)
         self._find = find
-        self._absence = absence
+        self._missing = missing
         self._out: list[str] = []
         self._place = Place("", "")
         self._content: Callable[[nodes.Node | None], None] | None = None
 
     def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
         fault = no_value(_ISSET) if missed is None else no_such_key(*missed, _ISSET)
-        self._absence.meet(fault, *self._place, self._at)
+        self._missing.report(fault, *self._place, self._at)
 
     def _run_template(self, template: Linked) -> Any:
         outer = self._scope
@@ -71,7 +71,7 @@ class Blocks(Evaluator):
         return found
 
     def _with_context(self, context: nodes.Node | None, run: Callable[[], Any]) -> Any:
-        """Run with another context, if there is one."""
+        """Call ``run`` with another context, if there is one."""
         outer = self._context
         if context is not None:
             self._context = self._value(context)
@@ -80,7 +80,7 @@ class Blocks(Evaluator):
         return found
 
     def _list(self, listed: Iterable[nodes.Node]) -> Any:
-        """Run nodes; the value of the last ``return`` in them. What they declare shares a scope, which ends with them."""
+        """Run nodes; return the value of the last ``return`` in them. Their variables share a scope, which ends with them."""
         outer = self._scope
         returned: Any = NOTHING
         for node in listed:
@@ -102,7 +102,7 @@ class Blocks(Evaluator):
         return returned
 
     def _write(self, text: str) -> None:
-        self._budget.grow(len(text))
+        self._budget.charge_characters(len(text))
         self._out.append(text)
 
     # Blocks
@@ -161,7 +161,7 @@ class Blocks(Evaluator):
         content_there: Callable[[nodes.Node | None], None] | None,
         place: Place,
     ) -> Callable[[nodes.Node | None], None]:
-        """What ``yield content`` runs: nodes of the caller, in the caller's scope."""
+        """Return the function of ``yield content``: it runs nodes of the caller in the caller's scope."""
 
         def run(context: nodes.Node | None) -> None:
             kept = self._scope, self._content
@@ -184,7 +184,7 @@ class Blocks(Evaluator):
 
     def _load(self, name: Any) -> Linked | None:
         if not isinstance(name, str):
-            raise Fault(f"the name of a template is a text, not {name_of_type(name)}")
+            raise Fault(f"the name of a template must be a string, not {type_for_error(name)}")
         return self._find(name, self._place.name)
 
     def _include(self, node: nodes.Include) -> Any:
@@ -200,7 +200,7 @@ class Blocks(Evaluator):
         template = self._load(name)
         if template is not None:
             self._with_context(context, lambda: self._run_template(template))
-        return Hidden(template is not None)
+        return SilentBool(template is not None)
 
     def _exec(self, arguments: Sequence[nodes.Node], piped: Any) -> Any:
         name, context = self._template_arguments("exec", arguments, piped)

@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault, FunctionError, located
-from reactor.language.templates.budget import Bounds, spending
+from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, parsed
+from reactor.language.templates.engine import Delimiters, Loader, parse_cached
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
 from reactor.language.templates.jet.functions import FUNCTIONS
 from reactor.language.templates.jet.nodes import Tree
 from reactor.language.templates.jet.parser import parse
 from reactor.language.templates.jet.renderer import Run
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.missing_values import MissingValues
 
 DEFAULT_DELIMITERS = ("[[", "]]")
 _EXTENSIONS = ("", ".jet", ".html.jet", ".jet.html")
 
 
 def resolve(name: str, sibling: str) -> str:
-    """The name that ``name`` in the template ``sibling`` means: relative to its directory, and never above the root."""
+    """Resolve ``name`` in the template ``sibling``: relative to its directory, and never above the root."""
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(sibling), name)).lstrip("/")
 
 
@@ -43,11 +43,11 @@ class _Templates:
                 return self._linked[found]
             source = self._loader(found)
             if source is not None:
-                return self.link(found, parsed(parse, source, found, self._delimiters))
+                return self.link(found, parse_cached(parse, source, found, self._delimiters))
         return None
 
     def link(self, name: str, tree: Tree) -> Linked:
-        """``tree`` with what it extends and imports. Raises TemplateError."""
+        """Link ``tree`` with the templates that it extends and imports. Raises TemplateError."""
         self._linking.append(name)
         root, place = tree.root, Place(name, tree.source)
         blocks: dict[str, Defined] = {}
@@ -80,31 +80,33 @@ class _Templates:
 class JetTemplate:
     """One compiled Jet template."""
 
-    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, bounds: Bounds) -> None:
+    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, limits: Limits) -> None:
         self._name = name
         self._tree = tree
         self._delimiters = delimiters
         self._loader = loader
-        self._bounds = bounds
+        self._limits = limits
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
-        """The text for these data. Raises TemplateError."""
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
+        """Return the rendered text. Raises TemplateError."""
         templates = _Templates(self._delimiters, self._loader)
         linked = templates.link(self._name, self._tree)
-        with spending(self._bounds) as budget:
-            run = Run({**FUNCTIONS, **functions}, templates, budget, absence or Absence())
+        with limited(self._limits) as budget:
+            run = Run({**FUNCTIONS, **functions}, templates, budget, missing or MissingValues())
             return run.render(linked, context)
 
 
 class JetEngine:
     """Compiles Jet templates."""
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
 
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> JetTemplate:
-        """``source``, ready to be rendered. Raises TemplateError."""
+        """Compile ``source``. Raises TemplateError."""
         chosen = delimiters or DEFAULT_DELIMITERS
-        return JetTemplate(name, parsed(parse, source, name, chosen), chosen, loader, self._bounds)
+        return JetTemplate(name, parse_cached(parse, source, name, chosen), chosen, loader, self._limits)

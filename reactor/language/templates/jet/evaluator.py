@@ -1,15 +1,14 @@
-"""Evaluates the expressions of a Jet template."""
+"""The evaluator of Jet's expressions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from reactor.language.errors import BoundFault, Fault, FunctionError
+from reactor.language.errors import Fault, FunctionError, LimitFault
 from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Budget
-from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
-from reactor.language.templates.escaping import json_text
+from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.operators import (
     INVALID,
@@ -19,14 +18,15 @@ from reactor.language.templates.jet.operators import (
     is_number,
     is_true,
     member,
-    name_of_type,
     part,
     signed,
+    type_for_error,
     whole,
 )
+from reactor.language.templates.values import json_text
 
 NOTHING: Final = object()
-"""No value is piped."""
+"""The piped value when there is none."""
 _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "bool": (bool,),
@@ -35,20 +35,20 @@ _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-class Problem(str):
-    """What ``catch`` gives: the text of the error, which has a method ``Error``."""
+class CaughtError(str):
+    """The variable of ``catch``: the message of the error, with a method ``Error``."""
 
     __slots__ = ()
 
 
-class Special(str):
-    """The name of a function that is the evaluator's own."""
+class SpecialFunction(str):
+    """The name of a function that the evaluator implements."""
 
     __slots__ = ()
 
 
 class Scope:
-    """Variables, and the blocks that can be seen here."""
+    """The variables and the blocks in scope."""
 
     __slots__ = ("blocks", "parent", "variables")
 
@@ -59,7 +59,7 @@ class Scope:
 
 
 class Evaluator:
-    """Values of expressions, with the scope that they see."""
+    """Evaluates expressions in their scope."""
 
     def __init__(self, functions: Functions, budget: Budget) -> None:
         self._functions = functions
@@ -67,12 +67,12 @@ class Evaluator:
         self._scope = Scope(None, {})
         self._context: Any = None
         self._missed: tuple[str, Mapping[str, Any]] | None = None
-        """The last key that a map did not have, and that map."""
+        """The last missing key, and its map."""
         self._at = 0
-        """The offset of what is being evaluated, for errors."""
+        """The offset of the node that is being evaluated, for errors."""
 
     def _expect(self, *values: Any) -> None:
-        """Each of ``values`` is wanted. Raises Fault when one is nothing, and that is an error."""
+        """Report each of ``values`` that is missing. Raises Fault when that is an error."""
         for value in values:
             if value is None or value is INVALID:
                 self._meet_nothing(None if value is None else self._missed)
@@ -101,7 +101,7 @@ class Evaluator:
         return found
 
     def _resolve(self, name: str) -> Any:
-        """What a name stands for; NOTHING when it is not known."""
+        """Return the value of a name; NOTHING when it is unknown."""
         if name == ".":
             return self._context
         scope: Scope | None = self._scope
@@ -110,7 +110,7 @@ class Evaluator:
                 return scope.variables[name]
             scope = scope.parent
         if name in self.specials:
-            return Special(name)
+            return SpecialFunction(name)
         return self._functions.get(name, NOTHING)
 
     def _field(self, node: nodes.Field) -> Any:
@@ -118,19 +118,19 @@ class Evaluator:
             found = self._member(self._context, node.name)
             if found is INVALID:
                 raise Fault(
-                    f"there is no field or method '{node.name}' in {name_of_type(self._context)}",
+                    f"there is no field or method '{node.name}' in {type_for_error(self._context)}",
                     "test it with isset",
                 )
             return found
         base = self._value(node.base)
         self._at = node.offset
-        if isinstance(base, Problem) and node.name == "Error":
+        if isinstance(base, CaughtError) and node.name == "Error":
             return lambda: str.__str__(base)
         if base is INVALID and isinstance(node.base, nodes.Field):
             raise Fault(f"there is no field or method '{node.base.name}'", "test it with isset")
         if base is None or base is INVALID:
             raise Fault(
-                f"there is no field or method '{node.name}' in {name_of_type(base)}", "test it with isset"
+                f"there is no field or method '{node.name}' in {type_for_error(base)}", "test it with isset"
             )
         return self._member(base, node.name)
 
@@ -184,21 +184,21 @@ class Evaluator:
         return self._called(node, node.base, node.arguments, NOTHING)
 
     def _called(self, node: nodes.Node, base: nodes.Node, arguments: Sequence[nodes.Node], piped: Any) -> Any:
-        """The value of a call; the piped value goes to its slot, or is the first argument."""
+        """Call a function; the piped value replaces ``_``, or is the first argument."""
         self._budget.step()
         callee = self._value(base)
         name = base.name if isinstance(base, nodes.Identifier | nodes.Field) else "the function"
-        if isinstance(callee, Special):
+        if isinstance(callee, SpecialFunction):
             return self.specials[callee](self, arguments, piped)
         if not callable(callee):
             self._at = base.offset
-            raise Fault(f"{name} is {name_of_type(callee)}, not a function")
+            raise Fault(f"{name} is {type_for_error(callee)}, not a function")
         values = self._arguments(arguments, piped)
-        function = described(callee)
+        function = signature_of(callee)
         self._at = node.offset
         self._check_count(name, function, len(values))
         taken = [_converted(name, index, value, function.kind(index)) for index, value in enumerate(values)]
-        return invoke(name, function, taken)
+        return call_function(name, function, taken)
 
     def _arguments(self, arguments: Sequence[nodes.Node], piped: Any) -> list[Any]:
         slot = any(isinstance(argument, nodes.Slot) for argument in arguments)
@@ -209,7 +209,7 @@ class Evaluator:
         return values
 
     @staticmethod
-    def _check_count(name: str, function: Function, count: int) -> None:
+    def _check_count(name: str, function: Signature, count: int) -> None:
         if function.accepts(count):
             return
         if function.rest is None and function.required == len(function.kinds):
@@ -228,13 +228,13 @@ class Evaluator:
             return self._resolve(node.name) not in (NOTHING, None, INVALID)
         try:
             return self._value(node) not in (None, INVALID)
-        except BoundFault:
+        except LimitFault:
             raise
         except FunctionError:
             return False
 
     def _dump(self, arguments: Sequence[nodes.Node], _piped: Any) -> str:
-        """What can be seen here, for whoever writes a template: all of it, or some names."""
+        """Return the variables in scope, or the named ones, for debugging a template."""
         names = [str(self._value(argument)) for argument in arguments]
         lines = [f"{name} := {self._shown(self._resolve(name))}" for name in names or sorted(self._visible())]
         context = [] if names else [f". = {self._shown(self._context)}"]
@@ -273,7 +273,7 @@ class Evaluator:
 
 
 def _converted(name: str, index: int, value: Any, kind: str) -> Any:
-    """``value`` as the parameter of this kind takes it: numbers become whole or float."""
+    """Convert ``value`` for a parameter of this kind: numbers become integers or floats. Raises Fault."""
     if value is INVALID:
         raise Fault(f"argument for position {index} in {name} is not a valid value", "test it with isset")
     if kind == ANY:
@@ -282,4 +282,4 @@ def _converted(name: str, index: int, value: Any, kind: str) -> Any:
         return whole(value) if kind == "int" else float(value)
     if isinstance(value, _LITERAL_KINDS.get(kind, ())):
         return value
-    raise Fault(f"argument {index + 1} of {name} is {name_of_type(value)}, not {kind}")
+    raise Fault(f"argument {index + 1} of {name} is {type_for_error(value)}, not {kind}")

@@ -1,4 +1,4 @@
-"""Parses the expressions of a Jet template."""
+"""The parser of Jet's expressions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TARGETS: Final = (nodes.Identifier, nodes.Field, nodes.Slot)
 
 
 class ExpressionParser(TokenReader):
-    """Tokens and expressions. As in Jet, ``&&`` and ``||`` bind alike, and ``!a == b`` is ``!(a == b)``."""
+    """Parses expressions. As in Jet, ``&&`` and ``||`` have the same precedence, and ``!a == b`` is ``!(a == b)``."""
 
     nesting_hint = "take it apart"
 
@@ -38,7 +38,7 @@ class ExpressionParser(TokenReader):
         )
 
     def _take(self, text: str) -> bool:
-        """Take the next token if it is this one."""
+        """Read the next token if it is this one, and return whether it was."""
         if self._at(text):
             self._next()
             return True
@@ -137,7 +137,7 @@ class ExpressionParser(TokenReader):
         return value if isinstance(value, str) else float(value)
 
     def _index(self, base: nodes.Node) -> nodes.Node:
-        """An index or a slice, behind its bracket."""
+        """Parse an index or a slice, after its bracket."""
         start = None if self._at(":") else self._expression("index|slice expression")
         if start is not None and not self._at(":"):
             self._expect("]", "index expression", "closing bracket")
@@ -191,7 +191,7 @@ class ExpressionParser(TokenReader):
             raise Fault("unexpected number of operands in assign", "", targets[0].offset)
 
     def _pipeline(self, first: nodes.Node) -> list[nodes.Command]:
-        """The commands up to the end of the action, which is taken too."""
+        """Parse the commands up to the end of the action, which is read too."""
         commands = [self._command(first)]
         while not self._take("close"):
             self._expect("|", "pipeline", "pipe or right delimiter")

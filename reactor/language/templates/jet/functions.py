@@ -1,4 +1,4 @@
-"""The functions that Jet has itself. Those that look at names or load templates are the evaluator's."""
+"""The builtin functions of Jet. The evaluator has those that read names or load templates."""
 
 from __future__ import annotations
 
@@ -6,52 +6,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
-from reactor.language.templates.calls import Functions, texts
-from reactor.language.templates.escaping import html, javascript, json_text, url_query
-from reactor.language.templates.jet.operators import name_of_type, printed
-from reactor.language.templates.values import Own
+from reactor.language.templates.budget import current_budget
+from reactor.language.templates.calls import Functions, takes_strings
+from reactor.language.templates.jet.operators import printed, type_for_error
+from reactor.language.templates.values import OwnMap, html, javascript, json_text, url_query
 
 
 def length(value: Any) -> int:
-    """How many items, or bytes of a text."""
+    """Return the number of items, or of bytes of a string."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple | Mapping):
         return len(value)
-    raise Fault(f"len(): invalid value type {name_of_type(value)}")
+    raise Fault(f"len(): invalid value type {type_for_error(value)}")
 
 
 def repeat(text: str, count: int) -> str:
-    """The text so many times."""
+    """Repeat the text ``count`` times."""
     if count < 0:
         raise Fault("strings: negative Repeat count")
-    budget().grow(count * len(text))
+    current_budget().charge_characters(count * len(text))
     return text * count
 
 
 def replace(text: str, old: str, new: str, count: int) -> str:
-    """``new`` for the first ``count`` times that there is ``old``; for all when that is negative."""
-    budget().grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
+    """Replace the first ``count`` occurrences of ``old`` by ``new``; all when ``count`` is negative."""
+    current_budget().charge_characters(len(text) + text.count(old) * max(0, len(new) - len(old)))
     return text.replace(old, new, count)
 
 
 def ints(start: int, stop: int) -> list[int]:
-    """The numbers from ``start`` to before ``stop``."""
+    """Return the numbers from ``start`` to ``stop``, which is excluded."""
     if stop <= start:
         raise Fault("invalid range for ints ranger: 'from' must be smaller than 'to'")
-    budget().items(stop - start)
+    current_budget().charge_items(stop - start)
     return list(range(start, stop))
 
 
-def make_map(*pairs: Any) -> Own:
-    """A map of keys and values in turn."""
+def make_map(*pairs: Any) -> OwnMap:
+    """Return a map of alternating keys and values."""
     if len(pairs) % 2:
         raise Fault("map(): incomplete key-value pair (even number of arguments required)")
     for key in pairs[::2]:
         if not isinstance(key, str):
-            raise Fault(f"map(): can't use {printed(key)} as string key: {name_of_type(key)} is not a string")
-    return Own(zip(pairs[::2], pairs[1::2], strict=True))
+            raise Fault(
+                f"map(): can't use {printed(key)} as string key: {type_for_error(key)} is not a string"
+            )
+    return OwnMap(zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def _joined(*values: Any) -> str:
@@ -64,13 +65,13 @@ def _json(value: Any) -> str:
 
 FUNCTIONS: Functions = {
     "array": lambda *items: list(items),
-    "hasPrefix": texts(lambda text, start: text.startswith(start)),
-    "hasSuffix": texts(lambda text, end: text.endswith(end)),
-    "html": texts(html),
+    "hasPrefix": takes_strings(lambda text, start: text.startswith(start)),
+    "hasSuffix": takes_strings(lambda text, end: text.endswith(end)),
+    "html": takes_strings(html),
     "ints": ints,
     "json": _json,
     "len": length,
-    "lower": texts(lambda text: text.lower()),
+    "lower": takes_strings(lambda text: text.lower()),
     "map": make_map,
     "raw": _joined,
     "repeat": repeat,
@@ -78,10 +79,10 @@ FUNCTIONS: Functions = {
     "safeHtml": lambda *values: html(_joined(*values)),
     "safeJs": lambda *values: javascript(_joined(*values)),
     "slice": lambda *items: list(items),
-    "split": texts(lambda text, separator: text.split(separator) if separator else list(text)),
-    "trimSpace": texts(lambda text: text.strip()),
+    "split": takes_strings(lambda text, separator: text.split(separator) if separator else list(text)),
+    "trimSpace": takes_strings(lambda text: text.strip()),
     "unsafe": _joined,
-    "upper": texts(lambda text: text.upper()),
-    "url": texts(url_query),
+    "upper": takes_strings(lambda text: text.upper()),
+    "url": takes_strings(url_query),
     "writeJson": lambda value: f"{json_text(value)}\n",
 }

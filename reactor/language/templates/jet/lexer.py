@@ -65,7 +65,7 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
 
 
 def _comment(source: str, start: int) -> int:
-    """Where the comment ends whose inside starts at ``start``."""
+    """Return where the comment ends whose inside starts at ``start``."""
     end = source.find(_CLOSE_COMMENT, start)
     if end < 0:
         raise Fault("unclosed comment", f"end it with {_CLOSE_COMMENT}", start - len(_OPEN_COMMENT))
@@ -121,5 +121,5 @@ def _token(source: str, at: int, start: int, pattern: re.Pattern[str]) -> Token:
 
 
 def operator(token: Token) -> str:
-    """The operator that a token is, or an empty text."""
+    """Return the operator of a token, or an empty string."""
     return _WORD_OPERATORS.get(token.text, token.text) if token.kind == "operator" else ""

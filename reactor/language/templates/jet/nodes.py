@@ -1,4 +1,4 @@
-"""What a Jet template consists of."""
+"""The nodes of a Jet template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Nil(Node):
 
 
 class Slot(Node):
-    """``_``: where the piped value goes, or a value that goes nowhere."""
+    """``_``: the place of the piped value, or an assignment that is discarded."""
 
     __slots__ = ()
 
@@ -116,7 +116,7 @@ class Command(Node):
 
 @dataclass(slots=True)
 class Action(Node):
-    """An assignment, a pipeline that is printed, or one after the other."""
+    """An assignment, a pipeline that is printed, or both."""
 
     set: Set | None
     commands: list[Command]
@@ -124,7 +124,7 @@ class Action(Node):
 
 @dataclass(slots=True)
 class If(Node):
-    """``if``, with an assignment in front of the condition."""
+    """``if``, maybe with an assignment in front of the condition."""
 
     set: Set | None
     condition: Node
@@ -144,7 +144,7 @@ class Range(Node):
 
 @dataclass(slots=True)
 class Try(Node):
-    """``try``; ``otherwise`` is what follows ``catch``."""
+    """``try``; ``otherwise`` are the nodes after ``catch``."""
 
     body: list[Node]
     name: str | None
@@ -161,7 +161,7 @@ class Parameter:
 
 @dataclass(slots=True)
 class Block(Node):
-    """``block``: a definition, run where it stands."""
+    """``block``: a definition, which is also run in its place."""
 
     name: str
     parameters: list[Parameter]
@@ -182,7 +182,7 @@ class Yield(Node):
 
 @dataclass(slots=True)
 class Content(Node):
-    """``yield content``: what the caller of the block gave."""
+    """``yield content``: the content that the caller of the block passed."""
 
     context: Node | None
 
@@ -197,7 +197,7 @@ class Include(Node):
 
 @dataclass(slots=True)
 class Return(Node):
-    """``return``: the value for ``exec``."""
+    """``return``: the result of ``exec``."""
 
     value: Node
 

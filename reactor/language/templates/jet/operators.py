@@ -1,4 +1,4 @@
-"""What Jet's operators do with values."""
+"""The operators of Jet."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from decimal import Decimal
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
-from reactor.language.templates.values import text_of, type_name
+from reactor.language.templates.budget import current_budget
+from reactor.language.templates.values import go_type, string_of
 from reactor.language.values import wrap_int64
 
 
 class Invalid:
-    """No value at all: ``nil``, and the key that a map does not have. It prints as nothing."""
+    """The type of `INVALID`: ``nil``, and the value of a missing key. It prints as an empty string."""
 
     __slots__ = ()
 
 
-class Hidden(int):
-    """A truth that prints as nothing: what includeIfExists gives."""
+class SilentBool(int):
+    """A bool that prints as an empty string: the result of includeIfExists."""
 
     __slots__ = ()
 
@@ -36,54 +36,56 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 
 def printed(value: Any) -> str:
-    """What ``[[ value ]]`` prints: a float never has an exponent."""
-    if value is INVALID or isinstance(value, Hidden):
+    """Return the output of ``[[ value ]]``: a float never has an exponent."""
+    if value is INVALID or isinstance(value, SilentBool):
         return ""
     if not isinstance(value, float) or not math.isfinite(value):
-        return text_of(value)
+        return string_of(value)
     return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
 def is_true(value: Any) -> bool:
-    """Whether ``if`` takes ``value``. As in Jet, an empty list or map is true: ask for its len."""
+    """Whether ``value`` is true for ``if``. As in Jet, an empty list or map is true: test its len."""
     if value is None or value is INVALID:
         return False
     return isinstance(value, list | tuple | Mapping) or bool(value)
 
 
-def name_of_type(value: Any) -> str:
-    """The type of ``value``, for errors."""
-    return "<invalid>" if value is INVALID else type_name(value)
+def type_for_error(value: Any) -> str:
+    """Return the type of ``value``, for errors."""
+    return "<invalid>" if value is INVALID else go_type(value)
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a number; true and false are none."""
+    """Whether ``value`` is a number; a bool is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal: numbers by size, and nothing equals only nothing."""
+    """Whether two values are equal: numbers by size; nil equals only nil."""
     if left in (None, INVALID) or right in (None, INVALID):
         return left in (None, INVALID) and right in (None, INVALID)
     if is_number(left) and is_number(right):
         return bool(left == right)
-    budget().step()
+    current_budget().step()
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    return type_name(left) == type_name(right) and bool(left == right)
+    return go_type(left) == go_type(right) and bool(left == right)
 
 
 def compare(sign: str, left: Any, right: Any) -> bool:
-    """``<`` and its like. Raises Fault unless the left side is a number and the right one can be."""
+    """Compare with ``<``, ``<=``, ``>`` or ``>=``. Raises Fault unless the left side is a number and the right one can be one."""
     if not is_number(left):
-        raise Fault("a non numeric value in numeric comparative expression", f"it is a {name_of_type(left)}")
+        raise Fault(
+            "a non numeric value in numeric comparative expression", f"it is a {type_for_error(left)}"
+        )
     return _COMPARISONS[sign](left, _numeric(right))
 
 
 def calculate(sign: str, left: Any, right: Any) -> Any:
-    """``+`` and its like. Raises Fault for what can't be calculated."""
+    """Calculate with ``+``, ``-``, ``*``, ``/`` or ``%``. Raises Fault for values of wrong types."""
     for side, value in (("left", left), ("right", right)):
         if value is INVALID:
             raise Fault(
@@ -92,7 +94,7 @@ def calculate(sign: str, left: Any, right: Any) -> Any:
     if isinstance(left, str):
         return _concatenated(sign, left, right)
     if not is_number(left):
-        raise Fault(f"left side of {sign} is a {name_of_type(left)}, not a number")
+        raise Fault(f"left side of {sign} is a {type_for_error(left)}, not a number")
     second = _numeric(right)
     if sign in "/%":
         return _divided(sign, left, second)
@@ -106,7 +108,7 @@ def _concatenated(sign: str, left: str, right: Any) -> str:
     if sign != "+":
         raise Fault("a non numeric value in multiplicative expression")
     second = printed(right)
-    budget().grow(len(left) + len(second))
+    current_budget().charge_characters(len(left) + len(second))
     return left + second
 
 
@@ -125,13 +127,13 @@ def signed(sign: str, value: Any) -> Any:
     """``-x`` or ``+x``."""
     if not is_number(value):
         raise Fault(
-            f"additive expression: right side ({name_of_type(value)}) is not a numeric value (no left side)"
+            f"additive expression: right side ({type_for_error(value)}) is not a numeric value (no left side)"
         )
     return -value if sign == "-" else value
 
 
 def _numeric(value: Any) -> float:
-    """The right side of an expression as a number; a text with digits is one."""
+    """Convert the right side of an expression to a number; a string of digits is one. Raises Fault."""
     if is_number(value):
         return value  # type: ignore[no-any-return]  # is_number looked
     if isinstance(value, str):
@@ -143,14 +145,14 @@ def _numeric(value: Any) -> float:
             return float(value)
         except ValueError:
             raise Fault(f'"{value}" is not a number') from None
-    raise Fault(f"a {name_of_type(value)} can't be converted to a number")
+    raise Fault(f"a {type_for_error(value)} can't be converted to a number")
 
 
 def member(value: Any, key: Any) -> Any:
-    """``value[key]``; INVALID for a key that a map does not have. Raises Fault for what has no such thing."""
+    """Return ``value[key]``; INVALID for a missing key of a map. Raises Fault for other values without such a member."""
     if isinstance(value, Mapping):
         if not isinstance(key, str):
-            raise Fault(f"can't use a {name_of_type(key)} as key for a map", "keys are texts")
+            raise Fault(f"can't use a {type_for_error(key)} as key for a map", "keys are strings")
         try:
             return value[key]
         except KeyError:
@@ -161,20 +163,20 @@ def member(value: Any, key: Any) -> Any:
         data = value.encode("utf-8", "surrogatepass")
         return data[position(key, len(data))]
     name = key if isinstance(key, str) else printed(key)
-    raise Fault(f"there is no field or method '{name}' in {name_of_type(value)}")
+    raise Fault(f"there is no field or method '{name}' in {type_for_error(value)}")
 
 
 def whole(number: float) -> int:
-    """The number without its fraction."""
+    """Return the number without its fraction. Raises Fault for NaN and infinities."""
     if isinstance(number, float) and not math.isfinite(number):
         raise Fault(f"{printed(number)} is no whole number")
     return int(number)
 
 
 def position(key: Any, length: int) -> int:
-    """``key`` as a position in something of this length."""
+    """Return ``key`` as an index below ``length``. Raises Fault."""
     if not is_number(key):
-        what = "nil" if key in (None, INVALID) else f"type {name_of_type(key)}"
+        what = "nil" if key in (None, INVALID) else f"type {type_for_error(key)}"
         raise Fault(f"cannot index slice/array/string with {what}")
     index = whole(key)
     if not 0 <= index < length:
@@ -183,13 +185,13 @@ def position(key: Any, length: int) -> int:
 
 
 def part(value: Any, start: Any, end: Any) -> Any:
-    """``value[start:end]``; a missing bound is None."""
+    """Return ``value[start:end]``; an omitted bound is None. Raises Fault."""
     if not isinstance(value, str | list | tuple):
-        raise Fault(f"a {name_of_type(value)} can't be sliced")
+        raise Fault(f"a {type_for_error(value)} can't be sliced")
     data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     for bound in (start, end):
         if bound is not None and not is_number(bound):
-            raise Fault(f"non numeric value in index expression kind {name_of_type(bound)}")
+            raise Fault(f"non numeric value in index expression kind {type_for_error(bound)}")
     first = 0 if start is None else whole(start)
     last = len(data) if end is None else whole(end)
     if not 0 <= first <= last <= len(data):

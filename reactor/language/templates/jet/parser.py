@@ -14,7 +14,7 @@ _CLOSERS: Final = frozenset(("end", "else", "content", "catch"))
 
 
 def parse(source: str, delimiters: tuple[str, str]) -> nodes.Tree:
-    """The tree of ``source``. Raises Fault with an offset."""
+    """Return the tree of ``source``. Raises Fault with an offset."""
     return _Parser(source, delimiters).parse()
 
 
@@ -35,7 +35,7 @@ class _Parser(ExpressionParser):
         return self._tree
 
     def _header(self) -> None:
-        """``extends`` and ``import``, with nothing but space between."""
+        """Parse ``extends`` and ``import``, with nothing but white space between."""
         while True:
             token = self._next()
             if token.kind == "text" and not token.text.strip():
@@ -63,7 +63,7 @@ class _Parser(ExpressionParser):
         self._expect("close", "extends|import", "closing delimiter")
 
     def _node(self) -> nodes.Node | None:
-        """The next node; None, with the keyword still ahead, at one that closes a list."""
+        """Parse the next node; None at a keyword that ends a list, which is not read yet."""
         token = self._next()
         if token.kind == "text":
             return nodes.Text(token.offset, token.text)
@@ -79,7 +79,7 @@ class _Parser(ExpressionParser):
         return make(self, word)
 
     def _list(self, opener: Token, *closers: str) -> tuple[list[nodes.Node], str]:
-        """The nodes up to one of these keywords, which is taken."""
+        """Parse the nodes up to one of these keywords, which is read too."""
         found: list[nodes.Node] = []
         with self._nested(opener.offset):
             while self._peek().kind != "end":

@@ -1,24 +1,24 @@
-"""Runs the statements of a Jet template."""
+"""The renderer of Jet templates: runs their statements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
+from reactor.language.errors import Fault, FunctionError, LimitFault, TemplateError, located
 from reactor.language.templates.budget import located_failure
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.blocks import Blocks, Linked
-from reactor.language.templates.jet.evaluator import NOTHING, Problem, Scope
-from reactor.language.templates.jet.operators import INVALID, is_true, name_of_type, printed
-from reactor.language.templates.values import Own, sorted_keys
+from reactor.language.templates.jet.evaluator import NOTHING, CaughtError, Scope
+from reactor.language.templates.jet.operators import INVALID, is_true, printed, type_for_error
+from reactor.language.templates.values import OwnMap, sorted_keys
 
 
 class Run(Blocks):
     """One rendering of one template and those that it loads."""
 
     def render(self, template: Linked, context: Mapping[str, Any]) -> str:
-        """The text of ``template``. Raises TemplateError."""
+        """Return the rendered text of ``template``. Raises TemplateError."""
         self._scope.variables.update(context)
         self._context = context.get(".", context)
         try:
@@ -66,7 +66,7 @@ class Run(Blocks):
         elif isinstance(target, nodes.Field):
             base = self._context if target.base is None else self._value(target.base)
             self._at = target.offset
-            if not isinstance(base, Own):
+            if not isinstance(base, OwnMap):
                 raise Fault(
                     "can't change data from outside the template", "only a map that map() made can be changed"
                 )
@@ -119,7 +119,7 @@ class Run(Blocks):
         if isinstance(value, list | tuple):
             return list(enumerate(value))
         raise Fault(
-            f"a value of type {name_of_type(value)} is not rangeable",
+            f"a value of type {type_for_error(value)} is not rangeable",
             "it takes a list, a map or ints(from, to)",
         )
 
@@ -135,7 +135,7 @@ class Run(Blocks):
         self._out = []
         try:
             found = self._list(node.body)
-        except BoundFault:
+        except LimitFault:
             raise
         except (FunctionError, TemplateError) as error:
             problem = error if isinstance(error, TemplateError) else located(error, *self._place, self._at)
@@ -149,7 +149,7 @@ class Run(Blocks):
         outer = self._scope
         self._scope = Scope(outer, outer.blocks)
         if node.name is not None:
-            self._scope.variables[node.name] = Problem(problem)
+            self._scope.variables[node.name] = CaughtError(problem)
         found = self._list(node.otherwise)
         self._scope = outer
         return found

@@ -1,4 +1,4 @@
-"""Operators, methods and filters that could make much from little: what they make is counted before it is made."""
+"""Operators, methods and filters whose results can be much larger than their operands: results are charged beforehand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 
 METHODS: Final[Mapping[type, frozenset[str]]] = {
     str: frozenset((
@@ -21,17 +21,17 @@ METHODS: Final[Mapping[type, frozenset[str]]] = {
     list: frozenset(("count", "index")),
     tuple: frozenset(("count", "index")),
 }  # fmt: skip
-"""The methods that templates may call. None changes anything, and all that can grow are counted."""
+"""The methods that templates may call. None changes anything, and those with large results are charged."""
 
 _WIDTH: Final = re.compile(r"\d+")
 _LARGEST_BITS: Final = 4096
 _WIDEST: Final = 10**9
 _MOST_DIGITS: Final = 400
-"""Decimal places: a float has no more, and to round to one takes the power of ten of it."""
+"""The most decimal places: a float has no more, and rounding computes that power of ten."""
 
 
 def calculate(operator: str, plain: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """``left operator right``, counted."""
+    """Return ``left operator right``, and charge the result."""
     if operator == "%" and isinstance(left, str):
         _count_pattern(left, right)
     elif operator == "**":
@@ -46,12 +46,12 @@ def calculate(operator: str, plain: Callable[[Any, Any], Any], left: Any, right:
 
 
 def _count_pattern(pattern: str, values: Any) -> None:
-    """The widths of a pattern such as ``%5d``, and those that come as values: ``%*d``."""
+    """Charge the widths of a pattern such as ``%5d``, and those among the values: ``%*d``."""
     weighed(values)
     given = values if isinstance(values, tuple) else (values,)
     wide = (value for value in given if isinstance(value, int)) if "*" in pattern else ()
     widths = chain(map(_width, _WIDTH.findall(pattern)), wide)
-    budget().grow(
+    current_budget().charge_characters(
         len(pattern) + sum(map(abs, widths)) + sum(len(value) for value in given if isinstance(value, str))
     )
 
@@ -70,40 +70,40 @@ def _count_product(value: Any, times: Any) -> None:
     if not isinstance(times, int):
         return
     if isinstance(value, str):
-        budget().grow(len(value) * max(0, times))
+        current_budget().charge_characters(len(value) * max(0, times))
     elif isinstance(value, list | tuple):
-        budget().items(len(value) * max(0, times))
+        current_budget().charge_items(len(value) * max(0, times))
     elif isinstance(value, int) and value.bit_length() + times.bit_length() > _LARGEST_BITS:
         raise Fault("the number is too large", "use a float: 2.0 * ...")
 
 
 def _count_copy(value: Any) -> None:
     if isinstance(value, str):
-        budget().grow(len(value))
+        current_budget().charge_characters(len(value))
     elif isinstance(value, list | tuple):
-        budget().items(len(value))
+        current_budget().charge_items(len(value))
 
 
 def weighed(value: Any) -> Any:
-    """``value``, all that is in it counted."""
+    """Charge everything in ``value`` and return it."""
     if isinstance(value, list | tuple | Mapping):
-        budget().weigh(value)
+        current_budget().charge_value(value)
     return value
 
 
 def concatenated(parts: Iterable[Any]) -> str:
-    """The parts as one text."""
-    grow = budget().grow
+    """Join the parts to one string."""
+    charge = current_budget().charge_characters
     texts: list[str] = []
     for part in parts:
         text = str(weighed(part))
-        grow(len(text))
+        charge(len(text))
         texts.append(text)
     return "".join(texts)
 
 
 def count_call(function: Any, arguments: tuple[Any, ...]) -> None:
-    """Count what a method of a text is about to make."""
+    """Charge the result of a method of a string before the call."""
     for argument in arguments:
         weighed(argument)
     text = getattr(function, "__self__", None)
@@ -117,18 +117,18 @@ def count_call(function: Any, arguments: tuple[Any, ...]) -> None:
 
 def _count_joined(separator: str, values: Any) -> None:
     if isinstance(values, list | tuple | Mapping):
-        budget().grow(
+        current_budget().charge_characters(
             sum(len(value) for value in values if isinstance(value, str)) + len(separator) * len(values)
         )
 
 
 def _count_replaced(text: Any, old: Any, new: Any) -> None:
     if isinstance(text, str) and isinstance(old, str) and isinstance(new, str):
-        budget().grow(len(text) + text.count(old) * len(new))
+        current_budget().charge_characters(len(text) + text.count(old) * len(new))
 
 
 def bounded(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Jinja's filters, what they take and make counted, and without the one that gives another text each time."""
+    """Return Jinja's filters with their arguments and results charged, without the random one."""
     found = {
         name: _counted(function, _COUNTERS.get(name))
         for name, function in filters.items()
@@ -152,13 +152,13 @@ def _counted(function: Callable[..., Any], count: Callable[..., None] | None) ->
 
 
 def _center(value: Any, width: int = 80, **_: Any) -> None:
-    budget().grow(len(str(value)) + abs(width))
+    current_budget().charge_characters(len(str(value)) + abs(width))
 
 
 def _indent(value: Any, width: int | str = 4, *_: Any, **__: Any) -> None:
     text = str(value)
     margin = len(width) if isinstance(width, str) else abs(width)
-    budget().grow(len(text) + margin * (text.count("\n") + 1))
+    current_budget().charge_characters(len(text) + margin * (text.count("\n") + 1))
 
 
 def _format(value: Any, *arguments: Any, **named: Any) -> None:
@@ -179,19 +179,19 @@ def _round(_: Any, precision: int = 0, *__: Any, **___: Any) -> None:
 
 
 def _batch(_: Any, linecount: int = 0, *__: Any, **___: Any) -> None:
-    budget().items(abs(linecount))
+    current_budget().charge_items(abs(linecount))
 
 
 def _slices(_: Any, slices: int = 0, *__: Any, **___: Any) -> None:
-    budget().items(abs(slices))
+    current_budget().charge_items(abs(slices))
 
 
 def _to_json(_: Any, indent: int | None = None, **__: Any) -> None:
-    budget().grow(abs(indent or 0) * 1000)
+    current_budget().charge_characters(abs(indent or 0) * 1000)
 
 
 def _sum(values: Iterable[Any], start: float = 0) -> Any:
-    """The sum of numbers. Jinja's own also adds lists, which takes the square of their number."""
+    """Return the sum of numbers. Jinja's own also adds lists, which takes quadratic time."""
     if not isinstance(start, int | float):
         raise Fault("sum adds numbers", "make one list with a loop")
     return sum(values, start)

@@ -12,14 +12,19 @@ from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedErr
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
 from reactor.language.suggestions import closest
-from reactor.language.templates.budget import Bounds
+from reactor.language.templates.budget import Limits
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader
-from reactor.language.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, rendering
-from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.jinja.environment import (
+    DEFAULT_DELIMITERS,
+    cached_template,
+    environment,
+    rendering,
+)
+from reactor.language.templates.missing_values import MissingValues
 
 _OF_JINJA = ("{%", "{#")
-"""What begins statements and comments."""
+"""The delimiters that begin statements and comments."""
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
 
@@ -30,49 +35,51 @@ class JinjaTemplate:
     """One compiled Jinja template."""
 
     def __init__(
-        self, name: str, source: str, delimiters: Delimiters, loader: Loader, bounds: Bounds
+        self, name: str, source: str, delimiters: Delimiters, loader: Loader, limits: Limits
     ) -> None:
         self._name = name
         self._source = source
         self._environment = environment(delimiters, "\r\n" if "\r\n" in source else "\n")
         self._loader = loader
-        self._bounds = bounds
+        self._limits = limits
         self._template = self._compiled()
 
     def _compiled(self) -> Template:
         try:
-            with rendering(self._bounds, self._loader):
-                return made(self._environment, self._source, self._name)
+            with rendering(self._limits, self._loader):
+                return cached_template(self._environment, self._source, self._name)
         except TemplateSyntaxError as error:
             raise self._syntax_error(error) from error
         except RecursionError as error:
             raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
         except TemplateError:
             raise
-        except Exception as error:  # noqa: BLE001  Jinja calculates what is constant at once
+        except Exception as error:  # noqa: BLE001  Jinja evaluates constants when it compiles
             self._explain(error, {})
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
-        """The text for these data. Raises TemplateError."""
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
+        """Return the rendered text. Raises TemplateError."""
         variables = {**functions, **context}
-        nil = absence is None or not absence.strict
-        with rendering(self._bounds, self._loader, nil=nil) as budget:
+        nil = missing is None or not missing.strict
+        with rendering(self._limits, self._loader, nil=nil) as budget:
             chunks: list[str] = []
             try:
                 root = cast(_Chunks, self._template.root_render_func(self._template.new_context(variables)))
                 for chunk in root:
                     if not isinstance(chunk, str):  # thrown in, the error has the place of the block
                         root.throw(TypeError(f"this block comes to a {type(chunk).__name__}, not to text"))
-                    budget.grow(len(chunk))
+                    budget.charge_characters(len(chunk))
                     chunks.append(chunk)
             except TemplateError:
                 raise
-            except Exception as error:  # noqa: BLE001  a template can raise whatever its operators raise
+            except Exception as error:  # noqa: BLE001  operators in a template can raise anything
                 self._explain(error, variables)
             return "".join(chunks)
 
     def _explain(self, error: Exception, variables: Mapping[str, Any]) -> NoReturn:
-        """Raise the error with its place."""
+        """Raise a TemplateError with the place of ``error``."""
         if isinstance(error, TemplateSyntaxError):
             raise self._syntax_error(error) from error
         name, line = self._place(error.__traceback__)
@@ -81,7 +88,7 @@ class JinjaTemplate:
         ) from error
 
     def _place(self, trace: TracebackType | None) -> tuple[str, int]:
-        """The innermost template that the error passed through, and its line."""
+        """Return the innermost template in the traceback, and its line."""
         found = (self._name, 1)
         while trace is not None:
             template = trace.tb_frame.f_globals.get("__jinja_template__")
@@ -97,7 +104,7 @@ class JinjaTemplate:
         )
 
     def _column(self, name: str, line: int) -> int:
-        """Where the line's first tag begins: Jinja knows lines only."""
+        """Return the column of the first tag in a line: Jinja knows only lines."""
         source = self._source if name == self._name else self._loader(name) or ""
         text = "".join(source.splitlines()[line - 1 : line])
         starts = [text.find(mark) for mark in (self._environment.variable_start_string, "{%", "{#")]
@@ -130,14 +137,14 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
 class JinjaEngine:
     """Compiles Jinja templates."""
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
 
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> JinjaTemplate:
-        """``source``, ready to be rendered. Raises TemplateError."""
+        """Compile ``source``. Raises TemplateError."""
         if delimiters is not None and delimiters[0] in _OF_JINJA:
             words = f"{delimiters[0]} can't begin an expression: it begins something else in Jinja"
             raise TemplateError(words, name, 1, 1, "choose other delimiters, such as << and >>")
-        return JinjaTemplate(name, source, delimiters or DEFAULT_DELIMITERS, loader, self._bounds)
+        return JinjaTemplate(name, source, delimiters or DEFAULT_DELIMITERS, loader, self._limits)

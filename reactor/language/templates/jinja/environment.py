@@ -19,7 +19,7 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import Bounds, Budget, budget, spending
+from reactor.language.templates.budget import Budget, Limits, current_budget, limited
 from reactor.language.templates.engine import Delimiters, Loader
 from reactor.language.templates.jinja.charged_calls import (
     METHODS,
@@ -36,21 +36,21 @@ _prints_nil: ContextVar[bool] = ContextVar("prints_nil", default=True)
 
 
 def load(name: str) -> str | None:
-    """The source of a template, for the rendering that goes on."""
+    """Return the source of a template from the loader of the current rendering."""
     return _loader.get()(name)
 
 
 def prints_nil() -> bool:
-    """Whether nil is printed, as None, in the rendering that goes on."""
+    """Whether the current rendering prints nil, as None."""
     return _prints_nil.get()
 
 
 @contextmanager
-def rendering(bounds: Bounds, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
-    """A rendering, for a block. ``nil`` says whether that may be printed."""
+def rendering(limits: Limits, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
+    """A rendering, for a block. ``nil`` says whether nil may be printed."""
     token, before = _loader.set(loader), _prints_nil.set(nil)
     try:
-        with spending(bounds) as budget:
+        with limited(limits) as budget:
             yield budget
     finally:
         _loader.reset(token)
@@ -61,7 +61,7 @@ DEFAULT_DELIMITERS = ("{{", "}}")
 
 
 class _Generator(CodeGenerator):
-    """Writes a step of the budget into every loop, and counts what ``~`` makes."""
+    """Generates code that charges each iteration of a loop, and the results of ``~``."""
 
     def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802  Jinja calls it by this name
         step = nodes.ExprStmt(nodes.EnvironmentAttribute("step"), lineno=node.lineno)
@@ -84,24 +84,24 @@ class _Generator(CodeGenerator):
         self.write(")")
 
     def _visit_weighed(self, node: nodes.Expr, frame: Frame) -> None:
-        """Write ``node`` so that its value is weighed: lists are compared item by item."""
+        """Generate code that charges the value of ``node``: lists are compared item by item."""
         self.write("environment.weighed(")
         self.visit(node, frame)
         self.write(")")
 
 
 class _Loader(BaseLoader):
-    """Gives what the loader of the current rendering gives, compiled once per source."""
+    """Loads templates with the loader of the current rendering, each source compiled once."""
 
     def load(self, environment: Environment, name: str, globals: Any = None) -> Template:  # noqa: A002, ARG002  Jinja's signature
         source = load(name)
         if source is None:
             raise TemplateNotFound(name)
-        return made(environment, source, name)
+        return cached_template(environment, source, name)
 
 
-class BoundedEnvironment(SandboxedEnvironment):
-    """Data only: no attribute but the harmless methods of texts, maps and lists."""
+class LimitedEnvironment(SandboxedEnvironment):
+    """An environment for data only: no attributes but the harmless methods of strings, maps and lists."""
 
     code_generator_class = _Generator
     intercepted_binops = frozenset(("*", "**", "+", "%"))
@@ -110,32 +110,32 @@ class BoundedEnvironment(SandboxedEnvironment):
 
     @property
     def step(self) -> None:
-        """Count one turn of a loop."""
-        budget().step()
+        """Charge one iteration of a loop."""
+        current_budget().step()
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002  Jinja's signature
-        """Whether a template may ask for it."""
+        """Whether a template may read the attribute."""
         if isinstance(obj, _OWN):
             return not attr.startswith("_")
         return any(isinstance(obj, kind) and attr in names for kind, names in METHODS.items())
 
     def wrap_str_format(self, value: Any) -> None:  # noqa: ARG002
-        """No ``str.format``: it could pad to any width. There is ``%``, whose widths are counted."""
+        """Disable ``str.format``, which can pad to any width. ``%`` remains, whose widths are charged."""
         return
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
-        """``left operator right``, counted."""
+        """Return ``left operator right``, and charge the result."""
         return calculate(operator, self.binop_table[operator], left, right)
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Call a macro, a method or a function, counted."""
-        budget().step()
+        """Call a macro, a method or a function, and charge it."""
+        current_budget().step()
         count_call(function, args)
         return super().call(context, function, *args, **kwargs)
 
 
 def _printable(value: Any) -> Any:
-    """``value``, unless it is a function, which prints as an address, or nil, which is no text."""
+    """Return ``value`` for output. Raises Fault for a function, which would print its address, and for nil when that is an error."""
     if value is None and not prints_nil():
         raise no_value("give it a default: | default('text', true)")
     if (
@@ -149,7 +149,7 @@ def _printable(value: Any) -> Any:
 
 
 def _own_types() -> tuple[type, ...]:
-    """Jinja's own objects, whose public attributes are for templates: ``loop.index``, ``namespace``, ``self.block``."""
+    """Return Jinja's own types, whose public attributes are for templates: ``loop.index``, ``namespace``, ``self.block``."""
     from jinja2.environment import TemplateModule  # noqa: PLC0415
     from jinja2.runtime import BlockReference, LoopContext, TemplateReference  # noqa: PLC0415
     from jinja2.utils import Cycler, Joiner, Namespace  # noqa: PLC0415
@@ -161,9 +161,9 @@ _OWN = _own_types()
 
 
 @lru_cache(maxsize=16)
-def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> BoundedEnvironment:
-    """The environment for these delimiters around expressions, and these ends of lines."""
-    made_for = BoundedEnvironment(
+def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> LimitedEnvironment:
+    """Return the environment for these delimiters of expressions, and these line ends."""
+    found = LimitedEnvironment(
         variable_start_string=delimiters[0],
         variable_end_string=delimiters[1],
         newline_sequence=newline,
@@ -173,9 +173,9 @@ def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> Bound
         loader=_Loader(),
         cache_size=0,
     )
-    made_for.filters = bounded(FILTERS)
-    del made_for.globals["lipsum"]
-    return made_for
+    found.filters = bounded(FILTERS)
+    del found.globals["lipsum"]
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -183,6 +183,6 @@ def _code(of: Environment, source: str, name: str) -> CodeType:
     return of.compile(source, name, name)
 
 
-def made(of: Environment, source: str, name: str) -> Template:
-    """A template of this source. Raises jinja2.TemplateSyntaxError."""
+def cached_template(of: Environment, source: str, name: str) -> Template:
+    """Return the template of this source, compiled once and cached. Raises jinja2.TemplateSyntaxError."""
     return Template.from_code(of, _code(of, source, name), of.make_globals(None))

@@ -4,6 +4,6 @@
 - ``responses``: what the parent answers when a template needs a source, a function or a lazy map;
 - ``process``: one worker process, as its parent sees it: started, asked with a deadline, ended;
 - ``engine``: the pool of these processes, and the engines that use it;
-- ``worker``: the program of the worker process; ``limits``: the privileges it drops and its rlimits; ``requests``: what
-  it asks its parent for; ``tree``: templates that make the files of a tree.
+- ``worker``: the program of the worker process, which renders templates and trees of them; ``limits``: the privileges it
+  drops and its rlimits; ``requests``: what it asks its parent for.
 """

@@ -1,7 +1,7 @@
-"""Messages between this process and the one that renders templates: JSON and texts, each with its length in front.
+"""The channel between a worker process and its parent: messages of JSON and strings, each with its length in front.
 
-A message is a JSON object, and any number of texts beside it: long texts travel as they are, for parsing them as JSON
-would hold Python's lock for as long as that takes.
+A message is a JSON object and any number of strings. Long strings are sent outside the JSON, because parsing them as JSON
+would hold Python's lock for too long.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Message = tuple[dict[str, Any], list[str]]
 
 
 class ChannelError(Exception):
-    """The other side has gone, or says what can't be read."""
+    """The other process has ended, or sent an invalid message."""
 
 
 class Channel:
     """One end of a connected pair of stream sockets.
 
-    ``most_words`` is how many bytes of JSON are accepted, and ``most_text`` how many of texts, in one message.
+    In one message, at most ``most_words`` bytes of JSON and ``most_text`` bytes of strings are accepted.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Channel:
         deadline: float | None = None,
         default: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Send one; ``default`` makes what is not JSON to be JSON. Raises ChannelError; TimeoutError at the ``deadline``.
+        """Send a message; ``default`` converts values that are not JSON. Raises ChannelError; TimeoutError at the ``deadline``.
 
-        Raises TypeError, ValueError or RecursionError for what can't be written as JSON; then nothing was sent.
+        Raises TypeError, ValueError or RecursionError for a value that has no JSON; then nothing was sent.
         """
         words = json.dumps(message, default=default, separators=(",", ":")).encode()
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -63,7 +63,7 @@ class Channel:
             raise ChannelError(f"the other side has gone: {error.strerror}") from error
 
     def receive(self, *, deadline: float | None = None) -> Message:
-        """The next one. Raises ChannelError; TimeoutError at the ``deadline``, by `time.monotonic`."""
+        """Receive the next message. Raises ChannelError; TimeoutError at the ``deadline``, by `time.monotonic`."""
         length, count = _HEAD.unpack(self._read(_HEAD.size, deadline))
         if length > self._most_words or count > _MOST_TEXTS:
             raise ChannelError("a message is too long")
@@ -101,7 +101,7 @@ class Channel:
 
 
 def _left(deadline: float | None) -> float | None:
-    """Seconds until the ``deadline``. Raises TimeoutError when it is over."""
+    """Return the seconds until the ``deadline``. Raises TimeoutError when it has passed."""
     if deadline is None:
         return None
     if (left := deadline - time.monotonic()) <= 0:

@@ -1,7 +1,7 @@
-"""The engines for templates of manifests: each rendering runs in a process of its own kind, with limits.
+"""The sandboxed engines: each rendering runs in a worker process with limits.
 
-No template can hold this process up, or take its memory, whatever it says. The processes are started when the first
-template is rendered, and kept. Rendering blocks: it belongs into a thread.
+No template can block this process or use up its memory. The worker processes are started when the first template is
+rendered, and kept. Rendering blocks: call it in a thread.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from functools import cache
 from typing import Any, Final
 
 from reactor.language.errors import TemplateError
-from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import ENGINES, Delimiters, Loader
-from reactor.language.templates.missing_values import Absence
-from reactor.language.templates.sandbox.process import Helper, HelperError, Made, Work
-from reactor.language.templates.sandbox.responses import Answers
+from reactor.language.templates.missing_values import MissingValues
+from reactor.language.templates.sandbox.process import Rendered, RenderRequest, WorkerError, WorkerProcess
+from reactor.language.templates.sandbox.responses import HostResponses
 
 _MOST_AT_ONCE: Final = 2
-"""Renderings at the same time; one that a function of another one asks for is not counted."""
+"""The most renderings at the same time, without those that a function of another rendering starts."""
 _MOST_IN_A_MESSAGE: Final = 64
 _CHARACTERS_IN_A_MESSAGE: Final = 1 << 18
 
 
 class _Pool:
-    """The processes that are there."""
+    """The pool of worker processes."""
 
     def __init__(self) -> None:
         self._slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
         self._lock = threading.Lock()
-        self._idle: list[Helper] = []
+        self._idle: list[WorkerProcess] = []
         self._own = threading.local()
 
     @contextmanager
-    def helper(self, answers: Answers) -> Iterator[Helper]:
-        """One of them, best one that knows ``answers``. Raises HelperError."""
+    def helper(self, answers: HostResponses) -> Iterator[WorkerProcess]:
+        """A worker process for a block, preferably one that knows ``answers``. Raises WorkerError."""
         is_nested = getattr(self._own, "renders", False)
         if not is_nested:
             self._slots.acquire()
         try:
             self._own.renders = True
-            found = self._idling(answers) or Helper()
+            found = self._idling(answers) or WorkerProcess()
             try:
                 yield found
             finally:
@@ -56,13 +56,13 @@ class _Pool:
             if not is_nested:
                 self._slots.release()
 
-    def _idling(self, answers: Answers) -> Helper | None:
+    def _idling(self, answers: HostResponses) -> WorkerProcess | None:
         with self._lock:
             self._idle = [each for each in self._idle if each.owner == os.getpid()]
             self._idle.sort(key=lambda each: each.knows(answers))
             return self._idle.pop() if self._idle else None
 
-    def _keep(self, helper: Helper) -> None:
+    def _keep(self, helper: WorkerProcess) -> None:
         with self._lock:
             if helper.is_alive and len(self._idle) < _MOST_AT_ONCE:
                 self._idle.append(helper)
@@ -71,7 +71,7 @@ class _Pool:
             helper.end()
 
     def end(self) -> None:
-        """End those that have nothing to do."""
+        """End the idle processes."""
         with self._lock:
             idle, self._idle = self._idle, []
         for each in idle:
@@ -84,43 +84,45 @@ _pool = _Pool()
 
 @atexit.register
 def end_all() -> None:
-    """End the processes that have nothing to do; a rendering starts another one."""
+    """End the idle worker processes. The next rendering starts another one."""
     _pool.end()
 
 
-class ConfinedTemplate:
-    """One template. It is compiled when it is rendered."""
+class SandboxedTemplate:
+    """One template. The worker process compiles it when it is rendered."""
 
     def __init__(
-        self, engine: ConfinedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
+        self, engine: SandboxedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
     ) -> None:
         self._engine = engine
         self._template = (name, source)
         self._delimiters = delimiters
         self._loader = loader
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
-        """The text for these data. Raises TemplateError, and what a function raises that is no mistake.
+    def render(
+        self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
+    ) -> str:
+        """Return the rendered text. Raises TemplateError, and exceptions of functions that are not `MISTAKES`.
 
-        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
+        ``missing`` decides about missing values; without it, they render as the language defines.
         """
-        made: list[Made] = []
-        answers, strict = Answers(context, functions), None if absence is None else absence.strict
+        made: list[Rendered] = []
+        answers, strict = HostResponses(context, functions), None if missing is None else missing.strict
         self._engine.render(
             [self._template], answers, self._loader, self._delimiters, made.append, strict=strict
         )
-        if absence is not None:
-            absence.told += made[0].missing
+        if missing is not None:
+            missing.warnings += made[0].missing
         return made[0].text
 
 
-class ConfinedTree:
-    """A tree of templates with the same names and functions, and ``render`` and ``write`` besides."""
+class SandboxedTree:
+    """A tree of templates with the same context and functions; they can also call ``render`` and ``write``."""
 
     def __init__(
         self,
-        engine: ConfinedEngine,
-        answers: Answers,
+        engine: SandboxedEngine,
+        answers: HostResponses,
         delimiters: Delimiters | None,
         loader: Loader,
         *,
@@ -132,11 +134,11 @@ class ConfinedTree:
         self._delimiters = delimiters
         self._loader = loader
 
-    def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Made], None]) -> None:
-        """Render ``templates``, paths and sources, in their order; ``received`` takes what each makes.
+    def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Rendered], None]) -> None:
+        """Render ``templates``, paths and sources, in order; ``received`` is called with each result.
 
-        It is called before the next one asks for a source or calls a function. Raises TemplateError for the first
-        that can't be rendered.
+        It is called before the next template loads a source or calls a function. Raises TemplateError for the first
+        template that fails.
         """
         self._engine.render(
             templates,
@@ -149,18 +151,18 @@ class ConfinedTree:
         )
 
 
-class ConfinedEngine:
-    """Renders templates of one language."""
+class SandboxedEngine:
+    """Renders templates of one language in worker processes."""
 
-    def __init__(self, name: str, bounds: Bounds) -> None:
+    def __init__(self, name: str, limits: Limits) -> None:
         self._name = name
-        self._bounds = bounds
+        self._limits = limits
 
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
-    ) -> ConfinedTemplate:
-        """``source``, ready to be rendered; ``name`` is for errors."""
-        return ConfinedTemplate(self, name, source, delimiters, loader)
+    ) -> SandboxedTemplate:
+        """Return the template ``source``; ``name`` is for errors."""
+        return SandboxedTemplate(self, name, source, delimiters, loader)
 
     def tree(
         self,
@@ -171,36 +173,36 @@ class ConfinedEngine:
         loader: Loader,
         strict: bool | None = None,
         moment: datetime | None = None,
-    ) -> ConfinedTree:
-        """Templates that see these names and functions, and each other through ``loader``.
+    ) -> SandboxedTree:
+        """Return a tree of templates with this context and these functions, which load each other through ``loader``.
 
-        ``strict`` says whether a missing value is an error; None stands for what the language has for it. ``moment`` is
-        what time it is to them; None: the time of each call.
+        ``strict`` says whether a missing value is an error; None: it renders as the language defines. ``moment`` freezes
+        their clock; None: the time of each call.
         """
-        answers = Answers(context, functions, moment)
-        return ConfinedTree(self, answers, delimiters, loader, strict=strict)
+        answers = HostResponses(context, functions, moment)
+        return SandboxedTree(self, answers, delimiters, loader, strict=strict)
 
     def render(
         self,
         templates: Sequence[tuple[str, str]],
-        answers: Answers,
+        answers: HostResponses,
         loader: Loader,
         delimiters: Delimiters | None,
-        received: Callable[[Made], None],
+        received: Callable[[Rendered], None],
         *,
         is_tree: bool = False,
         strict: bool | None = None,
     ) -> None:
-        """Render ``templates``, names and sources, in their order, and hand what each makes to ``received``.
+        """Render ``templates``, names and sources, in order, and call ``received`` with each result.
 
-        In a tree they have ``render`` and ``write`` too. Raises TemplateError for the first that can't be rendered.
+        In a tree they can call ``render`` and ``write`` too. Raises TemplateError for the first template that fails.
         """
         waiting = list(templates)
         while waiting:
             count = _fitting(waiting)
-            work = Work(
+            work = RenderRequest(
                 self._name,
-                self._bounds,
+                self._limits,
                 delimiters,
                 answers,
                 loader,
@@ -212,14 +214,14 @@ class ConfinedEngine:
             try:
                 with _pool.helper(answers) as helper:
                     done = helper.render(work)
-            except HelperError as error:
+            except WorkerError as error:
                 words = f"the process that renders templates can't be started: {error}"
                 raise TemplateError(words, waiting[0][0], 1, 1) from error
             del waiting[:done]
 
 
 def _fitting(templates: Sequence[tuple[str, str]]) -> int:
-    """How many of ``templates``, at least one, go into one message."""
+    """Return how many of ``templates``, at least one, fit into one message."""
     room = _CHARACTERS_IN_A_MESSAGE
     for index, (_, source) in enumerate(templates[:_MOST_IN_A_MESSAGE]):
         room -= len(source)
@@ -229,8 +231,8 @@ def _fitting(templates: Sequence[tuple[str, str]]) -> int:
 
 
 @cache
-def confined_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> ConfinedEngine:
-    """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
+def sandboxed_engine(name: str, limits: Limits = DEFAULT_LIMITS) -> SandboxedEngine:
+    """Return the sandboxed engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name not in ENGINES:
         raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
-    return ConfinedEngine(name, bounds)
+    return SandboxedEngine(name, limits)

@@ -1,4 +1,4 @@
-"""What the process that renders templates gives up before it sees the first one, and how much it may use."""
+"""The privileges that a worker process drops before its first template, and its rlimits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Final
 
 MEMORY: Final = 100 << 20
-"""Bytes that one rendering may take beyond what the process has when it begins."""
+"""Bytes that one rendering may use in addition to those of the process before it."""
 RECYCLED: Final = 256 << 20
-"""Bytes of data with which a process is replaced by a fresh one: what it keeps of templates it has seen adds up."""
+"""Bytes of data from which on a process is replaced: its caches of templates grow."""
 
 _NOBODY: Final = 65534
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES = 1, 4, 38
@@ -22,13 +22,13 @@ _DATA_PAGES: Final = 5
 _MOST_FILES: Final = 64
 
 
-class Confinement:
-    """The limits of this process. What is made once stays for good: there is no way back."""
+class ProcessLimits:
+    """The limits of this process. Privileges that it dropped can't be regained."""
 
     def __init__(self, parent: int) -> None:
-        """Give up all privileges, and end with ``parent``, which has started this process.
+        """Drop all privileges, and end with ``parent``, the process that started this one.
 
-        Done once everything is imported: what follows may be unable to read our own modules.
+        Call it once everything is imported: afterwards the process may be unable to read our modules.
         """
         self._sizes = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         for name, most in (
@@ -39,14 +39,14 @@ class Confinement:
         ):
             resource.setrlimit(name, (most, most))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # these are for the parent, with which we end
+            signal.signal(number, signal.SIG_IGN)  # the parent handles these, and this process ends with it
         if os.geteuid() == 0:
             _become_nobody()
         libc = ctypes.CDLL(None, use_errno=True)
         for option, value in (
             (_SET_NO_NEW_PRIVILEGES, 1),
             (_SET_DUMPABLE, 0),
-            (_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL)),  # last: a change of the user undoes it
+            (_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL)),  # last, because changing the user resets it
         ):
             libc.prctl(option, value, 0, 0, 0)
         if os.getppid() != parent:
@@ -54,13 +54,13 @@ class Confinement:
 
     @property
     def data_bytes(self) -> int:
-        """How much memory this process has for its data."""
+        """The bytes of data of this process."""
         return int(os.pread(self._sizes, 256, 0).split()[_DATA_PAGES]) * resource.getpagesize()
 
     def allow(self, seconds: float) -> None:
-        """Begin work that may take so many seconds of the processor, and `MEMORY` more than there is now.
+        """Limit the work that begins to ``seconds`` of processor time, and to `MEMORY` more bytes than now.
 
-        The parent ends it by its clock. This ends it where there is no parent any more.
+        The parent enforces the time by its clock. This is for the case that the parent is gone.
         """
         used = resource.getrusage(resource.RUSAGE_SELF)
         spent = used.ru_utime + used.ru_stime
@@ -68,7 +68,7 @@ class Confinement:
         _soft(resource.RLIMIT_DATA, self.data_bytes + MEMORY)
 
     def lift(self) -> None:
-        """Allow any memory: the data that the parent hands over are as large as they are."""
+        """Allow any amount of memory: the data from the parent may be large."""
         _soft(resource.RLIMIT_DATA, resource.RLIM_INFINITY)
 
 
@@ -80,7 +80,7 @@ def _soft(name: int, value: int) -> None:
 
 
 def _become_nobody() -> None:
-    """Leave root behind. In a namespace that does not know the user nobody this can't be done."""
+    """Change to the user nobody. In a namespace without that user this fails, and the user stays."""
     with suppress(OSError):
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)

@@ -1,7 +1,7 @@
-"""One process that renders templates, as its parent has it: started, talked to with a deadline, ended.
+"""One worker process, as its parent sees it: started, asked with a deadline, ended.
 
-The engines' own bounds end nearly all that is too much, with its place. What they can't end, as a single call into C
-that takes minutes, ends with the process, and costs nothing but that one template.
+The limits of the engines stop nearly every template that is too expensive, and name the place. Where they can't, as in a
+single call into C that takes minutes, the parent ends the process, and only that template fails.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
-from reactor.language.templates.budget import Bounds
+from reactor.language.errors import LimitFault, TemplateError, TemplateSourceError
+from reactor.language.templates.budget import Limits
 from reactor.language.templates.engine import Delimiters, Loader
 from reactor.language.templates.sandbox.channel import Channel, ChannelError, Message
-from reactor.language.templates.sandbox.responses import Answers, plain
+from reactor.language.templates.sandbox.responses import HostResponses, plain
 
 _READY_SECONDS: Final = 30.0
 _REAPED_SECONDS: Final = 1.0
 _GRACE_SECONDS: Final = 0.25
-"""By so much later than the engine itself we end a template: the engine knows the place."""
+"""Seconds that the parent waits longer than the engine, whose error has the place."""
 _MOST_WORDS: Final = 4 << 20
 _MOST_TEXT: Final = 80 << 20
 _ENVIRONMENT: Final = ("LANG", "LC_ALL", "LC_TIME", "TZ")
-_HINT: Final = "look for huge numbers, widths, or lists nested in each other; a template has to be small work"
+_HINT: Final = "look for huge numbers, widths, or lists nested in each other; a template must be little work"
 
 
-class HelperError(Exception):
-    """The process that renders templates can't be started."""
+class WorkerError(Exception):
+    """A worker process can't be started."""
 
 
-class Made(NamedTuple):
-    """What one template made. ``used`` and ``written`` are of a template of a tree.
+class Rendered(NamedTuple):
+    """The result of one template. ``used`` and ``written`` are for a template of a tree.
 
-    ``missing`` tells where values were missing, if that was no error.
+    ``missing`` are the warnings about missing values.
     """
 
     text: str
@@ -50,29 +50,29 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """Templates to render with the same names, functions and bounds: names for errors, and sources."""
+class RenderRequest:
+    """Templates, names and sources, to render with the same context, functions and limits."""
 
     engine: str
-    bounds: Bounds
+    limits: Limits
     delimiters: Delimiters | None
-    answers: Answers
+    answers: HostResponses
     load: Loader
     is_tree: bool
     templates: Sequence[tuple[str, str]]
-    received: Callable[[Made], None] = field(default=lambda _: None)
-    """Told of each that is rendered, before the next one asks anything."""
+    received: Callable[[Rendered], None] = field(default=lambda _: None)
+    """Called with each result, before the next template requests anything."""
     strict: bool | None = None
-    """Whether a missing value is an error; None for what the language has for it."""
+    """Whether a missing value is an error; None: it renders as the language defines."""
 
 
-class Helper:
-    """The process. Any thread may use it, one at a time. Raises HelperError when it can't be started."""
+class WorkerProcess:
+    """The worker process. Any thread may use it, one at a time. Raises WorkerError when it can't be started."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.is_alive = True
-        self._known: Answers | None = None
+        self._known: HostResponses | None = None
         ours, theirs = socket.socketpair()
         with theirs:
             started: list[subprocess.Popen[bytes] | OSError] = []
@@ -84,13 +84,13 @@ class Helper:
                 self._reaping.start()
             except RuntimeError as error:
                 ours.close()
-                raise HelperError("no thread can be started, the limit of processes is reached") from error
+                raise WorkerError("no thread can be started, the limit of processes is reached") from error
             event.wait()
         self._channel = Channel(ours, most_words=_MOST_WORDS, most_text=_MOST_TEXT)
         process = started[0]
         if isinstance(process, OSError):
             self._channel.close()
-            raise HelperError(str(process.strerror)) from process
+            raise WorkerError(str(process.strerror)) from process
         self._process = process
         self._expect_ready()
 
@@ -99,30 +99,30 @@ class Helper:
             message, _ = self._channel.receive(deadline=time.monotonic() + _READY_SECONDS)
         except (ChannelError, TimeoutError) as error:
             self.end()
-            raise HelperError("it does not start") from error
+            raise WorkerError("it does not start") from error
         if "ready" not in message:
             self.end()
-            raise HelperError("it does not say that it is ready")
+            raise WorkerError("it does not say that it is ready")
 
-    def knows(self, answers: Answers) -> bool:
-        """Whether it needs no introduction of these."""
+    def knows(self, answers: HostResponses) -> bool:
+        """Whether the process has this context already."""
         return self._known is answers
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self.is_alive = False
-        if self.owner == os.getpid():  # in a child of ours, it is not ours
+        if self.owner == os.getpid():  # in a forked child, the process is not ours
             self._process.kill()
         self._channel.close()
 
     def wait(self) -> None:
-        """Wait until the process that was ended has gone."""
+        """Wait until the killed process has ended."""
         self._reaping.join(_REAPED_SECONDS)
 
-    def render(self, work: Work) -> int:
-        """Render the templates of ``work`` in their order; return how many it rendered before it wanted to be replaced.
+    def render(self, work: RenderRequest) -> int:
+        """Render the templates of ``work`` in order; return how many were rendered before the process had to be replaced.
 
-        Raises TemplateError for the first that can't be rendered, and what a function raises that is no mistake.
+        Raises TemplateError for the first that fails, and exceptions of functions that are not `MISTAKES`.
         """
         done = False
         try:
@@ -134,7 +134,7 @@ class Helper:
             raise
         except TimeoutError as error:
             raise TemplateError(
-                "the template takes too long", work.templates[0][0], 1, 1, _HINT, code=BoundFault.code
+                "the template takes too long", work.templates[0][0], 1, 1, _HINT, code=LimitFault.code
             ) from error
         except (ChannelError, TypeError, ValueError, RecursionError) as error:
             words = f"the process that renders templates has failed: {error}"
@@ -144,24 +144,24 @@ class Helper:
                 self.end()
         return count
 
-    def _introduce(self, answers: Answers) -> None:
+    def _introduce(self, answers: HostResponses) -> None:
         if self._known is not answers:
             deadline = time.monotonic() + _READY_SECONDS
             self._channel.send(answers.introduction(), deadline=deadline, default=plain)
             self._channel.receive(deadline=deadline)
             self._known = answers
 
-    def _render(self, work: Work) -> int:
-        bounds = work.bounds
+    def _render(self, work: RenderRequest) -> int:
+        limits = work.limits
         request = {
             "engine": work.engine,
-            "bounds": [bounds.seconds, bounds.steps, bounds.characters],
+            "limits": [limits.seconds, limits.steps, limits.characters],
             "delimiters": work.delimiters,
             "tree": work.is_tree,
             "strict": work.strict,
             "names": [name for name, _ in work.templates],
         }
-        self._channel.send(request, [source for _, source in work.templates], deadline=_deadline(bounds))
+        self._channel.send(request, [source for _, source in work.templates], deadline=_deadline(limits))
         for index, (name, _) in enumerate(work.templates):
             message, texts = self._result(work, name)
             if "failed" in message:
@@ -171,15 +171,15 @@ class Helper:
                 raise ChannelError("it answers without a text")
             written = dict(zip(message.get("written", ()), texts[1:], strict=True))
             missing = tuple(_spelled_out(each) for each in message.get("missing", ()))
-            work.received(Made(texts[0], frozenset(message.get("used", ())), written, missing))
+            work.received(Rendered(texts[0], frozenset(message.get("used", ())), written, missing))
             if "last" in message:
                 self.end()
                 return index + 1
         return len(work.templates)
 
-    def _result(self, work: Work, name: str) -> Message:
-        """What became of the template ``name``; its questions are answered meanwhile."""
-        deadline = _deadline(work.bounds)
+    def _result(self, work: RenderRequest, name: str) -> Message:
+        """Return the result of the template ``name``; answer its requests meanwhile."""
+        deadline = _deadline(work.limits)
         unexpected: BaseException | None = None
         while True:
             try:
@@ -195,12 +195,12 @@ class Helper:
                 self._channel.send(answer, beside, deadline=deadline, default=plain)
             except TimeoutError as error:
                 self.end()
-                words = f"the template takes longer than {work.bounds.seconds:g} s"
-                raise TemplateError(words, name, 1, 1, _HINT, code=BoundFault.code) from error
+                words = f"the template takes longer than {work.limits.seconds:g} s"
+                raise TemplateError(words, name, 1, 1, _HINT, code=LimitFault.code) from error
             except ChannelError as error:
                 words = f"the template ended the process that renders it: {self._how_it_ended()}"
                 self.end()
-                raise TemplateError(words, name, 1, 1, _HINT, code=BoundFault.code) from error
+                raise TemplateError(words, name, 1, 1, _HINT, code=LimitFault.code) from error
 
     def _how_it_ended(self) -> str:
         deadline = time.monotonic() + 1.0
@@ -210,8 +210,8 @@ class Helper:
         return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
-def _deadline(bounds: Bounds) -> float:
-    return time.monotonic() + bounds.seconds + _GRACE_SECONDS
+def _deadline(limits: Limits) -> float:
+    return time.monotonic() + limits.seconds + _GRACE_SECONDS
 
 
 def _error(message: dict[str, Any]) -> TemplateError:
@@ -227,7 +227,7 @@ def _spelled_out(error: list[Any], kind: type[TemplateError] = TemplateError) ->
 def _start_and_reap(
     descriptor: int, started: list[subprocess.Popen[bytes] | OSError], event: threading.Event
 ) -> None:
-    """Start the process and wait for its end, in one thread: the process ends with the thread that has started it."""
+    """Start the process and wait for its end, in one thread: the kernel ends the process with the thread that started it."""
     command = [
         sys.executable,
         "-I",

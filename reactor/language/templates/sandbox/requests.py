@@ -1,4 +1,4 @@
-"""What the process that renders templates asks its parent: sources, functions, and maps that are read as needed."""
+"""What a worker process requests from its parent: sources, function calls, and values of lazy maps."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from typing import Any, Final
 
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.expression.scope import TextMap
-from reactor.language.templates.budget import budget
-from reactor.language.templates.go.functions.times import stand_still
+from reactor.language.templates.budget import current_budget
+from reactor.language.templates.go.functions.times import freeze_clock
 from reactor.language.templates.sandbox.channel import Channel
 
 _STEPS: Final = 100
-"""What a question costs: it takes as long as so many nodes."""
+"""The cost of a request: it takes as long as evaluating this many nodes."""
 
 
 class AbortedError(BaseException):
-    """The parent does not want the rendering any more. Nothing in a template or an engine may catch it."""
+    """The parent aborted the rendering. Nothing in a template or an engine may catch it."""
 
 
-class Questions:
-    """Asks the parent. An answer about a source or a map counts until `forget`."""
+class HostRequests:
+    """Sends requests to the parent. Sources and values of maps are cached until `forget`."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._sources: dict[str, str | None] = {}
         self._read: dict[tuple[str, ...], Any] = {}
         self.functions: dict[str, Callable[..., Any]] = {}
-        """Each asks the parent for what it gives."""
+        """Each calls the function in the parent."""
 
     def context(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The names of a context as the parent tells of them; its functions and its time are in force from now on."""
+        """Return the context in a message of the parent; set its functions and its clock."""
         values = [TextMap(value) if empty else value for value, empty in message["values"]]
-        stand_still(message["moment"])
-        maps = {name: AskedMap(self, [name]) for name in message["maps"]}
+        freeze_clock(message["moment"])
+        maps = {name: LazyMap(self, [name]) for name in message["maps"]}
         self.functions = {name: self._function(name, taken) for name, taken in message["functions"].items()}
         return {**{name: values[index] for name, index in message["names"].items()}, **maps}
 
     def forget(self) -> None:
-        """Ask again: another rendering begins."""
+        """Clear the cache: another rendering begins."""
         self._sources.clear()
         self._read.clear()
 
     def load(self, name: str) -> str | None:
-        """The source of a template; None when there is none of that name."""
+        """Return the source of a template; None when there is none."""
         if name not in self._sources:
             self._sources[name] = self.ask({"load": name})
         return self._sources[name]
 
     def read(self, path: list[str], key: str) -> Any:
-        """What the map at ``path`` has for ``key``. Raises KeyError."""
+        """Return the value of ``key`` in the map at ``path``. Raises KeyError."""
         place = (*path, key)
         if place not in self._read:
             self._read[place] = self.ask({"read": path, "key": key})
@@ -61,8 +61,8 @@ class Questions:
         return found[0]
 
     def ask(self, question: dict[str, Any]) -> Any:
-        """The answer to one. Raises FunctionError or ValueError as the parent says, and AbortedError."""
-        budget().items(_STEPS)
+        """Return the response to a request. Raises FunctionError or ValueError of the parent, and AbortedError."""
+        current_budget().charge_items(_STEPS)
         try:
             self._channel.send(question, default=_plain)
         except (TypeError, RecursionError) as error:
@@ -77,24 +77,24 @@ class Questions:
         return texts[0] if texts else self.decoded(answer["value"])
 
     def decoded(self, encoded: list[Any]) -> Any:
-        """A value as `reactor.language.templates.sandbox.responses` encodes it."""
+        """Decode a value that `reactor.language.templates.sandbox.responses` encoded."""
         what, value = encoded
         if what == "map":
-            return AskedMap(self, value)
+            return LazyMap(self, value)
         return [self.decoded(item) for item in value] if what == "list" else value
 
     def _function(self, name: str, taken: list[list[Any]]) -> Callable[..., Any]:
-        """A function with the parameters that the parent's has."""
+        """Return a function with the same parameters as the one in the parent."""
 
         def call(*arguments: Any, **named: Any) -> Any:
-            budget().weigh([*arguments, *named.values()])
+            current_budget().charge_value([*arguments, *named.values()])
             return self.ask({"call": name, "arguments": arguments, "named": named})
 
         call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [
                 inspect.Parameter(
                     parameter,
-                    inspect._ParameterKind(kind),  # noqa: SLF001 - an enumeration that has no other name
+                    inspect._ParameterKind(kind),  # noqa: SLF001 - the enumeration has no public name
                     default=None if has_default else inspect.Parameter.empty,
                     annotation=annotation,
                 )
@@ -105,19 +105,19 @@ class Questions:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has not, as one that it has."""
+    """Convert a value that is not JSON."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    str(value)  # what is undefined says so itself
+    str(value)  # an undefined value raises its own error
     raise TypeError(f"there is {type(value).__name__} in them")
 
 
-class AskedMap(Mapping[str, Any]):
-    """A map that the parent has: each key is asked for when it is first read."""
+class LazyMap(Mapping[str, Any]):
+    """A map in the parent process: each key is requested when it is first read."""
 
-    def __init__(self, questions: Questions, path: list[str]) -> None:
+    def __init__(self, questions: HostRequests, path: list[str]) -> None:
         self._questions = questions
         self._path = path
 

@@ -1,6 +1,6 @@
-"""What the process that renders templates is told: a context, and the answers to what it asks.
+"""What a worker process receives from its parent: a context, and responses to its requests.
 
-What it says is not trusted: it names a function, a source or a map of those that were given, or it gets an error.
+Requests are not trusted: one that does not name a function, source or map of the context gets an error.
 """
 
 from __future__ import annotations
@@ -8,22 +8,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from reactor.language.errors import FunctionError
 from reactor.language.expression.scope import TextMap
-from reactor.language.templates.calls import Functions
+from reactor.language.templates.calls import MISTAKES, Functions
 from reactor.language.templates.engine import Loader
 
 Answer = tuple[dict[str, Any], list[str]]
-MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
-"""What a function raises that can't do what it was asked; anything else ends the rendering."""
 
 
-class Answers:
-    """The names and functions of templates, on behalf of a process that renders them; ``moment`` is what time it is to them.
+class HostResponses:
+    """Responds to a worker process with a context and functions; ``moment`` freezes the clock of templates.
 
-    It may be kept as long as these stay what they are: a process that was told of it once knows it again.
+    Keep the object as long as these stay the same: a process that has received the context does not need it again.
     """
 
     def __init__(
@@ -40,7 +38,7 @@ class Answers:
                 self._plain[name] = value
 
     def introduction(self) -> dict[str, Any]:
-        """The message about all of it. A value with two names is sent once, and maps that are no plain ones not at all."""
+        """Return the message with the context. A value with two names is sent once; maps other than dicts stay here."""
         distinct = {id(value): value for value in self._plain.values()}
         places = {identity: index for index, identity in enumerate(distinct)}
         return {
@@ -52,7 +50,7 @@ class Answers:
         }
 
     def answer(self, question: Mapping[str, Any], load: Loader) -> Answer:
-        """The answer to one. Raises what a function raises, unless that is a mistake in what it was given."""
+        """Return the response to a request. Raises exceptions of a function that are not `MISTAKES`."""
         try:
             value = self._value(question, load)
         except FunctionError as error:
@@ -86,7 +84,7 @@ class Answers:
 
 
 def _encoded(value: Any, path: list[Any] | None) -> list[Any]:
-    """``value``, and whether it is a map at ``path`` that is asked for its keys one by one."""
+    """Encode ``value``; a map at ``path`` that is no dict stays here, and its keys are requested one by one."""
     if path is not None and isinstance(value, Mapping) and type(value) is not dict:
         return ["map", path]
     if path is not None and isinstance(value, list | tuple):
@@ -95,7 +93,7 @@ def _encoded(value: Any, path: list[Any] | None) -> list[Any]:
 
 
 def _parameters(function: Any) -> list[list[Any]]:
-    """The parameters of ``function``: name, kind, whether there is a default, and the type that is written."""
+    """Return the parameters of ``function``: name, kind, whether it has a default, and its annotation."""
     return [
         [each.name, int(each.kind), each.default is not each.empty, _written(each.annotation)]
         for each in inspect.signature(function).parameters.values()
@@ -107,5 +105,5 @@ def _written(annotation: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has not, as it has it, for messages with values of a manifest."""
+    """Convert a value of a manifest that is not JSON."""
     return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,7 +1,7 @@
-"""The process that renders templates: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
+"""The program of a worker process: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
 
-It is told a context, and sources to render with it; it answers with texts, or with what is wrong and where. What only
-the parent can know, it asks for: sources of other templates, functions, facts.
+It receives a context, and sources to render with it; it responds with rendered text, or with an error and its place.
+It requests from the parent: sources of other templates, function calls, facts.
 """
 
 from __future__ import annotations
@@ -9,18 +9,90 @@ from __future__ import annotations
 import codecs
 import importlib
 import os
+import posixpath
 import socket
 import sys
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
-from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
-from reactor.language.templates.budget import Bounds, Relief, spending
-from reactor.language.templates.engine import ENGINES, template_engine
-from reactor.language.templates.missing_values import Absence
+from reactor.language.errors import LimitFault, TemplateError, TemplateSourceError
+from reactor.language.templates.budget import Limits, MemoryLimit, current_budget, limited
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.engine import ENGINES, Delimiters, Engine, template_engine
+from reactor.language.templates.missing_values import MissingValues
 from reactor.language.templates.sandbox.channel import Channel, ChannelError
-from reactor.language.templates.sandbox.limits import RECYCLED, Confinement
-from reactor.language.templates.sandbox.requests import AbortedError, Questions
-from reactor.language.templates.sandbox.tree import Tree
+from reactor.language.templates.sandbox.limits import RECYCLED, ProcessLimits
+from reactor.language.templates.sandbox.requests import AbortedError, HostRequests
+
+
+class Sources(Protocol):
+    """The source of the other templates and the functions."""
+
+    @property
+    def functions(self) -> Functions:
+        """The functions that templates may call."""
+
+    def load(self, name: str) -> str | None:
+        """Return the source of a template of the tree; None when there is none."""
+
+
+class Tree:
+    """One rendering. ``used`` are the paths that it loaded, also missing ones; ``written`` are further files."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        delimiters: Delimiters | None,
+        sources: Sources,
+        context: Mapping[str, Any],
+        missing: MissingValues | None = None,
+    ) -> None:
+        self._engine = engine
+        self._delimiters = delimiters
+        self._sources = sources
+        self._context = context
+        self._missing = missing
+        self._functions: dict[str, Callable[..., Any]] = {
+            **sources.functions,
+            "render": self._render_partial,
+            "write": self._write,
+        }
+        self.used: set[str] = set()
+        self.written: dict[str, str] = {}
+
+    def render(self, name: str, source: str) -> str:
+        """Return the rendered text of the template ``source`` at the path ``name``. Raises TemplateError."""
+        return self._render(name, source, self._context)
+
+    def _render(self, name: str, source: str, context: Mapping[str, Any]) -> str:
+        compiled = self._engine.compile(source, name=name, delimiters=self._delimiters, loader=self._load)
+        return compiled.render(context, self._functions, self._missing)
+
+    def _load(self, name: str) -> str | None:
+        path = posixpath.normpath(name)
+        self.used.add(path)
+        return self._sources.load(path)
+
+    def _render_partial(self, name: str, data: Any) -> str:
+        """``render(partial, data)``: another template of the tree.
+
+        A map is merged over the context; any other value becomes ``.`` and ``data``.
+        """
+        source = self._load(name)
+        if source is None:
+            raise ValueError(f"there is no template {name} in the tree")
+        given = data if isinstance(data, Mapping) else {".": data, "data": data}
+        return self._render(posixpath.normpath(name), source, {**self._context, **given})
+
+    def _write(self, name: str, content: str) -> str:
+        """``write(path, content)``: one more file below the target."""
+        path = posixpath.normpath(name)
+        if path.startswith(("/", "../")) or path in ("..", "."):
+            raise ValueError(f"{name} is not inside the target")
+        current_budget().charge_characters(len(content))
+        self.written[path] = content
+        return ""
+
 
 _IMPORTED_LATE: Final = (
     "_strptime", "base64", "difflib", "html", "inspect", "jinja2.debug", "logging", "pprint", "re2", "textwrap",
@@ -36,24 +108,24 @@ _CODECS: Final = (
     "utf-16",
     "utf-32",
 )
-"""What the engines and the library import when they need it, which they can't any more as nobody."""
+"""Modules and codecs that the engines and the library import on demand, which the user nobody can't do."""
 _MOST_MISSING: Final = 1000
-"""Places of one template with a missing value that are told."""
+"""The most warnings about missing values of one template that are sent."""
 _NO_MEMORY = "the template needs more than 100 MB of memory"
-_HINT = "look for a loop that makes ever longer texts or lists; a template has to be small work"
+_HINT = "look for a loop that makes ever longer strings or lists; a template must be little work"
 
 
 class Worker:
-    """Serves one parent."""
+    """Serves the requests of one parent."""
 
-    def __init__(self, channel: Channel, confinement: Confinement) -> None:
+    def __init__(self, channel: Channel, confinement: ProcessLimits) -> None:
         self._channel = channel
         self._confinement = confinement
-        self._questions = Questions(channel)
+        self._questions = HostRequests(channel)
         self._context: dict[str, Any] = {}
 
     def serve(self) -> None:
-        """Do what is asked until the parent has gone."""
+        """Serve requests until the parent ends."""
         while True:
             message, texts = self._channel.receive()
             if "values" in message:
@@ -64,20 +136,20 @@ class Worker:
                 self._render_all(message, texts)
 
     def _render_all(self, message: dict[str, Any], sources: list[str]) -> None:
-        """Render one source after the other, up to the first that can't be."""
+        """Render one source after the other, up to the first that fails."""
         for name, source in zip(message["names"], sources, strict=True):
-            bounds = Bounds(*message["bounds"])
-            self._confinement.allow(bounds.seconds)
+            limits = Limits(*message["limits"])
+            self._confinement.allow(limits.seconds)
             self._questions.forget()
             try:
-                answer, texts = self._rendered(message, name, source, bounds)
+                answer, texts = self._rendered(message, name, source, limits)
             except TemplateError as error:
                 answer, texts = _failure(error), []
             except AbortedError:
                 answer, texts = {"aborted": True}, []
             except Exception as error:  # noqa: BLE001 - one template fails, the process stays
                 answer, texts = _failure(_unexpected(error, name)), []
-            self._confinement.lift()  # the answer is as long as the bounds allow
+            self._confinement.lift()  # the response may be as long as the limits allow
             if self._confinement.data_bytes > RECYCLED:
                 answer["last"] = True
             self._channel.send(answer, texts)
@@ -85,30 +157,30 @@ class Worker:
                 return
 
     def _rendered(
-        self, message: dict[str, Any], name: str, source: str, bounds: Bounds
+        self, message: dict[str, Any], name: str, source: str, limits: Limits
     ) -> tuple[dict[str, Any], list[str]]:
         delimiters = tuple(message["delimiters"]) if message["delimiters"] else None
-        engine = template_engine(message["engine"], bounds)
+        engine = template_engine(message["engine"], limits)
         functions = self._questions.functions
-        absence = None if message["strict"] is None else Absence(strict=message["strict"])
-        with spending(bounds):
+        missing = None if message["strict"] is None else MissingValues(strict=message["strict"])
+        with limited(limits):
             if message["tree"]:
-                tree = Tree(engine, delimiters, self._questions, self._context, absence)
+                tree = Tree(engine, delimiters, self._questions, self._context, missing)
                 texts = [tree.render(name, source), *tree.written.values()]
                 answer = {"made": True, "used": sorted(tree.used), "written": [*tree.written]}
             else:
                 compiled = engine.compile(
                     source, name=name, delimiters=delimiters, loader=self._questions.load
                 )
-                texts = [compiled.render(self._context, functions, absence)]
+                texts = [compiled.render(self._context, functions, missing)]
                 answer = {"made": True}
-        if absence is not None and absence.told:
-            answer["missing"] = [_spelt(each) for each in absence.told[:_MOST_MISSING]]
+        if missing is not None and missing.warnings:
+            answer["missing"] = [_spelt(each) for each in missing.warnings[:_MOST_MISSING]]
         return answer, texts
 
 
 def _unexpected(error: Exception, name: str) -> TemplateError:
-    """What no engine has a place for. Raised with its cause, as the engines do."""
+    """Return the error for an unexpected exception, with its cause as the engines set it."""
     found = TemplateError(f"the template failed: {type(error).__name__}: {error}", name, 1, 1)
     found.__cause__ = error
     return found
@@ -118,7 +190,7 @@ def _failure(error: TemplateError) -> dict[str, Any]:
     cause = error.__cause__
     message = _NO_MEMORY if isinstance(cause, MemoryError) else error.message
     hint = _HINT if isinstance(cause, MemoryError) else error.hint
-    code = BoundFault.code if isinstance(cause, MemoryError) else error.code
+    code = LimitFault.code if isinstance(cause, MemoryError) else error.code
     return {
         "failed": [message, *_spelt(error)[1:4], hint, code],
         "is_source": isinstance(error, TemplateSourceError),
@@ -126,12 +198,12 @@ def _failure(error: TemplateError) -> dict[str, Any]:
 
 
 def _spelt(error: TemplateError) -> list[Any]:
-    """The arguments of an equal one."""
+    """Return the arguments of an equal error."""
     return [error.message, error.name, error.line, error.column, error.hint, error.code]
 
 
 def main() -> None:
-    """Serve the parent at the other end of the descriptor, until it has gone."""
+    """Serve the parent at the other end of the descriptor, until it ends."""
     descriptor, parent = map(int, sys.argv[1:])
     for module in _IMPORTED_LATE:
         importlib.import_module(module)
@@ -139,14 +211,14 @@ def main() -> None:
         codecs.lookup(codec)
     for name in ENGINES:
         template_engine(name)
-    confinement = Confinement(parent)
-    Relief.lift = confinement.lift
+    confinement = ProcessLimits(parent)
+    MemoryLimit.lift = confinement.lift
     channel = Channel(socket.socket(fileno=descriptor))
     try:
         channel.send({"ready": os.getpid()})
         Worker(channel, confinement).serve()
     except ChannelError:
-        pass  # the parent has gone
+        pass  # the parent has ended
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The functions that text/template has itself. ``and`` and ``or`` are the evaluator's: they stop early."""
+"""The builtin functions of text/template. The evaluator has ``and`` and ``or``, which stop at the first operand that decides."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any, Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.escaping import html, javascript, url_query
 from reactor.language.templates.printf import sprintf
-from reactor.language.templates.values import spaced, text_of, type_name
+from reactor.language.templates.values import go_type, html, javascript, sprint, string_of, url_query
 
 _BAD_COMPARISON: Final = "invalid type for comparison"
 
 
 def _basic(value: Any) -> type | None:
-    """The kind of a value that can be compared with ``<``."""
+    """Return the type of ``value`` if it can be compared with ``<``."""
     return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), None)
 
 
@@ -31,9 +30,9 @@ def _equal(first: Any, other: Any) -> bool:
     if first is None or other is None:
         return first is other
     if kind is not _basic(other):
-        raise Fault(f"incompatible types for comparison: {type_name(first)} and {type_name(other)}")
+        raise Fault(f"incompatible types for comparison: {go_type(first)} and {go_type(other)}")
     if kind is None:
-        raise Fault(f"non-comparable type {text_of(first)}: {type_name(first)}", "compare what is in it")
+        raise Fault(f"non-comparable type {string_of(first)}: {go_type(first)}", "compare what is in it")
     return bool(first == other)
 
 
@@ -41,9 +40,9 @@ def lt(first: Any, second: Any) -> bool:
     """Whether ``first`` is less."""
     kind, other = _basic(first), _basic(second)
     if kind is None or other is None or kind is other is bool:
-        raise Fault(_BAD_COMPARISON, "only numbers with numbers, or texts with texts")
+        raise Fault(_BAD_COMPARISON, "only numbers with numbers, or strings with strings")
     if kind is not other:
-        raise Fault(f"incompatible types for comparison: {type_name(first)} and {type_name(second)}")
+        raise Fault(f"incompatible types for comparison: {go_type(first)} and {go_type(second)}")
     return bool(first < second)
 
 
@@ -53,12 +52,12 @@ def le(first: Any, second: Any) -> bool:
 
 
 def length(value: Any) -> int:
-    """How many items, or bytes of a text."""
+    """Return the number of items, or of bytes of a string."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple | Mapping):
         return len(value)
-    raise Fault("len of nil pointer" if value is None else f"len of type {type_name(value)}")
+    raise Fault("len of nil pointer" if value is None else f"len of type {go_type(value)}")
 
 
 def index(value: Any, *keys: Any) -> Any:
@@ -78,19 +77,19 @@ def _item(value: Any, key: Any) -> Any:
             raise Fault(
                 "value is nil; should be of type string"
                 if key is None
-                else f"value has type {type_name(key)}; should be string"
+                else f"value has type {go_type(key)}; should be string"
             )
         return value.get(key)
     if not isinstance(value, str | list | tuple):
-        raise Fault(f"can't index item of type {type_name(value)}")
+        raise Fault(f"can't index item of type {go_type(value)}")
     items = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     return items[position(key, len(items) - 1)]
 
 
 def position(key: Any, last: int) -> int:
-    """``key`` as a position from 0 to ``last``."""
+    """Return ``key``, which must be an index from 0 to ``last``."""
     if isinstance(key, bool) or not isinstance(key, int):
-        raise Fault(f"cannot index slice/array with {'nil' if key is None else f'type {type_name(key)}'}")
+        raise Fault(f"cannot index slice/array with {'nil' if key is None else f'type {go_type(key)}'}")
     if not 0 <= key <= last:
         raise Fault(f"index out of range: {key}")
     return key
@@ -101,7 +100,7 @@ def part(value: Any, *bounds: Any) -> Any:
     if value is None:
         raise Fault("slice of untyped nil")
     if not isinstance(value, str | list | tuple):
-        raise Fault(f"can't slice item of type {type_name(value)}")
+        raise Fault(f"can't slice item of type {go_type(value)}")
     if len(bounds) > 2:  # noqa: PLR2004  a start and an end
         raise Fault(f"too many slice indexes: {len(bounds)}")
     items: bytes | Sequence[Any] = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
@@ -114,12 +113,12 @@ def part(value: Any, *bounds: Any) -> Any:
 
 
 def _printed(values: Sequence[Any]) -> str:
-    return spaced("<no value>" if value is None else value for value in values)
+    return sprint("<no value>" if value is None else value for value in values)
 
 
 def println(*values: Any) -> str:
-    """The texts of the values with spaces between, and a new line."""
-    return " ".join(map(text_of, values)) + "\n"
+    """The strings of the values with spaces between, and a new line."""
+    return " ".join(map(string_of, values)) + "\n"
 
 
 def printf(pattern: str, *values: Any) -> str:
@@ -128,8 +127,8 @@ def printf(pattern: str, *values: Any) -> str:
 
 
 def call(function: Any, *_values: Any) -> Any:
-    """Nothing: there are no values that could be called."""
-    raise Fault("call of nil" if function is None else f"non-function of type {type_name(function)}")
+    """Raise Fault: no value of a template can be called."""
+    raise Fault("call of nil" if function is None else f"non-function of type {go_type(function)}")
 
 
 FUNCTIONS: Functions = {
@@ -145,7 +144,7 @@ FUNCTIONS: Functions = {
     "lt": lt,
     "ne": lambda first, second: not eq(first, second),
     "not": lambda value: not value,
-    "print": lambda *values: spaced(values),
+    "print": lambda *values: sprint(values),
     "printf": printf,
     "println": println,
     "slice": part,

@@ -1,4 +1,4 @@
-"""Functions that choose, ask what a value is, or give up."""
+"""Functions that choose between values, test them, or fail."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import Any
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go.functions.lists import same
-from reactor.language.templates.values import kind_name, type_name
+from reactor.language.templates.values import go_kind, go_type
 
 
 def default(fallback: Any, *given: Any) -> Any:
-    """What is given, unless that is empty."""
+    """Return the given value, or ``fallback`` if it is empty."""
     return given[0] if given and given[0] else fallback
 
 
 def ternary(yes: Any, no: Any, condition: bool) -> Any:
-    """One of two values."""
+    """Return one of two values."""
     return yes if condition else no
 
 
 def coalesce(*values: Any) -> Any:
-    """The first that is not empty."""
+    """Return the first value that is not empty."""
     return next(filter(None, values), None)
 
 
 def fail(message: str) -> str:
-    """End the rendering with an error of the template's own."""
+    """Fail with the template's own message."""
     raise Fault(message)
 
 
 def _kind(value: Any) -> str:
-    return "invalid" if value is None else kind_name(value)
+    return "invalid" if value is None else go_kind(value)
 
 
 def _type(value: Any) -> str:
-    return "<nil>" if value is None else type_name(value)
+    return "<nil>" if value is None else go_type(value)
 
 
 FUNCTIONS: Functions = {

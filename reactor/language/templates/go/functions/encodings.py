@@ -13,14 +13,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.json_codec import decode
-from reactor.language.templates.calls import Functions, texts
-from reactor.language.templates.escaping import json_text
+from reactor.language.templates.calls import Functions, takes_strings
 from reactor.language.templates.go.functions.maps import deep_copy
-from reactor.language.templates.values import Own, text_of
+from reactor.language.templates.values import OwnMap, json_text, string_of
 
 
 def from_json(text: str) -> Any:
-    """The value of a JSON text. Raises FunctionError for what is no JSON."""
+    """Return the value of a JSON string. Raises FunctionError for invalid JSON."""
     return deep_copy(decode(text))
 
 
@@ -32,13 +31,13 @@ def _decoded(decode: Callable[[str], bytes], text: str) -> str:
 
 
 def clean(path: str) -> str:
-    """The shortest path that means the same."""
+    """Return the shortest equivalent path."""
     cleaned = posixpath.normpath(path) if path else "."
     return cleaned[1:] if cleaned.startswith("//") else cleaned
 
 
 def base(path: str) -> str:
-    """The last part of a path."""
+    """Return the last component of a path."""
     return posixpath.basename(path.rstrip("/")) or ("/" if path else ".")
 
 
@@ -53,17 +52,17 @@ def _json(value: Any) -> str:
     return json_text(value)
 
 
-_dir = texts(lambda path: clean(path[: path.rfind("/") + 1]))
-_ext = texts(
+_dir = takes_strings(lambda path: clean(path[: path.rfind("/") + 1]))
+_ext = takes_strings(
     lambda path: (
         "".join(path.rpartition("/")[2].rpartition(".")[1:]) if "." in path.rpartition("/")[2] else ""
     )
 )
-_is_abs = texts(lambda path: path.startswith("/"))
+_is_abs = takes_strings(lambda path: path.startswith("/"))
 
 
-def url_parse(text: str) -> Own:
-    """The parts of a URL, by the names of sprig; empty where there is none."""
+def url_parse(text: str) -> OwnMap:
+    """Return the parts of a URL, by the names of sprig; missing parts are empty."""
     try:
         found = urlsplit(text)
         hostname = found.hostname or ""
@@ -71,7 +70,7 @@ def url_parse(text: str) -> Own:
         raise Fault(f"unable to parse url {text!r}: {error}", "write it as https://host/path") from error
     userinfo, at, host = found.netloc.rpartition("@")
     is_opaque = bool(found.scheme) and not found.netloc and not found.path.startswith("/")
-    return Own(
+    return OwnMap(
         scheme=found.scheme,
         userinfo=userinfo if at else "",
         host=host,
@@ -84,9 +83,9 @@ def url_parse(text: str) -> Own:
 
 
 def url_join(parts: dict[str, Any]) -> str:
-    """The URL with these parts."""
+    """Return the URL with these parts."""
     scheme, userinfo, host, path, opaque, query, fragment = (
-        text_of(parts.get(name) or "")
+        string_of(parts.get(name) or "")
         for name in ("scheme", "userinfo", "host", "path", "opaque", "query", "fragment")
     )
     where = quote(opaque, safe="/:@!$&'()*+,;=%") if opaque else quote(path, safe="/:@!$&'()*+,;=~")
@@ -106,11 +105,11 @@ def url_join(parts: dict[str, Any]) -> str:
 _IN_FRAGMENT = "/:@!$&'()*+,;=?~"
 
 FUNCTIONS: Functions = {
-    "adler32sum": texts(lambda text: str(zlib.adler32(text.encode()))),
-    "b32dec": texts(lambda text: _decoded(base64.b32decode, text)),
-    "b32enc": texts(lambda text: base64.b32encode(text.encode()).decode()),
-    "b64dec": texts(lambda text: _decoded(lambda data: base64.b64decode(data, validate=True), text)),
-    "b64enc": texts(lambda text: base64.b64encode(text.encode()).decode()),
+    "adler32sum": takes_strings(lambda text: str(zlib.adler32(text.encode()))),
+    "b32dec": takes_strings(lambda text: _decoded(base64.b32decode, text)),
+    "b32enc": takes_strings(lambda text: base64.b32encode(text.encode()).decode()),
+    "b64dec": takes_strings(lambda text: _decoded(lambda data: base64.b64decode(data, validate=True), text)),
+    "b64enc": takes_strings(lambda text: base64.b64encode(text.encode()).decode()),
     "base": base,
     "clean": clean,
     "dir": _dir,
@@ -126,9 +125,9 @@ FUNCTIONS: Functions = {
     "osDir": _dir,
     "osExt": _ext,
     "osIsAbs": _is_abs,
-    "sha1sum": texts(lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()),
-    "sha256sum": texts(lambda text: hashlib.sha256(text.encode()).hexdigest()),
-    "sha512sum": texts(lambda text: hashlib.sha512(text.encode()).hexdigest()),
+    "sha1sum": takes_strings(lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()),
+    "sha256sum": takes_strings(lambda text: hashlib.sha256(text.encode()).hexdigest()),
+    "sha512sum": takes_strings(lambda text: hashlib.sha512(text.encode()).hexdigest()),
     "toJson": _json,
     "toPrettyJson": lambda value: json_text(value, 2),
     "toRawJson": lambda value: json_text(value, raw=True),

@@ -7,38 +7,38 @@ from itertools import chain
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go.functions.builtins import part
-from reactor.language.templates.values import kind_name, text_of, type_name
+from reactor.language.templates.values import go_kind, go_type, string_of
 
 
 def listed(value: Any, doing: str) -> list[Any]:
-    """``value`` as a list. Raises Fault for anything else."""
+    """Return ``value``, which must be a list, as a new list. Raises Fault otherwise."""
     if isinstance(value, list | tuple):
         return list(value)
-    raise Fault(f"Cannot {doing} on type {kind_name(value)}")
+    raise Fault(f"Cannot {doing} on type {go_kind(value)}")
 
 
 def strings(value: Any) -> list[str]:
-    """The texts of the items, without those that are nil; of one value when it is no list."""
+    """Return the items as strings, without nil; a value that is no list counts as one item."""
     if value is None:
         return []
     if isinstance(value, list | tuple):
-        return [text_of(item) for item in value if item is not None]
-    return [text_of(value)]
+        return [string_of(item) for item in value if item is not None]
+    return [string_of(value)]
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are equal and of one type: 1 is not true, and not 1.0."""
-    if type_name(first) != type_name(second):
+    """Whether two values are equal and of the same type: 1 is not true, and not 1.0."""
+    if go_type(first) != go_type(second):
         return False
-    budget().weigh(first)
+    current_budget().charge_value(first)
     return bool(first == second)
 
 
 def uniq(value: Any) -> list[Any]:
-    """Each item once."""
+    """Return each different item once."""
     found: list[Any] = []
     for item in listed(value, "find uniq"):
         if not any(same(item, other) for other in found):
@@ -47,17 +47,17 @@ def uniq(value: Any) -> list[Any]:
 
 
 def without(value: Any, *omitted: Any) -> list[Any]:
-    """The items that are not omitted."""
+    """Return the items except the omitted ones."""
     return [item for item in listed(value, "find without") if not any(same(item, one) for one in omitted)]
 
 
 def has(needle: Any, value: Any) -> bool:
-    """Whether the list has it."""
+    """Whether the list contains ``needle``."""
     return value is not None and any(same(needle, item) for item in listed(value, "find has"))
 
 
 def chunk(size: int, value: Any) -> list[list[Any]]:
-    """Lists of ``size`` items each."""
+    """Split a list into lists of ``size`` items."""
     if size < 1:
         raise Fault("a chunk has at least one item")
     items = listed(value, "chunk")
@@ -65,12 +65,12 @@ def chunk(size: int, value: Any) -> list[list[Any]]:
 
 
 def sort_alpha(value: Any) -> list[str]:
-    """The texts in order."""
-    return sorted(strings(value)) if isinstance(value, list | tuple) else [text_of(value)]
+    """Return the items as strings, sorted."""
+    return sorted(strings(value)) if isinstance(value, list | tuple) else [string_of(value)]
 
 
 def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
-    """A function that takes something from a list that is not empty."""
+    """Return a function that applies ``take`` to a list that is not empty."""
 
     def end(value: Any) -> Any:
         items = listed(value, f"find {name}")
@@ -80,13 +80,13 @@ def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
 
 
 def concat(*lists: Any) -> list[Any]:
-    """All items of all lists."""
-    budget().items(sum(len(value) for value in lists if isinstance(value, list | tuple)))
+    """Return all items of all lists."""
+    current_budget().charge_items(sum(len(value) for value in lists if isinstance(value, list | tuple)))
     return list(chain.from_iterable(listed(value, "concat") for value in lists))
 
 
 def _both(functions: dict[str, Callable[..., Any]]) -> Iterable[tuple[str, Callable[..., Any]]]:
-    """Each function by its name and by its name with ``must``: ours all say what they can't do."""
+    """Yield each function by its name and by its name with ``must``: all of ours raise errors."""
     for name, function in functions.items():
         yield name, function
         yield f"must{name[0].upper()}{name[1:]}", function

@@ -6,38 +6,38 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.values import Own, sorted_keys, text_of, type_name
+from reactor.language.templates.values import OwnMap, go_type, sorted_keys, string_of
 
 
-def make(*pairs: Any) -> Own:
-    """A map of keys and values in turn."""
+def make(*pairs: Any) -> OwnMap:
+    """Return a map of alternating keys and values."""
     values = (*pairs[1::2], *([""] if len(pairs) % 2 else ()))
-    return Own(zip(map(text_of, pairs[::2]), values, strict=True))
+    return OwnMap(zip(map(string_of, pairs[::2]), values, strict=True))
 
 
-def own(mapping: dict[str, Any]) -> Own:
-    """``mapping``, if a template made it. Raises Fault for data that other templates see too."""
-    if not isinstance(mapping, Own):
+def own(mapping: dict[str, Any]) -> OwnMap:
+    """Return ``mapping`` if a template made it. Raises Fault for data that other templates see too."""
+    if not isinstance(mapping, OwnMap):
         raise Fault("can't change data from outside the template", "change a copy of it: deepCopy")
     return mapping
 
 
-def put(mapping: dict[str, Any], key: str, value: Any) -> Own:
-    """Set a key."""
+def put(mapping: dict[str, Any], key: str, value: Any) -> OwnMap:
+    """Set a key and return the map."""
     own(mapping)[key] = value
     return own(mapping)
 
 
-def unset(mapping: dict[str, Any], key: str) -> Own:
-    """Remove a key."""
+def unset(mapping: dict[str, Any], key: str) -> OwnMap:
+    """Remove a key and return the map."""
     own(mapping).pop(key, None)
     return own(mapping)
 
 
 def get(mapping: dict[str, Any], key: str) -> Any:
-    """The value of a key, or an empty text."""
+    """Return the value of a key, or an empty string."""
     return mapping.get(key, "")
 
 
@@ -47,43 +47,43 @@ def has_key(mapping: dict[str, Any], key: str) -> bool:
 
 
 def keys(*mappings: dict[str, Any]) -> list[str]:
-    """The keys of all maps, each map's in order."""
+    """Return the keys of all maps, sorted within each map."""
     return [key for mapping in mappings for key in sorted_keys(mapping)]
 
 
 def values(mapping: dict[str, Any]) -> list[Any]:
-    """The values in the order of their keys."""
+    """Return the values in the order of their keys."""
     return [mapping[key] for key in sorted_keys(mapping)]
 
 
 def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
-    """The values that the maps have for one key."""
+    """Return the values of one key in the maps that have it."""
     return [mapping[key] for mapping in mappings if key in mapping]
 
 
-def pick(mapping: dict[str, Any], *names: str) -> Own:
-    """Only these keys."""
-    return Own((name, mapping[name]) for name in names if name in mapping)
+def pick(mapping: dict[str, Any], *names: str) -> OwnMap:
+    """Return a map with only these keys."""
+    return OwnMap((name, mapping[name]) for name in names if name in mapping)
 
 
-def omit(mapping: dict[str, Any], *names: str) -> Own:
-    """All but these keys."""
-    return Own((key, value) for key, value in mapping.items() if key not in names)
+def omit(mapping: dict[str, Any], *names: str) -> OwnMap:
+    """Return a map without these keys."""
+    return OwnMap((key, value) for key, value in mapping.items() if key not in names)
 
 
-def merge(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
-    """``target`` with what it does not have from the sources, also inside of it."""
+def merge(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
+    """Add the missing keys of the sources to ``target``, also in nested maps."""
     return _merged(target, sources, overwrite=False)
 
 
-def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
-    """``target`` with all that the sources have, the last one winning."""
+def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
+    """Merge the sources into ``target``; the last one wins."""
     return _merged(target, sources, overwrite=True)
 
 
-def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> Own:
-    found = target if isinstance(target, Own) else Own(target)
-    budget().weigh(sources)
+def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> OwnMap:
+    found = target if isinstance(target, OwnMap) else OwnMap(target)
+    current_budget().charge_value(sources)
     for source in sources:
         for key, value in source.items():
             mine = found.get(key)
@@ -95,25 +95,25 @@ def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, over
 
 
 def deep_copy(value: Any) -> Any:
-    """A copy that the template may change."""
-    budget().weigh(value)
+    """Return a deep copy, which the template may change."""
+    current_budget().charge_value(value)
     return _copied(value)
 
 
 def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return Own((key, _copied(item)) for key, item in value.items())
+        return OwnMap((key, _copied(item)) for key, item in value.items())
     return list(map(_copied, value)) if isinstance(value, list | tuple) else value
 
 
 def dig(*path: Any) -> Any:
-    """The value under some keys in turn, or the default: ``dig "a" "b" "default" .map``."""
+    """Return the value at a path of keys, or the default: ``dig "a" "b" "default" .map``."""
     if len(path) < 3:  # noqa: PLR2004  a key, the default and the map
         raise Fault("dig needs at least three arguments")
     *names, fallback, value = path
     for name in names:
         if not isinstance(value, Mapping):
-            raise Fault(f"can't look for {text_of(name)} in a {type_name(value)}")
+            raise Fault(f"can't look for {string_of(name)} in a {go_type(value)}")
         if name not in value:
             return fallback
         value = value[name]

@@ -1,4 +1,4 @@
-"""Functions that count. Whole numbers have 64 bits and wrap round, as in Go."""
+"""Functions on numbers. Integers have 64 bits and wrap round, as in Go."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from decimal import Decimal
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.literals import number
-from reactor.language.templates.values import text_of
+from reactor.language.templates.values import string_of
 from reactor.language.values import wrap_int64
 
 _HALF: Final = 0.5
 
 
 def whole(value: Any) -> int:
-    """``value`` as a whole number; 0 for what is none."""
+    """Convert ``value`` to an integer; 0 if it is none."""
     if isinstance(value, float):
         return wrap_int64(int(value)) if math.isfinite(value) else 0
     if isinstance(value, int):
@@ -34,7 +34,7 @@ def whole(value: Any) -> int:
 
 
 def real(value: Any) -> float:
-    """``value`` as a float; 0 for what is none."""
+    """Convert ``value`` to a float; 0 if it is none."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -42,12 +42,12 @@ def real(value: Any) -> float:
 
 
 def add(*values: Any) -> int:
-    """The sum."""
+    """Return the sum."""
     return wrap_int64(sum(map(whole, values)))
 
 
 def mul(first: Any, *others: Any) -> int:
-    """The product."""
+    """Return the product."""
     product = whole(first)
     for other in others:
         product = wrap_int64(product * whole(other))
@@ -55,7 +55,7 @@ def mul(first: Any, *others: Any) -> int:
 
 
 def divided(first: Any, second: Any) -> tuple[int, int]:
-    """Quotient and remainder, rounded towards 0."""
+    """Return quotient and remainder, rounded towards 0."""
     dividend, divisor = whole(first), whole(second)
     if divisor == 0:
         raise Fault("runtime error: integer divide by zero")
@@ -64,7 +64,7 @@ def divided(first: Any, second: Any) -> tuple[int, int]:
 
 
 def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
-    """``value`` with so many places; ``up_from`` is the fraction that counts as one."""
+    """Round ``value`` to ``places`` decimal places; fractions from ``up_from`` on are rounded up."""
     power = math.pow(10, places)
     digits = power * real(value)
     found = math.ceil(digits) if math.modf(digits)[0] >= up_from else math.floor(digits)
@@ -72,37 +72,37 @@ def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
 
 
 def steps(start: int, stop: int, step: int) -> list[int]:
-    """The numbers from ``start`` up or down to before ``stop``."""
+    """Return the numbers from ``start`` up or down to ``stop``, which is excluded."""
     if step == 0 or (stop < start) != (step < 0):
         return []
     numbers = range(start, stop, step)
-    budget().items(len(numbers))
+    current_budget().charge_items(len(numbers))
     return list(numbers)
 
 
 def until(count: int) -> list[int]:
-    """The numbers from 0 to before ``count``."""
+    """Return the numbers from 0 to ``count``, which is excluded."""
     return steps(0, count, -1 if count < 0 else 1)
 
 
 def seq(*bounds: int) -> str:
-    """Numbers as the command of that name prints them: end; start and end; start, step and end."""
+    """Return numbers as the command seq prints them, with its arguments: end; start and end; start, step and end."""
     if not 0 < len(bounds) <= 3:  # noqa: PLR2004  as documented
         return ""
     start, end = (1, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[-1])
     towards = -1 if end < start else 1
     step = bounds[1] if len(bounds) == 3 else towards  # noqa: PLR2004  as documented
-    return " ".join(map(text_of, steps(start, end + towards, step)))
+    return " ".join(map(string_of, steps(start, end + towards, step)))
 
 
 def atoi(text: str) -> int:
-    """A decimal number; 0 for anything else."""
+    """Parse a decimal number; 0 for anything else."""
     digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
     return int(text) if digits.isascii() and digits.isdigit() else 0
 
 
 def _decimal(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., float]:
-    """A function that calculates with decimal digits, so that 0.1 and 0.2 make 0.3."""
+    """Return a function that calculates in decimal, so that 0.1 plus 0.2 is 0.3."""
 
     def calculate(first: Any, *others: Any) -> float:
         found = Decimal(repr(real(first)))
@@ -120,9 +120,9 @@ def _divided(first: Decimal, second: Decimal) -> Decimal:
 
 
 def from_octal(value: Any) -> int:
-    """The number whose octal digits these are; 0 for what is none."""
+    """Parse octal digits; 0 for anything else."""
     try:
-        number = int(text_of(value), 8)
+        number = int(string_of(value), 8)
     except ValueError:
         return 0
     return number if wrap_int64(number) == number else 0

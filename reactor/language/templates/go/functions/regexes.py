@@ -1,4 +1,4 @@
-"""Functions on regular expressions: RE2's, the library and the language that Go's come from; no pattern takes long."""
+"""Functions on regular expressions, with RE2: it has the syntax of Go's, and no pattern takes long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from reactor.language.regex import compile_pattern
-from reactor.language.templates.budget import budget
+from reactor.language.templates.budget import current_budget
 from reactor.language.templates.calls import Functions
 
 _REFERENCE: Final = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
@@ -15,24 +15,24 @@ _META: Final = frozenset(r"\.+*?()|[]{}^$")
 
 
 def match(pattern: str, text: str) -> bool:
-    """Whether the pattern is found in the text."""
+    """Whether the text contains a match."""
     return compile_pattern(pattern).search(text) is not None
 
 
 def find(pattern: str, text: str) -> str:
-    """The first text that the pattern finds, or an empty one."""
+    """Return the first match, or an empty string."""
     found = compile_pattern(pattern).search(text)
     return found[0] if found else ""
 
 
 def find_all(pattern: str, text: str, count: int) -> list[str]:
-    """The texts that the pattern finds, at most ``count``; all when that is negative."""
+    """Return at most ``count`` matches; all when ``count`` is negative."""
     found = [one[0] for one in compile_pattern(pattern).finditer(text)]
     return found if count < 0 else found[:count]
 
 
 def split(pattern: str, text: str, count: int) -> list[str]:
-    """The parts between what the pattern finds, at most ``count``; all when that is negative."""
+    """Return at most ``count`` parts between matches; all when ``count`` is negative."""
     if count == 0:
         return []
     parts: list[str] = []
@@ -48,7 +48,7 @@ def split(pattern: str, text: str, count: int) -> list[str]:
 
 
 def replace_all(pattern: str, text: str, replacement: str) -> str:
-    """The text with each find replaced; ``$1`` and ``${name}`` are groups."""
+    """Replace each match; ``$1`` and ``${name}`` in ``replacement`` are groups."""
 
     def expand(found: Any) -> str:
         return _REFERENCE.sub(lambda reference: _group(found, reference), replacement)
@@ -57,17 +57,17 @@ def replace_all(pattern: str, text: str, replacement: str) -> str:
 
 
 def replace_literal(pattern: str, text: str, replacement: str) -> str:
-    """The text with each find replaced by just this."""
+    """Replace each match by ``replacement`` as it is."""
     return _replace(pattern, text, lambda _found: replacement)
 
 
 def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
     def counted(found: Any) -> str:
         replaced = expand(found)
-        budget().grow(len(replaced))
+        current_budget().charge_characters(len(replaced))
         return replaced
 
-    budget().grow(len(text))
+    current_budget().charge_characters(len(text))
     return str(compile_pattern(pattern).sub(counted, text))
 
 
@@ -82,7 +82,7 @@ def _group(found: Any, reference: re.Match[str]) -> str:
 
 
 def quote_meta(text: str) -> str:
-    """The text as a pattern that finds just it."""
+    """Return a pattern that matches exactly ``text``."""
     return "".join(f"\\{character}" if character in _META else character for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Functions on texts. Where Go counts bytes, these count characters, so that no text is cut inside of one."""
+"""Functions on strings. Where Go counts bytes, these count characters, so no character is cut."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.budget import budget
-from reactor.language.templates.calls import Functions, texts
+from reactor.language.templates.budget import current_budget
+from reactor.language.templates.calls import Functions, takes_strings
 from reactor.language.templates.go.functions.lists import strings
 from reactor.language.templates.literals import quote
-from reactor.language.templates.values import text_of
+from reactor.language.templates.values import string_of
 
 _WORD_START: Final = re.compile(r"(?<![\w])\w")
 _WORD_BREAK: Final = re.compile(
@@ -20,65 +20,65 @@ _ELLIPSIS: Final = "..."
 
 
 def repeat(count: int, text: str) -> str:
-    """The text so many times."""
+    """Repeat the text ``count`` times."""
     if count < 0:
         raise Fault("strings: negative Repeat count")
-    budget().grow(count * len(text))
+    current_budget().charge_characters(count * len(text))
     return text * count
 
 
 def indent(spaces: int, text: str) -> str:
-    """Each line moved to the right."""
+    """Indent each line."""
     margin = repeat(spaces, " ")
-    budget().grow(len(text) + spaces * text.count("\n"))
+    current_budget().charge_characters(len(text) + spaces * text.count("\n"))
     return margin + text.replace("\n", f"\n{margin}")
 
 
 def nindent(spaces: int, text: str) -> str:
-    """A new line, and each line moved to the right."""
+    """Return a line feed and the indented lines."""
     return "\n" + indent(spaces, text)
 
 
 def replace(old: str, new: str, text: str) -> str:
-    """``new`` for each ``old``."""
-    budget().grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
+    """Replace each ``old`` by ``new``."""
+    current_budget().charge_characters(len(text) + text.count(old) * max(0, len(new) - len(old)))
     return text.replace(old, new)
 
 
 def quoted(*values: Any) -> str:
-    """The values, each in double quotes."""
-    return " ".join(quote(text_of(value)) for value in values if value is not None)
+    """Return the values, each in double quotes."""
+    return " ".join(quote(string_of(value)) for value in values if value is not None)
 
 
 def squoted(*values: Any) -> str:
-    """The values, each in single quotes."""
-    return " ".join(f"'{text_of(value)}'" for value in values if value is not None)
+    """Return the values, each in single quotes."""
+    return " ".join(f"'{string_of(value)}'" for value in values if value is not None)
 
 
 def cat(*values: Any) -> str:
-    """The values with spaces between."""
-    return " ".join(text_of(value) for value in values if value is not None)
+    """Join the values with spaces."""
+    return " ".join(string_of(value) for value in values if value is not None)
 
 
 def join(separator: str, values: Any) -> str:
-    """The texts of a list with a separator between."""
+    """Join the items of a list with a separator."""
     parts = strings(values)
-    budget().grow(sum(map(len, parts)) + len(separator) * len(parts))
+    current_budget().charge_characters(sum(map(len, parts)) + len(separator) * len(parts))
     return separator.join(parts)
 
 
 def split_list(separator: str, text: str) -> list[str]:
-    """The parts between the separators; the characters when there is none."""
+    """Split at the separator; without a separator, into characters."""
     return text.split(separator) if separator else list(text)
 
 
 def numbered(separator: str, text: str) -> dict[str, str]:
-    """The parts as ``_0``, ``_1`` ..."""
+    """Split at the separator, into a map of ``_0``, ``_1`` ..."""
     return {f"_{index}": part for index, part in enumerate(split_list(separator, text))}
 
 
 def numbered_up_to(separator: str, count: int, text: str) -> dict[str, str]:
-    """At most ``count`` parts as ``_0``, ``_1`` ..."""
+    """Split at the separator into at most ``count`` parts, a map of ``_0``, ``_1`` ..."""
     if count == 0:
         return {}
     parts = text.split(separator, count - 1) if separator and count > 0 else split_list(separator, text)
@@ -86,37 +86,37 @@ def numbered_up_to(separator: str, count: int, text: str) -> dict[str, str]:
 
 
 def trunc(count: int, text: str) -> str:
-    """The first characters; the last ones for a negative count."""
+    """Return the first characters; the last ones for a negative count."""
     if count >= 0:
         return text[:count]
     return text[count:] if len(text) + count > 0 else text
 
 
 def substr(start: int, end: int, text: str) -> str:
-    """The characters from ``start`` to before ``end``."""
+    """Return the characters from ``start`` to ``end``, which is excluded."""
     if start < 0:
         return text[: max(0, end)]
     return text[start:] if end < 0 else text[start:end]
 
 
 def abbrev(width: int, text: str) -> str:
-    """The text, or its beginning and dots."""
+    """Return the text, shortened to ``width`` with an ellipsis."""
     fits = width <= len(_ELLIPSIS) or len(text) <= width
     return text if fits else text[: width - len(_ELLIPSIS)] + _ELLIPSIS
 
 
 def plural(one: str, many: str, count: int) -> str:
-    """The word for one thing or for several."""
+    """Return the singular ``one`` or the plural ``many``."""
     return one if count == 1 else many
 
 
 def snakecase(text: str) -> str:
-    """Words in lower case with ``_`` between."""
+    """Return the words in lower case, joined with ``_``."""
     return _marked(text, "_")
 
 
 def kebabcase(text: str) -> str:
-    """Words in lower case with ``-`` between."""
+    """Return the words in lower case, joined with ``-``."""
     return _marked(text, "-")
 
 
@@ -125,12 +125,12 @@ def _marked(text: str, mark: str) -> str:
 
 
 def camelcase(text: str) -> str:
-    """Words put together, each with a capital."""
+    """Join the words, each capitalized."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[\s_-]+", text))
 
 
 def abbrev_both(left: int, right: int, text: str) -> str:
-    """The part from ``left`` on, at most ``right`` characters, with dots for what is cut off."""
+    """Return at most ``right`` characters from ``left`` on, with an ellipsis at each end that is cut off."""
     dots = len(_ELLIPSIS)
     if right < 2 * dots - 2 or (left > 0 and right < 2 * dots + 1) or right >= len(text):
         return text
@@ -145,23 +145,23 @@ def abbrev_both(left: int, right: int, text: str) -> str:
 
 
 def initials(text: str) -> str:
-    """The first letter of each word."""
+    """Return the first letter of each word."""
     return "".join(word[0] for word in text.split())
 
 
 def wrap(width: int, text: str) -> str:
-    """Lines of at most so many characters, broken at spaces; a longer word has a line of its own."""
+    """Wrap lines at ``width`` characters, at spaces; a longer word gets its own line."""
     return _wrapped(width, "\n", text, cuts_words=False)
 
 
 def wrap_with(width: int, separator: str, text: str) -> str:
-    """The same with a text between the lines. Longer words are cut."""
+    """Wrap lines with ``separator`` between them. Longer words are cut."""
     return _wrapped(width, separator, text, cuts_words=True)
 
 
 def _wrapped(width: int, separator: str, text: str, *, cuts_words: bool) -> str:
     width = max(width, 1)
-    budget().grow(len(text) + (len(text) // width + text.count(" ")) * len(separator))
+    current_budget().charge_characters(len(text) + (len(text) // width + text.count(" ")) * len(separator))
     lines, start = [], 0
     while len(text) - start > width:
         if text[start] == " ":
@@ -184,16 +184,16 @@ FUNCTIONS: Functions = {
     "abbrevboth": abbrev_both,
     "camelcase": camelcase,
     "cat": cat,
-    "contains": texts(lambda part, text: part in text),
-    "hasPrefix": texts(lambda start, text: text.startswith(start)),
-    "hasSuffix": texts(lambda end, text: text.endswith(end)),
+    "contains": takes_strings(lambda part, text: part in text),
+    "hasPrefix": takes_strings(lambda start, text: text.startswith(start)),
+    "hasSuffix": takes_strings(lambda end, text: text.endswith(end)),
     "indent": indent,
     "initials": initials,
     "join": join,
     "kebabcase": kebabcase,
-    "lower": texts(lambda text: text.lower()),
+    "lower": takes_strings(lambda text: text.lower()),
     "nindent": nindent,
-    "nospace": texts(lambda text: "".join(text.split())),
+    "nospace": takes_strings(lambda text: "".join(text.split())),
     "plural": plural,
     "quote": quoted,
     "repeat": repeat,
@@ -204,17 +204,17 @@ FUNCTIONS: Functions = {
     "splitn": numbered_up_to,
     "squote": squoted,
     "substr": substr,
-    "swapcase": texts(lambda text: text.swapcase()),
-    "title": texts(lambda text: _WORD_START.sub(lambda found: found[0].upper(), text)),
-    "toString": text_of,
-    "trim": texts(lambda text: text.strip()),
-    "trimAll": texts(lambda characters, text: text.strip(characters)),
-    "trimPrefix": texts(lambda start, text: text.removeprefix(start)),
-    "trimSuffix": texts(lambda end, text: text.removesuffix(end)),
-    "trimall": texts(lambda characters, text: text.strip(characters)),
+    "swapcase": takes_strings(lambda text: text.swapcase()),
+    "title": takes_strings(lambda text: _WORD_START.sub(lambda found: found[0].upper(), text)),
+    "toString": string_of,
+    "trim": takes_strings(lambda text: text.strip()),
+    "trimAll": takes_strings(lambda characters, text: text.strip(characters)),
+    "trimPrefix": takes_strings(lambda start, text: text.removeprefix(start)),
+    "trimSuffix": takes_strings(lambda end, text: text.removesuffix(end)),
+    "trimall": takes_strings(lambda characters, text: text.strip(characters)),
     "trunc": trunc,
-    "untitle": texts(lambda text: _WORD_START.sub(lambda found: found[0].lower(), text)),
-    "upper": texts(lambda text: text.upper()),
+    "untitle": takes_strings(lambda text: _WORD_START.sub(lambda found: found[0].lower(), text)),
+    "upper": takes_strings(lambda text: text.upper()),
     "wrap": wrap,
     "wrapWith": wrap_with,
 }

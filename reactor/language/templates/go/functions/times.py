@@ -15,13 +15,13 @@ from reactor.language.values import to_string
 _moment: ContextVar[datetime | None] = ContextVar("moment", default=None)
 
 
-def stand_still(moment: float | None) -> None:
-    """Let `now` be ``moment`` from here on, in seconds since 1970; None: the time of each call."""
+def freeze_clock(moment: float | None) -> None:
+    """Freeze `now` at ``moment``, in seconds since 1970; None: the time of each call."""
     _moment.set(None if moment is None else datetime.fromtimestamp(moment, UTC))
 
 
 def now() -> datetime:
-    """The time in the zone of this host."""
+    """Return the time in the zone of this host: that at which the manifest was loaded, if the template belongs to one."""
     return (_moment.get() or datetime.now(UTC)).astimezone()
 
 
@@ -31,12 +31,12 @@ _UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 
 
 
 def date(layout: str, value: Any) -> str:
-    """The time by a layout, in the zone of this host."""
+    """Format the time by a layout, in the zone of this host."""
     return format_time(_time(value).astimezone(), layout)
 
 
 def date_in_zone(layout: str, value: Any, zone: str) -> str:
-    """The time by a layout, in a zone; UTC if there is none of that name."""
+    """Format the time by a layout, in a zone; UTC if the zone is unknown."""
     try:
         known = find_timezone(zone)
     except FunctionError:
@@ -45,7 +45,7 @@ def date_in_zone(layout: str, value: Any, zone: str) -> str:
 
 
 def to_date(layout: str, source: str) -> datetime:
-    """The time that a text is."""
+    """Parse a time by a layout."""
     found = parse_time(source, layout, now().tzinfo or UTC)
     if found is None:
         raise Fault(
@@ -55,7 +55,7 @@ def to_date(layout: str, source: str) -> datetime:
 
 
 def date_modify(change: str, value: Any) -> datetime:
-    """The time so much later: ``-1.5h``, ``2h45m``."""
+    """Add a duration to the time: ``-1.5h``, ``2h45m``."""
     try:
         return _time(value) + parse_duration(change)
     except OverflowError:
@@ -63,12 +63,12 @@ def date_modify(change: str, value: Any) -> datetime:
 
 
 def ago(value: Any) -> str:
-    """How long ago it was, to the second."""
+    """Return how long ago the time was, to the second."""
     return to_string(timedelta(seconds=round((now() - _time(value)).total_seconds())))
 
 
 def in_words(seconds: Any) -> str:
-    """So many seconds as a duration: 1m35s."""
+    """Format seconds as a duration: 1m35s."""
     try:
         return to_string(timedelta(seconds=int(seconds)))
     except (ValueError, TypeError, OverflowError):
@@ -76,7 +76,7 @@ def in_words(seconds: Any) -> str:
 
 
 def rounded(value: Any) -> str:
-    """A duration, or how long ago a time was, in its largest unit alone: 2h, 3d, 4mo."""
+    """Return a duration, or how long ago a time was, in its largest unit only: 2h, 3d, 4mo."""
     length = timedelta()
     if isinstance(value, str):
         with suppress(FunctionError):  # as in sprig: what is no duration is none

@@ -1,6 +1,6 @@
-"""Versions as https://semver.org has them, and the constraints of sprig: ``^1.2``, ``~1.2.3``, ``>=1.2, <2 || 3.x``.
+"""Versions of https://semver.org, and the constraints of sprig: ``^1.2``, ``~1.2.3``, ``>=1.2, <2 || 3.x``.
 
-A constraint without a pre-release, such as ``>=1.2``, has no pre-release in it: https://github.com/Masterminds/semver.
+A constraint without a pre-release, such as ``>=1.2``, matches no pre-release: https://github.com/Masterminds/semver.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.values import Own
+from reactor.language.templates.values import OwnMap
 
 _TAIL: Final = r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 _VERSION: Final = re.compile(rf"v?(\d{{1,18}})(?:\.(\d{{1,18}}))?(?:\.(\d{{1,18}}))?{_TAIL}")
@@ -21,7 +21,7 @@ _CONSTRAINT: Final = re.compile(
 )
 _HYPHEN: Final = re.compile(r"(\S+)\s+-\s+(\S+)")
 _ALL: Final = 3
-"""The numbers of a version."""
+"""The number of numbers in a version."""
 _WILD: Final = frozenset("xX*")
 _HINT: Final = "write it as >=1.2.0, <2.0.0"
 
@@ -37,24 +37,24 @@ class _Version(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """One comparison. ``given`` is how many numbers of ``version`` were given, not left out or wild."""
+    """One comparison. ``given`` is how many numbers of ``version`` were given, not omitted or wildcards."""
 
     sign: str
     version: _Version
     given: int
 
 
-def semver(text: str) -> Own:
-    """The parts of a version, by their names."""
+def semver(text: str) -> OwnMap:
+    """Return the parts of a version, by their names."""
     _, match = _parsed(text)
-    parts = Own(
+    parts = OwnMap(
         zip(("Major", "Minor", "Patch"), (int(each or 0) for each in match.groups()[:3]), strict=True)
     )
-    return Own(parts, Prerelease=match[4] or "", Metadata=match[5] or "", Original=text)
+    return OwnMap(parts, Prerelease=match[4] or "", Metadata=match[5] or "", Original=text)
 
 
 def semver_compare(constraint: str, text: str) -> bool:
-    """Whether the version is what the constraint asks for."""
+    """Whether the version satisfies the constraint."""
     version, _ = _parsed(text)
     ranges = [_comparisons(each) for each in constraint.split("||")]
     return any(all(_holds(version, wanted) for wanted in each) for each in ranges)
@@ -68,7 +68,7 @@ def _parsed(text: str) -> tuple[_Version, re.Match[str]]:
 
 
 def _version(numbers: list[int], pre: str | None) -> _Version:
-    """The version with these numbers; those that are missing are 0."""
+    """Return the version with these numbers; missing ones are 0."""
     major, minor, patch = [*numbers, 0, 0, 0][:_ALL]
     parts = tuple(
         (0, int(each), "") if each.isdecimal() else (1, 0, each) for each in (pre or "").split(".") if each
@@ -77,7 +77,7 @@ def _version(numbers: list[int], pre: str | None) -> _Version:
 
 
 def _comparisons(text: str) -> list[_Wanted]:
-    """The comparisons of one range, with commas or spaces between."""
+    """Parse the comparisons of one range, separated by commas or spaces."""
     rest = _HYPHEN.sub(r">=\1 <=\2", text).strip()
     found = []
     while rest:

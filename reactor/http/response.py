@@ -1,4 +1,4 @@
-"""One request and its answer, carried out by httpcore. It takes 50 ms to import: only `reactor.http.client` does, in a thread."""
+"""One request and its response, with httpcore. Importing it takes 50 ms: only `reactor.http.client` does, in a thread."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ from http import HTTPStatus
 import httpcore
 import trio
 
-from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError, reason
-from reactor.http.parse_turns import my_turn
-from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.request import (
+    ConnectionLostError,
+    HttpError,
+    HttpLimits,
+    HttpRequest,
+    TooLargeError,
+    reason,
+)
 from reactor.http.url import Url, environment_proxy, parse_url
-from reactor.http.wire import Meter, Wire
+from reactor.http.wire import Meter, Wire, my_turn
 from reactor.resource.threads import in_thread
 
 _SLICE = 0.002
-"""Seconds of uninterrupted work on pieces of a body that are there already."""
+"""Seconds of uninterrupted work on received chunks of a body."""
 _SHOWN = 40
-"""Characters of a field that an error shows."""
+"""The most characters of a header field in an error."""
 
 _ERRORS = (
     httpcore.TimeoutException,
@@ -30,12 +35,12 @@ _ERRORS = (
     httpcore.ProtocolError,
     httpcore.ProxyError,
     httpcore.UnsupportedProtocol,
-    ValueError,  # of the resolver and the TLS library, for names that no host has
+    ValueError,  # of the resolver and the TLS library, for invalid host names
 )
 
 
-class HttpAnswer:
-    """Status, header fields (names in lower case) and body of an answer."""
+class HttpResponse:
+    """Status, header fields (names in lower case) and body of a response."""
 
     def __init__(
         self, response: httpcore.Response, meter: Meter, limits: HttpLimits, limit: trio.CancelScope
@@ -48,11 +53,11 @@ class HttpAnswer:
         self._limit = limit
 
     def field(self, name: str) -> str:
-        """The values of the field with this name, in lower case; "" when there is none."""
+        """Return the values of the header field ``name``, given in lower case; "" when there is none."""
         return ", ".join(value for each, value in self.fields if each == name)
 
     async def read(self) -> bytes:
-        """The whole body, which must not be encoded. Raises as `refuse_encoding` and `pieces` do."""
+        """Read the whole body, which must not be encoded. Raises the errors of `refuse_encoding` and `pieces`."""
         self.refuse_encoding()
         body = bytearray()
         async with aclosing(self.pieces()) as pieces:
@@ -61,7 +66,7 @@ class HttpAnswer:
         return bytes(body)
 
     def refuse_encoding(self) -> None:
-        """Raises HttpError when the body would have to be decoded: a few bytes may become any number of them."""
+        """Raise HttpError if the body is encoded: decoding could expand a few bytes to any size."""
         encoding = self.field("content-encoding").strip().lower()
         if encoding not in ("", "identity"):
             raise HttpError(
@@ -69,9 +74,9 @@ class HttpAnswer:
             )
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body, as it was sent. Raises TooLargeError, and HttpError when it breaks off.
+        """Yield the body in chunks. Raises TooLargeError, and HttpError when the connection breaks.
 
-        Use it with `contextlib.aclosing` where it may not be read to its end.
+        Use `contextlib.aclosing` if it may not be read to its end.
         """
         size, slice_end = 0, time.perf_counter() + _SLICE
         stream = self._response.aiter_stream()
@@ -94,17 +99,17 @@ class HttpAnswer:
 
 
 async def _exhaust(stream: AsyncIterator[bytes]) -> None:
-    """Let ``stream``, of which nothing can come any more, end by itself: trio complains of one that is dropped."""
+    """Read ``stream``, which is closed, to its end: trio warns about an unfinished generator."""
     with suppress(HttpError, *_ERRORS):
         async for _ in stream:
             pass
 
 
 @asynccontextmanager
-async def answer_of(
+async def response_of(
     url: Url, request: HttpRequest, limits: HttpLimits, limit: trio.CancelScope
-) -> AsyncIterator[HttpAnswer]:
-    """The answer of the server at ``url``, on a connection of its own. Raises HttpError, and OSError of ``trust``."""
+) -> AsyncIterator[HttpResponse]:
+    """Send ``request`` to ``url`` on its own connection; yield the response. Raises HttpError, and OSError of ``trust``."""
     meter = Meter()
     context = await in_thread(request.trust or ssl.create_default_context) if url.scheme == "https" else None
     steps = dict.fromkeys(("connect", "read", "write", "pool"), limits.silence)
@@ -124,11 +129,11 @@ async def answer_of(
             if proxy is not None and response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
                 raise HttpError(f"{response.status} {HTTPStatus.PROXY_AUTHENTICATION_REQUIRED.phrase}")
         meter.begin_body()
-        yield HttpAnswer(response, meter, limits, limit)
+        yield HttpResponse(response, meter, limits, limit)
 
 
 def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:
-    """All header fields of a request; those that the user names win."""
+    """Return all header fields of a request; those of the user win."""
     usual = {
         "Host": url.authority,
         "User-Agent": "reactor",
@@ -145,7 +150,7 @@ def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:
 
 
 def _proxy(url: Url, request: HttpRequest) -> Url | None:
-    """The proxy on the way to ``url``. Raises HttpError for one that can't be used."""
+    """Return the proxy for ``url``. Raises HttpError for an invalid one."""
     text = environment_proxy(url) if request.proxy is None else request.proxy
     if not text:
         return None
@@ -165,7 +170,7 @@ def _way(proxy: Url | None) -> httpcore.Proxy | None:
 
 @contextmanager
 def _naming(proxy: Url | None) -> Iterator[None]:
-    """Have the errors on the way to an answer name the proxy, without its account."""
+    """Name the proxy, without its credentials, in the errors of the block."""
     try:
         yield
     except HttpError as error:
@@ -176,7 +181,7 @@ def _naming(proxy: Url | None) -> Iterator[None]:
 
 @contextmanager
 def _explained(silence: float) -> Iterator[None]:
-    """Raises HttpError for what httpcore, the TLS library or the resolver of names raise."""
+    """Raise HttpError for errors of httpcore, the TLS library and the resolver."""
     try:
         yield
     except httpcore.TimeoutException as error:

@@ -1,0 +1,56 @@
+"""How layers of plain values are merged, and which layer each leaf of a merged tree came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+
+def deep_merge(base: Any, over: Any) -> Any:
+    """Merge ``over`` into a copy of ``base``. Neither is changed; the result may share parts with both.
+
+    Maps are merged key by key, and lists are concatenated, duplicates included. Everything else, null and values of
+    different kinds included, is replaced.
+    """
+    if isinstance(base, dict) and isinstance(over, dict):
+        merged = dict(base)
+        for key, value in over.items():
+            merged[key] = deep_merge(base[key], value) if key in base else value
+        return merged
+    if isinstance(base, list) and isinstance(over, list):
+        return [*base, *over]
+    return over
+
+
+LeafPath = tuple[str | int, ...]
+"""The keys to a leaf, and at the end maybe an index in a list."""
+
+
+class Leaf(NamedTuple):
+    """A scalar, or one item of a list. Merging never changes either."""
+
+    value: Any
+    layer: str
+
+
+def layered(value: Any, layer: str) -> Any:
+    """Return ``value`` with all its leaves marked as those of ``layer``."""
+    if isinstance(value, dict):
+        return {key: layered(inner, layer) for key, inner in value.items()}
+    return [Leaf(item, layer) for item in value] if isinstance(value, list) else Leaf(value, layer)
+
+
+def plain(tree: Any) -> Any:
+    """Return the plain values of a layered tree."""
+    if isinstance(tree, dict):
+        return {key: plain(inner) for key, inner in tree.items()}
+    return [leaf.value for leaf in tree] if isinstance(tree, list) else tree.value
+
+
+def layers(tree: Any, path: LeafPath = ()) -> Iterator[tuple[LeafPath, str]]:
+    """Yield the path and the layer of every leaf. An empty map or list has no leaf, so no layer."""
+    if isinstance(tree, Leaf):
+        yield path, tree.layer
+        return
+    for key, inner in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield from layers(inner, (*path, key))

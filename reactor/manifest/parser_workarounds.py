@@ -1,0 +1,71 @@
+r"""Makes PyYAML and libyaml, which read YAML 1.1, read the characters of a text as YAML 1.2 and JSON do.
+
+- Pairs such as ``\ud83d\ude00`` are one character in JSON, and two invalid ones to a YAML 1.1 parser. Half a pair is no
+  character in either, and the parser says where it is.
+- Three characters end a line in YAML 1.1, and are ordinary text in YAML 1.2. Strings from the web contain some. There the
+  parser would end a comment, drop the blanks that follow, or report an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+_UNIT = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F]|.)", re.DOTALL
+)
+_FILLING = "\U0002ffff"
+"""A code point that will never be a character, so that no text contains it."""
+
+
+def with_whole_characters(text: str) -> str:
+    """Return ``text`` so that the parser reads surrogate pairs correctly, of the same length; only JSON with pairs changes."""
+    if "\\u" not in text or text.lstrip()[:1] not in ("{", "[") or not _is_json(text):
+        return text
+    return _UNIT.sub(_escaped, text)
+
+
+def without_filling(text: str) -> str:
+    """Undo `with_whole_characters` in a string from the parser."""
+    return text.replace(_FILLING, "")
+
+
+def has_half_a_character(json_text: str) -> bool:
+    """Whether a JSON text contains half a pair."""
+    return any(unit[0][1:3] in ("ud", "uD") and unit[1] is None for unit in _UNIT.finditer(json_text))
+
+
+def _escaped(unit: re.Match[str]) -> str:
+    """Escape the same character as YAML does, padded to its old length."""
+    if unit[1] is None:
+        return unit[0]
+    character = bytes.fromhex(unit[1] + unit[2]).decode("utf-16-be")
+    return f"\\U{ord(character):08X}".ljust(len(unit[0]), _FILLING)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+_BREAKS = "\x85\u2028\u2029"
+_STAND_INS = "\U0001fffe\U0001ffff\U0002fffe"
+"""Code points that will never be characters, so that no text contains them."""
+
+_AWAY = str.maketrans(_BREAKS, _STAND_INS)
+_BACK = str.maketrans(_STAND_INS, _BREAKS)
+
+
+def without_yaml11_breaks(text: str) -> str:
+    """Return ``text`` so that the parser reads these line breaks as text, of the same length."""
+    if text.isascii() or not any(each in text for each in _BREAKS):
+        return text
+    return text.translate(_AWAY)
+
+
+def with_yaml11_breaks(text: str) -> str:
+    """Undo `without_yaml11_breaks` in a string from the parser."""
+    return text.translate(_BACK)
