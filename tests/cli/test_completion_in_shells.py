@@ -114,7 +114,7 @@ def test_zsh_shows_what_each_option_is_for(home):
 
 def test_fish_shows_what_each_option_is_for(home):
     assert offered_by_fish(home, "run --converge-o") == [
-        ("--converge-once", "End when nothing is left to do, instead of staying to repair.")
+        ("--converge-once", "Exit once the manifest is applied, instead of repairing drift.")
     ]
 
 

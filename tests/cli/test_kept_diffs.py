@@ -58,7 +58,7 @@ def test_why_tells_what_it_was_before(reactor, converge, tmp_path, state):
     converge("old-content")
     converge("new-content")
     lines = reactor("why", "--state-dir", state, f"file#{tmp_path}/f").out.splitlines()
-    told = lines.index("  What it was before (-), and became (+):")
+    told = lines.index("  Content before (-) and after (+):")
     assert "    -old-content" in lines[told:]
     assert "    +new-content" in lines[told:]
 

@@ -371,23 +371,23 @@ def test_why_tells_the_chain_from_the_source_to_the_refresh(reactor, manifest, t
     once(reactor, path)
     told = reactor("why", "exec#restart").out.splitlines()
     assert told[0].startswith("exec#restart was changed ")
-    assert "something it subscribes to had changed" in told[1]
+    assert "a resource that it subscribes to had changed" in told[1]
     assert told[2].strip().startswith(f"file#{tmp_path}/a was changed ")
-    assert "something outside had touched it" in told[3]
+    assert "something outside of reactor had changed it" in told[3]
     assert "It refreshed exec#restart " in reactor("why", f"file#{tmp_path}/a").out
 
 
 def test_why_names_what_is_owed_and_why_it_is_not_paid(reactor, manifest, tmp_path):
     once(reactor, manifest(FAILING_REFRESH))
     told = reactor("why", f"file#{tmp_path}/a").out
-    assert "exec#restart owes a refresh because of it" in told
+    assert "A refresh of exec#restart because of it is pending" in told
     assert "  exec#restart failed " in told
 
 
 def test_why_names_the_root_culprit_of_a_blocked_resource(reactor, manifest, tmp_path):
     once(reactor, manifest(BLOCKED))
     told = reactor("why", f"file#{tmp_path}/a").out.splitlines()
-    assert " is blocked since " in told[0]
+    assert " was blocked " in told[0]
     assert told[1].strip().startswith("exec#migrate failed ")
 
 

@@ -219,7 +219,7 @@ def test_pauses_that_can_not_be_kept_are_told_alike_with_and_without_a_run(
     assert (code, out) == (2, "")
     assert err == (
         f"error[R0606]: the system refused: [Errno 21] Is a directory: '{state_directory}/pauses.lock'\n"
-        "hint: see whether the state directory can be written\n"
+        "hint: check whether the state directory is writable\n"
     )
 
 

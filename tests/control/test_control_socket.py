@@ -112,7 +112,7 @@ async def test_what_is_no_socket_is_left_alone_and_the_run_goes_on(tmp_path):
     async with controlled(tmp_path, scripted("a")) as world:
         await world.story.converged()
         assert "no control socket" in world.told[0]
-        assert "it is not a socket; move it away" in world.told[0]
+        assert "it is not a socket; remove it" in world.told[0]
     assert (tmp_path / SOCKET_FILE).read_text() == "precious"
 
 

@@ -263,7 +263,7 @@ def test_a_dry_run_shows_the_unit_and_needs_nothing(manifest, tmp_path):
         (["{manifest}", "--", "--metrics", "0.0.0.0:1"], "--metrics-token-file"),
         (["{manifest}", "--", "--metrics", "127.0.0.1:1", "--metrics-token-file", "/nowhere"], "/nowhere"),
         (["{manifest}", "second.yaml"], "second.yaml"),
-        (["--name", "a/b", "{manifest}"], "can't name a unit"),
+        (["--name", "a/b", "{manifest}"], "is not a valid name for a unit"),
         (["/nonexistent/site.yaml"], "there is no directory /nonexistent"),
         (["{manifest}.missing"], "No such file"),
         (["/tmp/two\nlines.yaml"], "can't be in a unit"),

@@ -94,7 +94,7 @@ async def test_a_file_that_drifts_is_seen_repaired_with_its_diff_and_why(tmp_pat
     assert told["place"] == f"{site}:3:9"
     assert told["properties"]["content"] == "x\n"
     assert f"file#{file} was changed " in told["why"][0]
-    assert "something outside had touched it" in told["why"][1]
+    assert "something outside of reactor had changed it" in told["why"][1]
     assert told["events"][-1]["causes"] == ["drift"]
     assert [each["causes"][0] for each in past if each.get("ref") == f"file#{file}"] == ["initial", "drift"]
     assert file.read_text() == "z\n"
@@ -214,7 +214,7 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
         (["--ui", "127.0.0.1:65536"], "there is no port 65536"),
         (
             ["--ui", "127.0.0.1:0", "--converge-once"],
-            "--ui is for a run that stays hint: leave --converge-once out",
+            "--ui needs a continuous run hint: leave --converge-once out",
         ),
         (["--ui", "192.0.2.1:8470"], "can't listen on 192.0.2.1:8470: Cannot assign requested address"),
     ],

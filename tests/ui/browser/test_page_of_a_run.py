@@ -39,7 +39,7 @@ def test_drift_is_seen_as_it_happens_and_opens_to_its_diff(tab, site, tmp_path):
     tab.wait("document.querySelector('pre.diff')")
     assert tab.text(".diff .removed") == "-limit: 9999"
     assert tab.text(".diff .added") == "+limit: 5"
-    assert "something outside had touched it" in tab.text(".chain")
+    assert "something outside of reactor had changed it" in tab.text(".chain")
 
 
 def watch(tab, *refs):
