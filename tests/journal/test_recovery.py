@@ -53,7 +53,7 @@ def test_what_is_owed_is_kept_when_the_rest_is_of_no_use(directory, harm):
         assert owed_on_disk(directory) == {("file#/a", "exec#x"), ("file#/a", "exec#y")}
         assert journal.reversals({}) == [REVERSAL]
     (note,) = notes
-    assert note.endswith("; refreshes owed from before are kept")
+    assert note.endswith("; pending refreshes are kept")
 
 
 def test_a_state_directory_may_have_a_name_that_is_no_text(tmp_path):

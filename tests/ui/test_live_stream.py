@@ -228,7 +228,7 @@ async def test_a_bug_of_ours_costs_those_who_look_their_connection_and_no_more(t
             await page.next()
             world.story.drift("scripted#a")
             await page.event("checked")
-    assert "the live page lost those who look: TypeError" in world.told[0]
+    assert "the live page had to close its connections: TypeError" in world.told[0]
 
 
 async def test_while_as_many_look_as_may_others_are_answered(tmp_path):

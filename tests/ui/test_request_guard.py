@@ -113,7 +113,7 @@ async def test_without_the_token_nothing_is_told_but_where_to_find_it(tmp_path, 
         answers = [await world.get(path, headers=headers) for path in PATHS]
     for answer in answers:
         assert answer.status_code == 401
-        assert answer.text == "This page needs its token: open the address that 'reactor ui' tells.\n"
+        assert answer.text == "This page needs its token: open the address that 'reactor ui' shows.\n"
         assert answer.headers["Connection"] == "close"
         assert answer.headers["WWW-Authenticate"] == "Bearer"
         assert has_safe_headers(answer)

@@ -53,8 +53,8 @@ class PageListener(NamedTuple):
         from reactor.ui.details import PageHistory
         from reactor.ui.live_page import LivePage
 
-        openly = not _is_read_by_others(sys.stderr.fileno())
-        if state.path is None and not openly:
+        is_private = not _is_read_by_others(sys.stderr.fileno())
+        if state.path is None and not is_private:
             text = "the token of the page can't be shown: other users can read the output, and there is no control socket for 'reactor ui'"
             fail(
                 "R0703", text, "run it from a terminal, or without --noop and --monitor-only", self.bad_usage
@@ -68,7 +68,7 @@ class PageListener(NamedTuple):
                 "free disk space, or remove --ui",
                 self.bad_usage,
             )
-        display.notify(access.told(openly=openly))
+        display.notify(access.message(with_token=is_private))
         control.page_url = access.url
         past = PageHistory(state.path, state.journal) if state.path and state.journal else None
         return LivePage(self.port, access, control, graph, past)
