@@ -112,8 +112,8 @@ class Explanation:
     def _sources(self, entry: Entry) -> Iterator[Entry]:
         """The changes that caused a refresh."""
         for refresh in self._history.refreshes(subscriber=entry.ref):
-            paid = refresh.paid is not None and abs(refresh.paid - entry.time) < _TOGETHER
-            if paid or refresh.owed_since is not None:
+            paid = refresh.refreshed is not None and abs(refresh.refreshed - entry.time) < _TOGETHER
+            if paid or refresh.pending_since is not None:
                 change = self._history.last(refresh.source, result="changed", before=entry.id)
                 if change is not None:
                     yield change
@@ -121,15 +121,15 @@ class Explanation:
     def _consequences(self, ref: str) -> Iterator[str]:
         """The refreshes that its last change caused, done and pending."""
         for refresh in self._history.refreshes(source=ref):
-            if refresh.owed_since is not None:
-                yield f"A refresh of {refresh.subscriber} because of it is pending since {self._when(refresh.owed_since)}."
+            if refresh.pending_since is not None:
+                yield f"A refresh of {refresh.subscriber} because of it is pending since {self._when(refresh.pending_since)}."
                 if (last := self._history.last(refresh.subscriber)) and last.result in ("failed", "blocked"):
                     yield from self._entry(last, _INDENT)
-            elif refresh.paid is not None:
-                yield f"It refreshed {refresh.subscriber} {self._when(refresh.paid)}."
+            elif refresh.refreshed is not None:
+                yield f"It refreshed {refresh.subscriber} {self._when(refresh.refreshed)}."
         for refresh in self._history.refreshes(subscriber=ref):
-            if refresh.owed_since is not None:
-                yield f"A refresh of it because of {refresh.source} is pending since {self._when(refresh.owed_since)}."
+            if refresh.pending_since is not None:
+                yield f"A refresh of it because of {refresh.source} is pending since {self._when(refresh.pending_since)}."
 
     def _when(self, moment: float) -> str:
         return f"{seconds(max(0.0, self._now - moment))} ago ({date_and_time(moment)})"

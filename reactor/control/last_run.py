@@ -71,7 +71,7 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], forme
         "mode": None,
         "in_motion": False,
         "refresh_at": None,
-        "owed": [],
+        "pending": [],
         "checked": _checked(last),
         "changed": None
         if changed is None

@@ -123,8 +123,8 @@ class RunHandle:
         due = engine.scheduler.debouncer.due(vertex)
         refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
         is_moving = engine.scheduler.in_motion(vertex)
-        owed = engine.scheduler.causes(vertex).words if is_moving else ()
-        return EngineStatus(mode, is_moving, refresh_at, owed)
+        pending = engine.scheduler.causes(vertex).words if is_moving else ()
+        return EngineStatus(mode, is_moving, refresh_at, pending)
 
 
 class _StatusReply:

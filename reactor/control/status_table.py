@@ -187,14 +187,14 @@ def _note(resource_status: ResourceStatus, event: Event) -> None:
 class EngineStatus(NamedTuple):
     """The part of the status that only the engine knows. ``mode`` is ``enforce``, ``warn`` or ``noop``.
 
-    ``refresh_at`` is when a debounced refresh is made, in seconds since 1970. ``owed`` has the causes of the pending or
+    ``refresh_at`` is when a debounced refresh is made, in seconds since 1970. ``pending`` has the causes of the pending or
     running check.
     """
 
     mode: str
     in_motion: bool
     refresh_at: float | None
-    owed: Sequence[str] = ()
+    pending: Sequence[str] = ()
 
 
 def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str
         "mode": moment.mode,
         "in_motion": moment.in_motion,
         "refresh_at": moment.refresh_at,
-        "owed": list(moment.owed),
+        "pending": list(moment.pending),
         "checked": None
         if checked is None
         else {"time": checked.time, "causes": checked.causes.words, "duration": checked.duration},

@@ -95,8 +95,8 @@ class Refresh(NamedTuple):
 
     source: str
     subscriber: str
-    owed_since: float | None
-    paid: float | None
+    pending_since: float | None
+    refreshed: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +189,9 @@ class History:
         found = self._query(_REFRESHES, {"source": source, "subscriber": subscriber})
         return [Refresh(*row) for row in found]
 
-    def owing(self) -> frozenset[str]:
+    def pending_refreshes(self) -> frozenset[str]:
         """The refs with a pending refresh."""
-        return frozenset(each.subscriber for each in self.refreshes() if each.owed_since is not None)
+        return frozenset(each.subscriber for each in self.refreshes() if each.pending_since is not None)
 
     def recorded(self) -> frozenset[str]:
         """The refs with a record of their state before the first change."""

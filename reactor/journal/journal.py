@@ -52,7 +52,7 @@ class Journal:
         self._manifest = os.fsencode(manifest).decode(errors="backslashreplace")
         self._store = store
         self._warn = warn
-        self._refresh_log = RefreshLog(found.owed)
+        self._refresh_log = RefreshLog(found.pending)
         self.is_complete = found.complete
         """Whether all pending refreshes of earlier runs are known."""
         self._undo_records = UndoRecords(found.originals, _absolute(self._manifest), warn)
@@ -98,7 +98,7 @@ class Journal:
 
     def owed_refreshes(self) -> dict[str, list[str]]:
         """The refreshes that are still pending from earlier runs: subscriber -> the sources whose change caused them."""
-        return self._refresh_log.owing()
+        return self._refresh_log.by_subscriber()
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
         """Record on disk that ``subscribers`` must be refreshed after ``ref`` changes. Concurrent calls share one commit.
@@ -107,7 +107,7 @@ class Journal:
         """
         now = time.time()
         for pair in self._refresh_log.intend(ref, subscribers):
-            self._write_buffer.set_owed(pair, now)
+            self._write_buffer.set_pending(pair, now)
             self._asked += 1
         await self._make_durable(self._asked)
 
@@ -172,7 +172,7 @@ class Journal:
         """Record that a refresh succeeded: those that were pending when it began are done."""
         now = time.time()
         for pair in self._refresh_log.refreshed(ref):
-            self._write_buffer.set_owed(pair, None, paid=now)
+            self._write_buffer.set_pending(pair, None, made=now)
             self._news.set()
 
     def _digest_of(self, ref: str) -> str | None:

@@ -14,7 +14,7 @@ from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import APPLICATION, FILE_NAME, address, is_garbage
 from reactor.journal.undo_records import UndoRecord
 
-OWED = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
+PENDING = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
 _PAGE = 4096
 ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 
@@ -23,7 +23,7 @@ ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 class Recovered:
     """The records that could be read. ``complete``: nothing was lost."""
 
-    owed: list[Pair] = field(default_factory=list)
+    pending: list[Pair] = field(default_factory=list)
     originals: list[UndoRecord] = field(default_factory=list)
     complete: bool = True
 
@@ -32,7 +32,7 @@ class Recovered:
         """The result of the recovery, for a message."""
         if self.complete:
             return "pending refreshes are kept"
-        return f"{len(self.owed)} pending refreshes could be read, others are lost"
+        return f"{len(self.pending)} pending refreshes could be read, others are lost"
 
 
 def recollect(directory: str) -> Recovered:
@@ -70,7 +70,7 @@ def recover(path: str) -> Recovered:
             os.truncate(path, _PAGE)
         with closing(sqlite3.connect(address(path, "rw"), uri=True)) as connection:
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,):
-                _read(connection, OWED, found.owed, found)
+                _read(connection, PENDING, found.pending, found)
                 rows: list[Any] = []
                 _read(connection, ORIGINALS, rows, found)
                 found.originals = [UndoRecord(*row) for row in rows]

@@ -15,20 +15,22 @@ Pair = tuple[str, str]
 class RefreshLog:
     """The pending refreshes, each with the number of its last intent."""
 
-    def __init__(self, owed: Iterable[Pair] = ()) -> None:
+    def __init__(self, pending: Iterable[Pair] = ()) -> None:
         self._intents = 0
         self._begun: dict[str, int] = {}
         self._by_subscriber: dict[str, dict[str, int]] = {}
-        for source, subscriber in owed:
+        for source, subscriber in pending:
             self._by_subscriber.setdefault(subscriber, {})[source] = 0
 
-    def owing(self) -> dict[str, list[str]]:
+    def by_subscriber(self) -> dict[str, list[str]]:
         """Subscriber -> the sources of its pending refresh."""
-        return {subscriber: list(owed) for subscriber, owed in self._by_subscriber.items()}
+        return {subscriber: list(pending) for subscriber, pending in self._by_subscriber.items()}
 
     def pairs(self) -> list[Pair]:
         """All pending refreshes."""
-        return [(source, subscriber) for subscriber, owed in self._by_subscriber.items() for source in owed]
+        return [
+            (source, subscriber) for subscriber, pending in self._by_subscriber.items() for source in pending
+        ]
 
     def intend(self, source: str, subscribers: Sequence[str]) -> list[Pair]:
         """Add refreshes before ``source`` changes. Returns the pairs that are new."""
@@ -45,7 +47,7 @@ class RefreshLog:
     def refreshed(self, subscriber: str) -> list[Pair]:
         """Remove the refreshes that a successful refresh has completed: those from before it began. Returns their pairs."""
         begun = self._begun.pop(subscriber, self._intents)
-        owed = self._by_subscriber.pop(subscriber, {})
-        if remaining := {source: number for source, number in owed.items() if number > begun}:
+        pending = self._by_subscriber.pop(subscriber, {})
+        if remaining := {source: number for source, number in pending.items() if number > begun}:
             self._by_subscriber[subscriber] = remaining
-        return [(source, subscriber) for source in owed if source not in remaining]
+        return [(source, subscriber) for source in pending if source not in remaining]

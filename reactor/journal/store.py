@@ -14,7 +14,7 @@ from typing import NamedTuple
 from reactor.clock import is_settled
 from reactor.journal import diffs
 from reactor.journal.records import troubled
-from reactor.journal.recovery import ORIGINALS, OWED, Recovered, recover
+from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
 from reactor.journal.undo_records import UndoRecord
@@ -59,7 +59,7 @@ _THE_FILE = {
     sqlite3.SQLITE_NOTADB,
 }
 
-# Those before that of the oldest event: generations only grow, and looking for the least would read the whole file.
+# Generations before that of the oldest event: numbers only grow, and a search for the minimum would read the whole file.
 _DELETE_GENERATIONS = """
 DELETE FROM generations
 WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY id LIMIT 1)
@@ -69,7 +69,7 @@ WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY 
 class Found(NamedTuple):
     """The state that earlier runs have left in the journal."""
 
-    owed: list[Pair]
+    pending: list[Pair]
     originals: list[UndoRecord]
     troubled: set[str]
     generation: Generation | None
@@ -98,7 +98,7 @@ class Store:
     def load(self) -> Found:
         """The state that a run needs at its start."""
         execute = self._connection.execute
-        owed = execute(OWED).fetchall()
+        pending = execute(PENDING).fetchall()
         originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
         # Only refs that have ever failed are looked up: the file may have the resources of many old manifests.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
@@ -111,7 +111,7 @@ class Store:
             # Without members, the same manifest begins a new generation, which writes them.
             generation = generation._replace(digest="")
         aliases = dict(execute("SELECT name, ref FROM aliases"))
-        return Found(owed, originals, in_trouble, generation, aliases)
+        return Found(pending, originals, in_trouble, generation, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
         """Ref -> digest, for those of ``refs`` that were ever applied."""
@@ -292,7 +292,7 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
 def _batch_of(saved: Recovered) -> Batch:
     now = time.time()
     return Batch(
-        refreshes=dict.fromkeys(saved.owed, (now, None)),
+        refreshes=dict.fromkeys(saved.pending, (now, None)),
         originals={original.ref: original for original in saved.originals},
     )
 

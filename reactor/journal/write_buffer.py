@@ -89,10 +89,10 @@ class WriteBuffer:
             self._diffs_in_rows += size_of(event)
             self._batch.rows.append(row(event, generation))
 
-    def set_owed(self, pair: Pair, since: float | None, paid: float | None = None) -> None:
-        """Set the time since which the refresh of a pair is pending; None ends it. ``paid`` is when it was made."""
-        _, paid_before = self._batch.refreshes.get(pair, (None, None))
-        self._batch.refreshes[pair] = (since, paid or paid_before)
+    def set_pending(self, pair: Pair, since: float | None, made: float | None = None) -> None:
+        """Set the time since which the refresh of a pair is pending; None ends it. ``made`` is when it was made."""
+        _, made_before = self._batch.refreshes.get(pair, (None, None))
+        self._batch.refreshes[pair] = (since, made or made_before)
 
     def set_applied(self, ref: str, digest: str, now: float) -> None:
         """Set the digest of the applied state of a resource."""
@@ -115,15 +115,15 @@ class WriteBuffer:
 
     def restate(
         self,
-        owed: Iterable[Pair],
+        pending: Iterable[Pair],
         originals: Iterable[UndoRecord],
         digests: Mapping[str, str | None],
         aliases: dict[str, str],
     ) -> None:
         """Add all of this again, for a new file. A digest of None means never applied."""
         now = time.time()
-        for pair in owed:
-            self.set_owed(pair, now)
+        for pair in pending:
+            self.set_pending(pair, now)
         for original in originals:
             self.set_original(original.ref, original)
         for ref, digest in digests.items():
@@ -150,9 +150,9 @@ class WriteBuffer:
     def give_back(self, batch: Batch) -> None:
         """Put back a batch that could not be written. Newer values replace those in the batch."""
         late = self._batch
-        for pair, (since, paid) in late.refreshes.items():
-            _, paid_before = batch.refreshes.get(pair, (None, None))
-            late.refreshes[pair] = (since, paid or paid_before)
+        for pair, (since, made) in late.refreshes.items():
+            _, made_before = batch.refreshes.get(pair, (None, None))
+            late.refreshes[pair] = (since, made or made_before)
         given_back = sum(len(each.diffs) for each in batch.rows if each.diffs)
         self._diffs_waiting += given_back
         self._diffs_in_rows += given_back

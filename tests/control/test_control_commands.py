@@ -62,8 +62,8 @@ def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest
         assert code == 1
         assert f"file#{tmp_path}/a  ok  for " in out
         assert re.search(r"paused since \d{4}-\d\d-\d\d .*, until \d{4}-\d\d-\d\d .*: ask Ada\n", out)
-        assert "a check is owed once the pause is over; something has touched it since\n" in out
-        assert status(f"file#{tmp_path}/a")["resources"][0]["owed"] == ["drift"]
+        assert "a check is owed once the pause is over; something has changed it since\n" in out
+        assert status(f"file#{tmp_path}/a")["resources"][0]["pending"] == ["drift"]
         assert f"{tmp_path}/b" not in out
         assert call("resume") == (0, f"file#{tmp_path}/a  resumed\n", "")
         wait_until(lambda: (tmp_path / "a").read_text() == "x")

@@ -17,7 +17,7 @@ DATE = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(NOW))
 PAUSE = {"since": NOW, "until": NOW, "reason": "x"}
 RECORD = {
     "ref": "file#/a", "state": "ok", "since": NOW - 10, "mode": "enforce", "in_motion": False,
-    "refresh_at": None, "owed": [],
+    "refresh_at": None, "pending": [],
     "checked": {"time": NOW - 10, "causes": ["drift"], "duration": 0.1}, "changed": None, "error": None, "hint": None,
     "retry_at": None, "blocked_by": [], "watching": [], "flapping": None, "paused": None,
 }  # fmt: skip
@@ -67,8 +67,8 @@ def test_the_worst_comes_first():
         ({"changed": {"time": NOW, "causes": ["drift"], "actions": ["updated the content"]}}, ": updated the content (drift)\n"),
         ({"paused": {"since": NOW, "until": NOW + 7205, "reason": "ask Ada"}}, " (2 h 0 min left): ask Ada\n"),
         ({"paused": PAUSE}, f"paused since {DATE}, until {DATE} ("),
-        ({"paused": PAUSE, "in_motion": True, "owed": ["drift"]}, ": x\n    a check is owed once the pause is over; something has touched it since\n"),
-        ({"paused": PAUSE, "in_motion": True, "owed": ["refresh"]}, ": x\n    a check is owed once the pause is over\n"),
+        ({"paused": PAUSE, "in_motion": True, "pending": ["drift"]}, ": x\n    a check is owed once the pause is over; something has changed it since\n"),
+        ({"paused": PAUSE, "in_motion": True, "pending": ["refresh"]}, ": x\n    a check is owed once the pause is over\n"),
         ({"watching": [{"watcher": "inotify", "state": "polling", "reason": "no watches left"}]}, "    watching: polling  no watches left\n"),
         ({"flapping": {"time": NOW, "actions": {"wrote": 50}, "expressions": []}}, ": something else changes it back: wrote 50 times\n"),
         (

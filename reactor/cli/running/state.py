@@ -104,7 +104,7 @@ def _without_journal(
     from reactor.journal.recovery import recollect
 
     found = recollect(location.path)
-    owing = frozenset(subscriber for _, subscriber in found.owed)
+    owing = frozenset(subscriber for _, subscriber in found.pending)
     if owing:
         warn(f"{', '.join(sorted(owing))}: a refresh is pending from an earlier run, and is made now")
     return State(directory, None, backups, owing, complete=found.complete)
@@ -115,7 +115,7 @@ def _recollected(directory: str, warn: Warn) -> State:
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            return State(owing=history.owing(), recorded=history.recorded())
+            return State(owing=history.pending_refreshes(), recorded=history.recorded())
     except HistoryError as error:
         warn(f"{error}; pending refreshes of earlier runs are not shown")
         return State()
