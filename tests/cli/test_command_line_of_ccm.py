@@ -120,7 +120,7 @@ def test_the_password_of_an_archive_comes_from_the_environment_where_a_user_is_n
     options = ("--url", "http://127.0.0.1:9/a.tar.gz", *(("--username", user) if user else ()))
     done = reactor("ensure", "archive", tmp_path / "a.tar.gz", "--noop", "--owner", "root:root", *options)
     assert "hunter2" not in done.out + done.err
-    assert "every user of this host can see" not in done.err
+    assert "every user of this host can read" not in done.err
     forget_all()
 
 

@@ -84,7 +84,7 @@ def test_a_damaged_record_of_debts_is_read_up_to_the_damage(directory):
     with journal_in(directory, notes) as journal:
         kept = len(list(journal.owed_refreshes()))
     assert 0 < kept < 300
-    assert notes[0].endswith(f"; {kept} refreshes owed from before could be read, others are forgotten")
+    assert notes[0].endswith(f"; {kept} pending refreshes could be read, others are lost")
 
 
 def test_nothing_is_taken_from_the_database_of_another_program(directory):
@@ -95,4 +95,4 @@ def test_nothing_is_taken_from_the_database_of_another_program(directory):
     with journal_in(directory, notes) as journal:
         assert list(journal.owed_refreshes()) == []
         assert journal.reversals({}) == []
-    assert notes[0].endswith("; 0 refreshes owed from before could be read, others are forgotten")
+    assert notes[0].endswith("; 0 pending refreshes could be read, others are lost")

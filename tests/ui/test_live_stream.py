@@ -256,7 +256,7 @@ async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
             await page.next()
             refused = await world.get("/stream")
         assert refused.status_code == 503
-        assert refused.json()["error"] == "1 readers follow the events already"
+        assert refused.json()["error"] == "there are already 1 readers of the events"
         with trio.fail_after(GUARD):
             while (
                 await world.get("/events")

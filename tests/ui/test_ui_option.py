@@ -211,10 +211,10 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
     [
         (["--ui", "8470"], "'8470' is not HOST:PORT, as in 127.0.0.1"),
         (["--ui", "host.example:8470"], "'host.example' is not an IP address"),
-        (["--ui", "127.0.0.1:65536"], "there is no port 65536"),
+        (["--ui", "127.0.0.1:65536"], "65536 is not a port"),
         (
             ["--ui", "127.0.0.1:0", "--converge-once"],
-            "--ui needs a continuous run hint: leave --converge-once out",
+            "--ui needs a continuous run hint: remove --converge-once",
         ),
         (["--ui", "192.0.2.1:8470"], "can't listen on 192.0.2.1:8470: Cannot assign requested address"),
     ],
@@ -306,7 +306,7 @@ def test_the_token_is_not_written_to_the_journal_of_the_system(manifest, state_d
         process.terminate()
         rest = told.read()
     token = (state_directory / FILE).read_text().strip()
-    assert line.endswith("/; 'reactor ui' tells its address with the token\n")
+    assert line.endswith("/; 'reactor ui' shows its address with the token\n")
     assert token not in line + rest
 
 
@@ -331,7 +331,7 @@ def test_a_rehearsal_whose_token_nobody_could_learn_is_refused(tmp_path, manifes
         os.close(writer)
         said = told.read()
         assert process.wait(GUARD) == 2
-    assert "nobody could learn the token of the page" in said
+    assert "the token of the page can't be shown" in said
     assert not (tmp_path / "a").exists()
 
 
@@ -341,7 +341,7 @@ def test_a_token_that_can_not_be_kept_ends_the_command(tmp_path, manifest, state
     with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         done = finish(process)
     assert done.code == 2
-    assert "error[R0602]: can't keep the token of the page: " in done.err
+    assert "error[R0602]: can't store the token of the page: " in done.err
     assert not (tmp_path / "a").exists()
 
 
