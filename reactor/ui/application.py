@@ -84,7 +84,9 @@ class Endpoints:
         opened = frozenset(asked.getlist("open")) if "folded" in asked else None
         edition, picture = await page.drawing.picture(page.engine, opened)
         resource_status = await page.resource_statuses.now()
-        text = f'{{"edition":{edition},"run":{page.page_stream.run_text()},"standing":{resource_status},{picture}'
+        text = (
+            f'{{"edition":{edition},"run":{page.page_stream.run_text()},"status":{resource_status},{picture}'
+        )
         return _answer(text)
 
     async def resource(self, request: Request) -> Response:

@@ -82,7 +82,7 @@ async def details(page: LivePage, name: str) -> dict[str, Any]:
         "alias": resource.alias,
         "place": None if resource.place is None else str(resource.place),
         "properties": shortened(properties(resource)),
-        "standing": resource_status,
+        "status": resource_status,
         "edges": await in_thread(partial(_neighbours, page, resource.ref)),
         "diff": None if diff is None else diff._asdict(),
         "why": why,

@@ -146,7 +146,7 @@ class PageStream:
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer
             whole = f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._resource_statuses.whole()}}}'
-            listener.put(f"event: standing\ndata: {whole}\n\n")
+            listener.put(f"event: status\ndata: {whole}\n\n")
             time_slice = TimeSlice()
             for number, event in self._event_buffer.latest(after=after) if after else ():
                 await time_slice.step()

@@ -52,7 +52,10 @@ def test_a_password_from_a_file_is_judged_as_any_other_and_not_quoted(tmp_path):
     ("options", "message"),
     [
         (("--password-file", "/nonexistent/x"), "/nonexistent/x: No such file or directory"),
-        (("--password-file", "/dev/null", "--password", HASH), "--password and --password-file can't be used together"),
+        (
+            ("--password-file", "/dev/null", "--password", HASH),
+            "--password and --password-file can't be used together",
+        ),
     ],
 )
 def test_what_can_not_be_read_or_is_given_twice_is_bad_usage(options, message):

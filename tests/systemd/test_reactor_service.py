@@ -150,7 +150,10 @@ async def test_installing_twice_does_nothing_the_second_time():
     with installed() as service:
         pid, text = service.pid, service.unit.read_text()
         again = service.install()
-        assert (again.exit_code, again.stdout) == (0, f"{service.name} is already installed, with this unit\n")
+        assert (again.exit_code, again.stdout) == (
+            0,
+            f"{service.name} is already installed, with this unit\n",
+        )
         assert (service.pid, service.unit.read_text()) == (pid, text)
         other = service.install("--", "--jobs", "3")
         assert other.stdout.splitlines() == [f"wrote {service.unit}", f"restarted {service.name}"]

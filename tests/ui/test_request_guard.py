@@ -239,7 +239,7 @@ def test_every_address_needs_a_token(tmp_path, host):
     access = Access.to(Address(host, 8470), str(tmp_path))
     assert (tmp_path / FILE).read_text() == f"{access.token}\n"
     assert access.url.endswith(f":8470/?token={access.token}")
-    told = access.told(openly=True)
+    told = access.message(with_token=True)
     assert "0.0.0.0" not in told
     assert "[::]" not in told
     assert access.token not in repr(access) + access.home
@@ -252,6 +252,8 @@ def test_without_a_state_directory_each_run_has_a_token_of_its_own():
 
 def test_where_others_read_along_the_token_is_not_told(tmp_path):
     access = Access.to(Address("192.0.2.1", 8470), str(tmp_path))
-    assert access.told(openly=True) == f"the live page is at http://192.0.2.1:8470/?token={access.token}"
+    assert (
+        access.message(with_token=True) == f"the live page is at http://192.0.2.1:8470/?token={access.token}"
+    )
     closed = "the live page is at http://192.0.2.1:8470/; 'reactor ui' shows its address with the token"
-    assert access.told(openly=False) == closed
+    assert access.message(with_token=False) == closed

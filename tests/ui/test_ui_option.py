@@ -51,7 +51,7 @@ class Shown:
 
         def look():
             graph = self.get("/graph", **options).json()
-            return graph if all(map(_rests, graph["standing"].items())) else None
+            return graph if all(map(_rests, graph["status"].items())) else None
 
         return wait_until(look)
 
@@ -123,7 +123,7 @@ def test_what_is_being_undone_is_on_the_page_until_it_is(tmp_path, manifest):
         assert (tmp_path / "b").exists()
         page.post("/resume", {"refs": []})
         gone = wait_until(lambda: (found := page.get("/graph").json())["edition"] > left["edition"] and found)
-    assert left["standing"][undone]["activity"] == "waiting"
+    assert left["status"][undone]["activity"] == "waiting"
     assert undone in [vertex["ref"] for vertex in left["vertices"]]
     assert detail["properties"]["ensure"] == "absent"
     assert [vertex["ref"] for vertex in gone["vertices"]] == [f"file#{tmp_path}/a"]
@@ -154,7 +154,7 @@ def test_a_rehearsal_is_shown_too(tmp_path, manifest, mode, state):
         told = page.get(f"/resource?ref=file%23{tmp_path}/a").json()
         refused = page.post("/pause", {"refs": [], "for": "1m", "reason": "x"})
     assert graph["run"]["pausable"] is False
-    assert told["standing"]["state"] == state
+    assert told["status"]["state"] == state
     assert told["why"] is None
     assert refused.status_code == 409
     assert not (tmp_path / "a").exists()
@@ -193,7 +193,7 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
             ask = httpx.QueryParams({"ref": vertex["ref"]})
             answers.append(await trio.to_thread.run_sync(page.get, f"/resource?{ask}"))
     resources = {answer.json().get("ref"): answer.json() for answer in answers}
-    assert resources["exec#fails"]["standing"]["state"] == "failed"
+    assert resources["exec#fails"]["status"]["state"] == "failed"
     assert resources[f"file#{tmp_path}/shown"]["properties"]["content"] == MASK
     assert "+password=[secret]" in resources[f"file#{tmp_path}/shown"]["diff"]["text"]
     assert any("wrong" in line for line in resources["exec#fails"]["why"])
