@@ -97,11 +97,11 @@ def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):
     tab.wait_for_state("exec#fails", "failed")
     rows = tab.evaluate(
         """(async () => {
-          const { mergeFailures, tell } = await import(new URL("page/event_text.js", document.baseURI));
+          const { mergeFailures, describe } = await import(new URL("page/event_text.js", document.baseURI));
           const check = (ref, result, error) => ({ event: "checked", ref, result, error, causes: ["initial", "retry"], duration: 1 });
           const events = [check("a", "failed", "x"), check("b", "failed", "x"), check("a", "failed", "x"),
             check("a", "failed", "y"), check("b", "ok", null), check("b", "failed", "x")];
-          return mergeFailures(events).map(({ event, times }) => [event.ref, tell(event, times).what, tell(event).why]);
+          return mergeFailures(events).map(({ event, times }) => [event.ref, describe(event, times).what, describe(event).why]);
         })()"""
     )
     why = "first check and retry"
