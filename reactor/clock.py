@@ -1,28 +1,28 @@
-"""How far the clock can be believed."""
+"""Whether the clock of the host can be trusted."""
 
 from __future__ import annotations
 
 import time
 
 SETTLING = 3600.0
-"""Seconds from the start of the host, or from when its clock was set, in which that may happen once more."""
+"""Seconds after the start of the host, or after its clock was set, in which the clock may be set again."""
 
 STEP = 60.0
-"""Seconds by which a clock may be corrected without having been wrong."""
+"""Seconds by which a correct clock may be adjusted."""
 
 
 class Clock:
-    """The clock of the host, as this process has seen it."""
+    """The clock of the host, as this process has observed it."""
 
     def __init__(self) -> None:
         self._host_began = time.time() - _uptime()
         self._doubted = 0.0
 
     def is_settled(self) -> bool:
-        """Whether the host runs for long enough that somebody will have told it the time, and nobody has set it since.
+        """Whether the host has run long enough for its clock to be set, and the clock was not set since.
 
-        A broken clock says at the start what it likes, also a time decades ahead, until the network knows better; and
-        people set it by hand. Nothing may be lost for its age by then.
+        A host may start with a wrong time, also decades ahead, until NTP or the user sets it. Until then, nothing must be
+        deleted because of its age.
         """
         uptime = _uptime()
         host_began = time.time() - uptime
@@ -32,9 +32,9 @@ class Clock:
 
 
 def _uptime() -> float:
-    """Seconds since the host started. It goes on while the host sleeps, and nobody can set it."""
+    """Seconds since the host started, including suspend. This clock can't be set."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 is_settled = Clock().is_settled
-"""Asked for all of the process."""
+"""For the whole process."""

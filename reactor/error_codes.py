@@ -1,4 +1,4 @@
-"""The catalogue of error codes: what each means, an example, and how to fix it. The texts are in ``error_codes.toml``."""
+"""The catalogue of error codes: meaning, example and fix of each. The texts are in ``error_codes.toml``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ AREAS = {
     "R06": "State, journal and control",
     "R07": "The command line",
 }
-"""What the codes that begin so are about."""
+"""Prefix of codes -> their subject."""
 
 
 class Explanation(NamedTuple):
-    """What is known of a code."""
+    """The explanation of one code."""
 
     code: str
     title: str

@@ -1,4 +1,4 @@
-"""The errors that people see, and the one class that all of them share.
+"""The errors that users see, and their base class.
 
 Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``place`` in a file where one is known, and a stable
 ``code`` that ``reactor explain CODE`` explains. Each class is defined in the package that raises it::
@@ -7,18 +7,18 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     ├── ManifestError               reactor.resource     the manifest can't be used; has all its diagnostics
     ├── InvalidPropertiesError      reactor.resource     the properties of a resource do not go together
     ├── ResourceError               reactor.resource     a resource could not be observed or changed
-    │   └── GroupError              reactor.resource     several could not be changed at once
+    │   └── GroupError              reactor.resource     several resources could not be changed in one batch
     ├── FunctionError               reactor.language     an operator or a function failed, at a place not known yet
-    │   └── Fault                   reactor.language     the same in a template
-    │       └── LimitFault          reactor.language     a template needs too much time, memory or text
+    │   └── Fault                   reactor.language     an operator or a function failed in a template
+    │       └── LimitFault          reactor.language     a template exceeds a limit of time, memory or size
     ├── ExpressionError             reactor.language     an expression is wrong, or failed
-    │   └── ExpressionSyntaxError   reactor.language     it can't be parsed
+    │   └── ExpressionSyntaxError   reactor.language     an expression can't be parsed
     ├── TemplateError               reactor.language     a template failed
-    │   └── TemplateSourceError     reactor.language     it can't be compiled
-    ├── DistrustedError             reactor.trust        somebody else could change what is read; also an OSError
+    │   └── TemplateSourceError     reactor.language     a template can't be compiled
+    ├── DistrustedError             reactor.trust        an untrusted user could change a file; also an OSError
     ├── UnpackingError              reactor.unpacking    an archive is damaged or unsafe
     ├── DownloadError               reactor.source       a manifest or data could not be downloaded
-    ├── HttpError                   reactor.http         a request has no answer
+    ├── HttpError                   reactor.http         an HTTP request failed
     │   ├── ConnectionLostError     reactor.http         the connection broke
     │   └── TooLargeError           reactor.http         the body is too large
     ├── StateDirectoryError         reactor.journal      the state directory can't be used
@@ -26,20 +26,20 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     ├── HistoryError                reactor.journal      the journal can't be read
     │   └── NoHistoryError          reactor.journal      there is no journal
     ├── NoRunError                  reactor.control      no run is active
-    ├── RefusedError                reactor.control      a run, or the system, does not do what was asked
+    ├── RefusedError                reactor.control      a run, or the operating system, refuses a request
     ├── UnknownNameError            reactor.control      no resource of the run has that name
-    ├── BadRequestError             reactor.control      a request to a run is wrong
-    ├── NoPausesError               reactor.control      the run keeps no state, so nothing can be paused
-    ├── TooManyReadersError                reactor.control      too many programs follow the events
+    ├── BadRequestError             reactor.control      a request to a run is invalid
+    ├── NoPausesError               reactor.control      the run has no state directory, so nothing can be paused
+    ├── TooManyReadersError                reactor.control      too many readers of the event stream
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
-    ├── RequestError                reactor.ensure       a request over a pipe is wrong
-    ├── UnknownNameError            reactor.ensure       nothing in a session has that name
+    ├── RequestError                reactor.ensure       a request over a pipe is invalid
+    ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
-What is wrong on a command line is Click's to find: ``reactor.cli.messages`` gives that its codes. Exceptions that never
-reach people, such as those that end a loop, derive from ``Exception``.
+Errors of the command line come from Click; ``reactor.cli.messages`` adds their codes. Exceptions that users never see,
+such as those that end a loop, derive from ``Exception``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 class ReactorError(Exception):
-    """An error that people see. A subclass sets the ``code`` of its errors; one error may have a more exact one."""
+    """An error that users see. A subclass sets the ``code`` of its errors; a single error may have a more specific one."""
 
     code: str
 

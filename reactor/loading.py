@@ -1,4 +1,4 @@
-"""From a manifest file to a graph that may run: the one way there, for every command."""
+"""Loads a manifest into a graph that can run: the same way for every command."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from reactor.resource.gc_control import gc_paused
 
 
 class LoadedManifest(NamedTuple):
-    """What a valid manifest comes to. ``files`` is all it was made of: when one changes, so may the program.
+    """A valid manifest. ``files`` are all files that it was loaded from.
 
-    ``path`` is what the user calls it; several have whole paths in it. ``data`` is what its expressions see. For people there are ``warnings``, and around a run ``pre_message`` and
-    ``post_message``.
+    ``path`` is the name that the user has given; for several manifests, their absolute paths. ``data`` is what its
+    expressions see. ``pre_message`` and ``post_message`` are shown before and after a run.
     """
 
     path: str
@@ -39,13 +39,14 @@ class LoadedManifest(NamedTuple):
 
 
 Names = str | Sequence[str]
-"""What users call a manifest: a file, a URL, or a directory with manifests in it; or several of these as one manifest."""
+"""The name of a manifest: a file, a URL, or a directory of manifests; or several of these as one manifest."""
 
 
 def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) -> LoadedManifest:
-    """Read, bind and connect the manifest at ``path``. Of the host, it reads only what gives one thing two names.
+    """Read, bind and connect the manifest ``path``. It reads no state of the host but symlinks that give one file two names.
 
-    References to what is ``external``, names or globs, lead out of it, and are no problem. Raises ManifestError with all problems of the manifest, in the order of their places.
+    References to ``external`` resources, names or globs, are accepted. Raises ManifestError with all problems of the
+    manifest, in the order of their places.
     """
     warnings: list[str] = []
     manifest, graph = validated(path, inputs, warnings.append, external)
@@ -65,7 +66,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
 def validated(
     path: Names, inputs: Inputs, warn: Callable[[str], None], external: Sequence[str] = ()
 ) -> tuple[Manifest, Graph]:
-    """The manifest called ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
+    """The manifest ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
     files, known = all_located(path, inputs, warn), with_site(inputs, warn)
     with gc_paused():
         manifest, problems = read_manifests(files, inputs=known)
@@ -73,7 +74,7 @@ def validated(
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> LoadedManifest:
-    """The same for a manifest that is parsed, or made, already; ``problems`` are those of its source."""
+    """The same for a parsed manifest; ``problems`` collects the problems of its source."""
     warnings: list[str] = []
     manifest, found = read_tree(problems, tree, inputs=with_site(inputs, warnings.append))
     graph = _connected(manifest, found)
@@ -98,7 +99,7 @@ def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequenc
 
 
 def all_located(path: Names, inputs: Inputs, warn: Callable[[str], None]) -> list[str]:
-    """Where the manifests called ``path`` are on this host, each once, those of a directory in the order of their names.
+    """The files on this host of the manifests ``path``, each once, those of a directory in the order of their names.
 
     Raises ManifestError.
     """
@@ -115,7 +116,7 @@ def _names(path: Names) -> Sequence[str]:
 
 
 def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
-    """Where the manifest called ``path`` is on this host: one behind a URL is fetched. Raises ManifestError."""
+    """The file on this host of the manifest ``path``; a URL is downloaded. Raises ManifestError."""
     if not is_elsewhere(path):
         return path
     from reactor.source.cache import fetched  # noqa: PLC0415 - most manifests are files
@@ -124,7 +125,7 @@ def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
 
 def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
-    """The same for a file with data, or for a manifest that has some."""
+    """The same for a file with data, or a manifest with data."""
     if not is_elsewhere(path):
         return path
     from reactor.source.address import is_archive  # noqa: PLC0415 - most data are files
@@ -136,7 +137,7 @@ def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
 
 def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
-    """The inputs, with the data of the site on this host: those behind a URL are fetched. Raises ManifestError."""
+    """The inputs with the file of the site data on this host; a URL is downloaded. Raises ManifestError."""
     if inputs.site is None or not is_elsewhere(inputs.site):
         return inputs
     from reactor.source.cache import fetched_data  # noqa: PLC0415
@@ -146,7 +147,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
 
 
 def _fault_of_data(path: Path) -> str | None:
-    """The first of what is wrong with a file of data, whatever the host; None for one that can be used."""
+    """The first problem of a file with data; None if it is valid."""
     source = read_source(path, "the data")
     if isinstance(source, Diagnostic):
         return source.message
@@ -159,17 +160,17 @@ def _fault_of_data(path: Path) -> str | None:
 
 
 def whole_path(path: str) -> str:
-    """What the user names, named so that it means the same in every directory."""
+    """``path`` as an absolute path; a URL is unchanged."""
     return path if is_elsewhere(path) else os.path.abspath(path)
 
 
 def is_elsewhere(path: str) -> bool:
-    """Whether what the user names is behind a URL."""
+    """Whether ``path`` is a URL."""
     return "://" in path
 
 
 def shown(path: Names) -> str:
-    """What the user calls the manifest, without credentials. Of several, it tells from everywhere which are meant."""
+    """The name of the manifest for messages, without credentials; several are shown with absolute paths."""
     if not isinstance(path, str):
         one, *others = path
         return " ".join(shown(whole_path(name)) for name in path) if others else shown(one)

@@ -1,4 +1,4 @@
-"""The mounts that this process sees, from the kernel's table of them, proc_pid_mountinfo(5)."""
+"""The mounts that this process sees, from proc_pid_mountinfo(5)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _SHARED = frozenset(
 )  # fmt: skip
 
 _SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
-"""Those besides the shared ones that are served by somebody, who may fail to."""
+"""File systems, besides the shared ones, that need a server or a daemon, which may fail."""
 _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
-"""Where the kernel has its own: systemd mounts an autofs there on every host."""
+"""Mount points for the kernel: systemd mounts an autofs there on every host."""
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class MountInfo(NamedTuple):
-    """One mount. ``root`` is what is mounted of its file system, which ``source`` and ``super_options`` are about.
+    """One mount. ``root`` is the mounted directory of its file system; ``source`` and ``super_options`` are of that file system.
 
-    ``device`` is the number of the file system, as in ``254:1``.
+    ``device`` is the number of the file system, such as ``254:1``.
     """
 
     device: str
@@ -39,18 +39,18 @@ class MountInfo(NamedTuple):
 
 
 def read_mounts() -> tuple[MountInfo, ...]:
-    """All mounts; of those at one point, the last hides the others. Raises OSError when there is no /proc."""
+    """All mounts; of several at one point, the last hides the others. Raises OSError if there is no /proc."""
     with open(MOUNTINFO, "rb") as table:
         return tuple(map(parse_mount, os.fsdecode(table.read()).split("\n")[:-1]))
 
 
 def is_shared_mount(fstype: str) -> bool:
-    """Whether a file system of this type is somebody else's too: who serves it may change it unheard, or not answer."""
+    """Whether other hosts can change a file system of this type: there are no events for that, and its server may not answer."""
     return fstype in _SHARED or fstype.startswith("fuse.")
 
 
 def is_fragile(info: MountInfo) -> bool:
-    """Whether it may stop answering. Not the root: if that does not answer, nobody is left to say so."""
+    """Whether the mount may stop answering. The root never counts: without it this process could not run."""
     if not (info.fstype in _SERVED or is_shared_mount(info.fstype)):
         return False
     return info.point != "/" and not info.point.startswith(_OF_THE_KERNEL)

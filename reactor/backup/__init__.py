@@ -1,7 +1,7 @@
-"""Former content of files: what a resource has replaced or removed can be had back.
+"""Backups of files that a resource has replaced or removed.
 
-- ``entry``: one former version, and how it is written down;
-- ``pruning``: which versions have to go;
-- ``store``: the directory itself, and keeping, finding and pruning in it;
-- ``undo_contents``: what is there until a resource was undone, whatever the limits.
+- ``entry``: one version, and its format on disk;
+- ``pruning``: selects the versions to delete;
+- ``store``: the directory: keeps, finds and deletes versions;
+- ``undo_contents``: contents that are kept until a resource was undone, without limits.
 """

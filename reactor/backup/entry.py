@@ -1,8 +1,7 @@
-"""One former version of a file, and how it is written down.
+"""One version of a file, and its format on disk.
 
-An entry is a small file. Its name tells what pruning must know of thousands of them without opening one; the rest
-is inside, as JSON. What the version held is not in it: that is an object of its own, named by its digest, and
-serves every entry with the same digest.
+An entry is a small file. Its name has what pruning must know of thousands of them without opening one; the rest is in
+it, as JSON. The content of the version is a separate object, named by its digest, which all entries with that digest share.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _NAME = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{8})-([0-9a-f]{64})"
 
 
 class Name(NamedTuple):
-    """The name of an entry. ``key`` stands for the path, ``time`` is in nanoseconds since 1970."""
+    """The name of an entry. ``key`` is a hash of the path, ``time`` is in nanoseconds since 1970."""
 
     key: str
     time: int
@@ -29,21 +28,21 @@ class Name(NamedTuple):
 
 
 def parse_name(text: str) -> Name | None:
-    """The name of an entry, or None when ``text`` is something else."""
+    """The name of an entry, or None if ``text`` is something else."""
     if (match := _NAME.fullmatch(text)) is None:
         return None
     return Name(match[1], int(match[2], 16), match[3], match[4])
 
 
 def key_of(path: str) -> str:
-    """What stands for ``path`` in the names of its entries."""
+    """The key of ``path`` in the names of its entries."""
     return blake2b(os.fsencode(path), digest_size=16).hexdigest()
 
 
 class Version(NamedTuple):
-    """What the file at ``path`` was before ``ref`` changed it. ``size`` is in bytes, ``mode`` has all 12 bits.
+    """The file at ``path`` before ``ref`` changed it. ``size`` is in bytes, ``mode`` has all 12 bits.
 
-    Of a resource that was made with secrets, it ``is_secret``, as is what came after it.
+    ``is_secret``: the resource has secrets, so the content must not be shown.
     """
 
     name: Name
@@ -56,7 +55,7 @@ class Version(NamedTuple):
     is_secret: bool = False
 
     def encode(self) -> bytes:
-        """What stands in the entry."""
+        """The content of the entry."""
         fields = ("path", "ref", "size", "uid", "gid", "mode", "is_secret")
         return json.dumps({field: getattr(self, field) for field in fields}).encode()
 

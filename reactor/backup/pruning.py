@@ -1,4 +1,4 @@
-"""Which former versions have to go, so that backups never fill the disk. Pure."""
+"""Selects the versions to delete, so that backups never fill the disk. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from reactor.backup.entry import Name
 
 _BLOCK = 4096
 _LOW_WATER = 7 / 8
-"""Pruning goes down to this part of the total, so that the next version does not call for it again."""
+"""Pruning goes down to this share of the limit, so that the next version does not cause it again."""
 
 
 class Limits(NamedTuple):
-    """What may be kept: bytes of one file, bytes on the disk in all, seconds, and versions of one path."""
+    """Limits of the backups: bytes of one file, bytes on disk in total, seconds, and versions of one path."""
 
     file: int = 8 << 20
     total: int = 256 << 20
@@ -23,20 +23,20 @@ class Limits(NamedTuple):
 
 
 def cost(size: int) -> int:
-    """The bytes on the disk of a file of ``size`` bytes."""
+    """The bytes on disk of a file of ``size`` bytes."""
     return -(-size // _BLOCK) * _BLOCK
 
 
 ENTRY_COST = _BLOCK
-"""The bytes on the disk of one entry, its object aside."""
+"""The bytes on disk of one entry, without its object."""
 
 
 def survivors(
     names: Iterable[Name], sizes: Mapping[str, int], limits: Limits, now: int
 ) -> tuple[set[Name], int]:
-    """Those of ``names`` that stay, and the bytes they take. The oldest go first.
+    """The entries in ``names`` to keep, and their bytes on disk. The oldest are deleted first.
 
-    ``sizes`` has the size of each object there is: an entry without one goes. ``now`` is in nanoseconds.
+    ``sizes`` has the size of each existing object: an entry without one is deleted. ``now`` is in nanoseconds.
     """
     stay: set[Name] = set()
     used = 0

@@ -1,8 +1,8 @@
-"""The directory in which former versions of files are kept.
+"""The directory with earlier versions of files.
 
-``objects/`` holds contents, each named by its SHA-256 and stored once; ``entries/`` says what they were. Several
-processes may use it: whoever keeps something holds a shared lock, whoever prunes an exclusive one. None of this is
-flushed to the disk: that would cost more than a repair, and what a power failure tears is recognised.
+``objects/`` has contents, each named by its SHA-256 and stored once; ``entries/`` has the versions. Several processes may
+use it: adding takes a shared lock, pruning an exclusive one. Nothing is flushed to disk: that would take longer than a
+repair, and a file that a power failure has damaged is recognised.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from reactor.clock import is_settled
 from reactor.resource.threads import in_thread
 
 _INLINE_LIMIT = 64 * 1024
-"""Bytes: to keep a smaller file at once costs less than a thread for it."""
+"""Bytes. A smaller file is kept at once, which is cheaper than a thread."""
 _AT_ONCE = 2
-"""How many larger files may be in memory at the same time."""
+"""The number of larger files that may be in memory at a time."""
 _LOOK_EVERY = 3600.0
-"""Seconds: versions get too old also while none is added."""
+"""Seconds between two prunings: versions also get too old while none is added."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def backups_in(state_directory: str) -> str:
-    """The directory of the former versions that the run on a state directory keeps."""
+    """The directory for backups in a state directory."""
     return os.path.join(state_directory, "backups")
 
 
 class Store:
-    """Keeps former versions within ``limits``. The directory is made when there is something to keep.
+    """Keeps earlier versions of files within ``limits``. The directory is created with the first version.
 
-    ``is_secret`` says of a ref whether its resource is made with secrets: then what was there is not to be shown.
+    ``is_secret`` tells whether the resource of a ref has secrets: then its versions must not be shown.
     """
 
     def __init__(self, directory: str, limits: Limits | None = None) -> None:
@@ -59,9 +59,9 @@ class Store:
         self._threads = trio.CapacityLimiter(_AT_ONCE)
 
     async def keep(self, path: str, ref: str, fd: int) -> None:
-        """Keep what the regular file open at ``fd`` holds, with owner and mode, as a former version of ``path``.
+        """Keep the content, owner and mode of the regular file open at ``fd`` as a version of ``path``.
 
-        Raises OSError when that can't be done, also for a file over the limit.
+        Raises OSError, also for a file over the limit.
         """
         found = os.fstat(fd)
         if found.st_size > self._limits.file:
@@ -72,27 +72,27 @@ class Store:
             self._crowded.set()
 
     async def keep_for_undo(self, ref: str, fd: int) -> str:
-        """Keep what the regular file open at ``fd`` holds, whatever its size and age, until `hold_only` frees it.
+        """Keep the content of the regular file open at ``fd``, of any size, until `hold_only` frees it.
 
-        Returns the path of a file that holds the same, which is on the disk. Raises OSError when that can't be done.
+        Returns the path of the copy, which is on disk. Raises OSError.
         """
         return await in_thread(undo_contents.keep_for_undo, self._held, ref, fd, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
-        """Free what is held for others than ``refs``."""
+        """Delete the contents that are kept for other resources than ``refs``."""
         undo_contents.free_all_but(self._held, refs)
 
     async def maintain(self) -> None:
-        """Keep within the limits until cancelled."""
+        """Prune at an interval, until cancelled."""
         while True:
-            with suppress(OSError):  # keeping meets the same error, and tells it
+            with suppress(OSError):  # keeping has the same error, and reports it
                 await in_thread(self.prune)
             self._crowded = trio.Event()
             with trio.move_on_after(_LOOK_EVERY):
                 await self._crowded.wait()
 
     def prune(self) -> None:
-        """Remove what is over the limits, and what a killed process left half-done. Blocking."""
+        """Delete versions over the limits, and incomplete files of killed processes. Blocks."""
         if not os.path.isdir(self._entries):
             return
         with self._locked(fcntl.LOCK_EX):
@@ -110,17 +110,17 @@ class Store:
             self._room = self._limits.total - used
 
     def versions(self, path: str) -> list[Version]:
-        """The former versions of ``path``, the newest first."""
+        """The versions of ``path``, the newest first."""
         names = [name for name in self._names() if name.key == key_of(path)]
         found = (self._version(name) for name in sorted(names, key=lambda name: name.time, reverse=True))
         return [version for version in found if version is not None and version.path == path]
 
     def content(self, version: Version) -> str:
-        """The path of a file that holds what ``version`` held. Raises OSError when that is gone or damaged."""
+        """The path of a file with the content of ``version``. Raises OSError if it is missing or damaged."""
         path = f"{self._objects}/{version.name.digest}"
         with open(path, "rb") as content:
             if sha256(content.read()).hexdigest() != version.name.digest:
-                raise OSError(errno.EIO, "the content that was kept is damaged", path)
+                raise OSError(errno.EIO, "the backup is damaged", path)
         return path
 
     def _version(self, name: Name) -> Version | None:
@@ -135,7 +135,7 @@ class Store:
             return False
         try:
             self._keep(path, ref, fd, found, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:  # somebody prunes: that is to be waited for elsewhere
+        except BlockingIOError:  # another process prunes: wait for that in a thread
             return False
         return True
 
@@ -143,7 +143,7 @@ class Store:
         data = _read(fd, found.st_size)
         digest = sha256(data).hexdigest()
         summary = (digest, found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
-        if self._newest.get(path) == summary:  # one that comes back again and again is kept once
+        if self._newest.get(path) == summary:  # a content that alternates is kept once
             return
         name = Name(key_of(path), self._next_time(), os.urandom(4).hex(), digest)
         version = Version(name, path, ref, len(data), *summary[1:], self.is_secret(ref))
@@ -156,7 +156,7 @@ class Store:
         self._newest[path] = summary
 
     def _next_time(self) -> int:
-        """Now, but later than any version kept before: the last one is the newest, also after a clock was set back."""
+        """The current time, but later than any version before, so that the last one is the newest if the clock was set back."""
         if self._latest is None:
             self._latest = max((name.time for name in self._names()), default=0)
         self._latest = max(time.time_ns(), self._latest + 1)
@@ -170,7 +170,7 @@ class Store:
         return [name for text in texts if (name := parse_name(text))]
 
     def _write(self, version: Version, data: bytes, lock: int) -> None:
-        """Write the object, then the entry: one without its object would promise what is not there."""
+        """Write the object, then the entry: an entry needs its object."""
         with self._locked(lock):
             if not self._holds(version):
                 target = f"{self._objects}/{version.name.digest}"
@@ -198,7 +198,7 @@ class Store:
 
 
 def _read(fd: int, size: int) -> bytes:
-    """The first ``size`` bytes of a file, or what there is of them, wherever ``fd`` stands."""
+    """The first ``size`` bytes of a file, or fewer if it is shorter, regardless of the offset of ``fd``."""
     data = os.pread(fd, size, 0)
     while len(data) < size and (more := os.pread(fd, size - len(data), len(data))):
         data += more
@@ -206,7 +206,7 @@ def _read(fd: int, size: int) -> bytes:
 
 
 def _create(path: str, data: bytes) -> None:
-    """Write a new file, or leave none."""
+    """Write a new file. If that fails, leave no file."""
     fd = os.open(path, _NEW, 0o600)
     try:
         written = os.write(fd, data)

@@ -1,6 +1,6 @@
-"""Contents that are held for resources that can be undone: one for each, on the disk, until it was.
+"""File contents kept for ``meta.reverse``: one per resource, on disk, until the resource has been undone.
 
-Neither the limits of former versions nor their locks are about these.
+The limits and the lock of the backups do not apply to them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from reactor.backup.entry import key_of
 
 
 def keep_for_undo(directory: str, ref: str, fd: int) -> str:
-    """Hold what the regular file open at ``fd`` holds from where it stands; returns the path of a file with the same. Raises OSError.
+    """Keep the content of the regular file open at ``fd``, from its offset; return the path of the copy. Raises OSError.
 
-    It has its name by resource: a second attempt replaces what a killed one has left.
+    The name depends on the resource, so a second attempt replaces the copy of a killed one.
     """
     target = f"{directory}/{key_of(ref)}"
     os.makedirs(directory, 0o700, exist_ok=True)
@@ -31,9 +31,9 @@ def keep_for_undo(directory: str, ref: str, fd: int) -> str:
 
 
 def free_all_but(directory: str, refs: Iterable[str]) -> None:
-    """Free what is held for others than ``refs``."""
+    """Delete the contents that are kept for other resources than ``refs``."""
     wanted = {key_of(ref) for ref in refs}
-    with suppress(OSError):  # holding meets the same error, and tells it
+    with suppress(OSError):  # keeping has the same error, and reports it
         for name in os.listdir(directory):
             if name not in wanted:
                 os.unlink(f"{directory}/{name}")

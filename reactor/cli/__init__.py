@@ -1,4 +1,15 @@
-"""The command line: one module per command, each importing what is heavy only when it runs."""
+"""The command line.
+
+- ``group``: the ``reactor`` command; ``command_groups``: groups of subcommands;
+- ``commands/``: one module for each command, which has its name;
+- ``options/``: options and arguments that several commands have, or that have a subject of their own;
+- ``running/``: what a run needs beside the engine: loading, state directory, signals, reloading;
+- ``messages``, ``exitcodes``: errors, warnings and exit codes; ``foreign_words``: commands and options of other programs;
+- ``values``, ``yaml_text``: output of facts and data;
+- ``completion_candidates``: the names that a shell can complete.
+
+Every module imports heavy modules only inside functions, so that ``reactor --help`` is fast.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +25,11 @@ def main() -> None:
     """Run the ``reactor`` command and exit."""
     _speak_utf8()
     _leave_no_core()
-    gc.disable()  # starting makes no garbage, and looking for it takes a tenth of the time; the engine enables it
+    gc.disable()  # starting makes no garbage, and the collector takes a tenth of the time; the engine enables it
     _open_standard_descriptors()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Until a command handles signals itself, ^C just ends us: nothing has been touched, and a traceback
-        # from within an import would tell nobody anything.
+        # Until a command handles signals itself, ^C ends the process: nothing has been changed, and a traceback
+        # from inside an import would not help.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.excepthook = _show_exception
     from reactor.cli.group import reactor
@@ -30,19 +41,19 @@ def main() -> None:
 
 
 def _speak_utf8() -> None:
-    """Begin again where the locale asks for another encoding: manifests are UTF-8, and so are the names in them."""
+    """Start the process again in UTF-8 mode if the locale has another encoding: manifests and the names in them are UTF-8."""
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])
-        os.execv(sys.executable, words)  # noqa: S606 - ourselves, with the same words: there is no shell to ask
+        os.execv(sys.executable, words)  # noqa: S606 - this program with its own arguments, without a shell
 
 
 def _leave_no_core() -> None:
-    """Let a crash write no core: secrets would be in it. Who starts us may forbid it for good; commands may allow it again."""
+    """Let a crash write no core file: it would contain secrets. Only the soft limit is lowered, so commands can raise it."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Show the traceback of a bug, without the secrets that may be in its words."""
+    """Show the traceback of a bug, with secrets redacted."""
     import traceback
 
     from reactor.resource.redaction import redact
@@ -51,7 +62,7 @@ def _show_exception(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 def _leave(code: str | int | None) -> None:
-    """End at once. All is written and closed; taking the interpreter apart would take longer than a small run."""
+    """Exit at once. All files are closed by now, and the shutdown of the interpreter would take longer than a small run."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -61,7 +72,7 @@ def _leave(code: str | int | None) -> None:
 
 
 def _open_standard_descriptors() -> None:
-    """Give a closed stdin, stdout or stderr to /dev/null; else a managed file could end up as our stdout."""
+    """Open /dev/null for a closed stdin, stdout or stderr; otherwise a managed file could become stdout."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

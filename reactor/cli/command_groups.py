@@ -17,22 +17,25 @@ if TYPE_CHECKING:
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands, each of which is a ``noun``. It must say all their names, in `list_commands`."""
+    """A group that answers an unknown command with the nearest name. `list_commands` must return all names.
+
+    ``noun`` is what its commands are called in the message.
+    """
 
     noun = "command"
 
     def other_names(self) -> Iterable[str]:
-        """What finds a command too, and is neither listed nor completed."""
+        """Further names that find a command; they are neither listed nor completed."""
         return ()
 
-    def hint_home(self, name: str) -> str | None:  # noqa: ARG002 - few groups are known by other names elsewhere
-        """The hint for a command that another program has."""
+    def hint_for(self, name: str) -> str | None:  # noqa: ARG002 - for subclasses
+        """The hint for a command that has this name in another program."""
         return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find what to run. An unknown name is answered with the nearest; in a completion, nobody could read that."""
+        """Find the command. Raises NoSuchCommand with the nearest name as the hint, but not during shell completion."""
         name, names = args[0], self.list_commands(ctx)
         if (
             name not in (*names, *self.other_names())
@@ -43,24 +46,24 @@ class SuggestingGroup(click.Group):
 
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
-            hint = self.hint_home(name) or hint
+            hint = self.hint_for(name) or hint
             raise with_hint(click.NoSuchCommand(name, f"there is no {self.noun} {name!r}", ctx=ctx), hint)
         return super().resolve_command(ctx, args)
 
 
 class AliasGroup(SuggestingGroup):
-    """A group some of whose commands have further names: ``others`` maps these to the usual ones."""
+    """A group whose commands have aliases: ``others`` maps each alias to the name of the command."""
 
     def __init__(self, *args: Any, others: Mapping[str, str], **more: Any) -> None:
         super().__init__(*args, **more)
         self._others = others
 
     def other_names(self) -> Iterable[str]:
-        """The further names."""
+        """The aliases."""
         return self._others
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command with that name, the usual one or another."""
+        """The command with that name or alias."""
         return super().get_command(ctx, self._others.get(cmd_name, cmd_name))
 
 
@@ -75,7 +78,7 @@ class KindGroup(SuggestingGroup):
         self._others = others or {}
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The names of the kinds, and what else there is."""
+        """The names of the kinds, and of the other commands."""
         return [*installed_entry_points(KINDS_GROUP), *self._others]
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -90,11 +93,11 @@ class KindGroup(SuggestingGroup):
         return command if isinstance(command, click.Command) else None
 
     def other_names(self) -> Iterable[str]:
-        """What CCM calls some of the kinds."""
+        """The names that CCM has for some kinds."""
         return KINDS
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the names only: what each is for would need all of them imported. ``reactor kinds`` has that."""
+        """List the names only: a description would need every kind imported. ``reactor kinds`` shows descriptions."""
         with formatter.section("Kinds"):
             formatter.write_text(", ".join(installed_entry_points(KINDS_GROUP)))
 

@@ -1,4 +1,4 @@
-"""What shells offer for a word that is begun: names of resources, from wherever they are cheap to have."""
+"""Candidates for shell completion: names of resources from a manifest, the journal or a session; kinds; error codes."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _LIMIT = 500
-"""More offers than anybody reads."""
+"""The most candidates that a shell gets."""
 
 
 def complete_manifest(
     context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """The resources of the manifests that are named before, as they are written in it. It is not evaluated, nor checked."""
+    """The resources of the manifests on the command line, as they are written there: nothing is evaluated or validated."""
     # While an option lacks its value, click leaves the argument among the rest.
     words = (*(context.params.get("manifests") or ()), *context.args)
-    return _offers((ref for word in words for file in _files(word) for ref in _written(file)), begun)
+    return _candidates((ref for word in words for file in _files(word) for ref in _refs_in(file)), begun)
 
 
 def complete_journal(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The resources of the newest manifest that the journal knows: also those of a run that goes on."""
+    """The resources of the newest manifest in the journal, also while a run is active."""
     from reactor.cli.options.state_dir import directory_of
 
     with suppress(click.UsageError):
-        return _offers(_remembered(directory_of(context.params.get("state_dir"))), begun)
+        return _candidates(_journal_refs(directory_of(context.params.get("state_dir"))), begun)
     return []
 
 
 def complete_session(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """What the session has done."""
+    """The resources that the session has ensured."""
     from reactor.cli.running.single_resource import named_session
     from reactor.ensure.sessions import Session, names_of
 
     directory = context.params.get("session") or named_session()
     past = Session(directory).past() if directory else []
-    return _offers((name for each in past for name in names_of(each)), begun)
+    return _candidates((name for each in past for name in names_of(each)), begun)
 
 
 def complete_kind(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The kinds that are installed."""
-    return _offers(installed_entry_points(KINDS_GROUP), begun)
+    return _candidates(installed_entry_points(KINDS_GROUP), begun)
 
 
 def complete_code(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The codes of errors."""
     from reactor.error_codes import catalogue
 
-    return _offers(catalogue(), begun.upper())
+    return _candidates(catalogue(), begun.upper())
 
 
-def _offers(names: Iterable[str], begun: str) -> list[CompletionItem]:
+def _candidates(names: Iterable[str], begun: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     found = sorted({name for name in names if name.startswith(begun) and name.isprintable()})
@@ -66,7 +66,7 @@ def _offers(names: Iterable[str], begun: str) -> list[CompletionItem]:
 
 
 def _files(word: str) -> list[str]:
-    """The manifests that a word of the command line names, if any."""
+    """The manifest files that a word of the command line names, if any."""
     from reactor.manifest.directories import is_directory, manifest_names
 
     with suppress(OSError):
@@ -75,8 +75,8 @@ def _files(word: str) -> list[str]:
     return [word] if os.path.isfile(word) else []
 
 
-def _written(path: str) -> Iterator[str]:
-    """The refs that are plain to see in the text of a manifest."""
+def _refs_in(path: str) -> Iterator[str]:
+    """The refs in the text of a manifest that need no evaluation."""
     from reactor.manifest.source import Problems, Source, read_source
     from reactor.manifest.yaml_tree import parse
 
@@ -92,14 +92,14 @@ def _written(path: str) -> Iterator[str]:
 
 
 def _names(below: Any) -> Iterator[str]:
-    """The names of what stands below a kind."""
+    """The names of the resources below a kind."""
     if isinstance(below, dict):
         yield from (name for name in (below.get("name"),) if isinstance(name, str))
     for item in below if isinstance(below, list) else []:
         yield from (name for name in item if name != "defaults") if isinstance(item, dict) else ()
 
 
-def _remembered(directory: str) -> list[str]:
+def _journal_refs(directory: str) -> list[str]:
     from reactor.journal.history import History, HistoryError
 
     try:

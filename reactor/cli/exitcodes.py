@@ -18,15 +18,15 @@ SIGNAL_BASE = 128
 
 
 def bad_usage_code(*, detailed: bool) -> int:
-    """The code for wrong usage or an invalid manifest: with detailed codes, 2 means something else."""
+    """The code for wrong usage or an invalid manifest: 1 with detailed codes, where 2 means changed; else 2."""
     return BAD_USAGE_DETAILED if detailed else BAD_USAGE
 
 
 def run_code(ended: Ended, *, once: bool, detailed: bool) -> int:
-    """The code for a run that came to its end.
+    """The code for a run that ended.
 
-    What a one-shot run left out is not as desired either, while to stop is how a continuous one ends well; nor is
-    anything known of a version of the manifest that is not in force. In noop, what would change counts as changed.
+    Resources that a one-shot run did not check count as failed; a continuous run is simply stopped. A newer version of
+    the manifest that could not be loaded also counts as failed. In noop, resources that would change count as changed.
     """
     from reactor.engine.events import Result
 
@@ -45,5 +45,5 @@ def is_all_well(ended: Ended) -> bool:
 
 
 def signal_code(number: int) -> int:
-    """The code for a run cut short, as shells have it."""
+    """The code for a run that a signal ended, as in shells: 128 + the number of the signal."""
     return SIGNAL_BASE + number

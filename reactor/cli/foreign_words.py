@@ -1,4 +1,4 @@
-"""Commands and options of CCM, Ansible, Puppet and Terraform: each leads to what does the same here."""
+"""Commands and options of CCM, Ansible, Puppet and Terraform, each with the equivalent here."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ COMMANDS: Final = {
     "agent": "run",
     "hiera": "data",
 }
-"""What to write for a command of others."""
+"""Command of another program -> the command here."""
 
 KINDS: Final = {"pkg": "package", "svc": "service"}
-"""What CCM calls some kinds."""
+"""Name of a kind in CCM -> the name here."""
 
 _OPTIONS: Final = {
     "--check": "--noop",
@@ -28,7 +28,7 @@ _OPTIONS: Final = {
 
 
 def option_for(error: click.NoSuchOption) -> str | None:
-    """The option of the same command that says what the unknown one says elsewhere."""
+    """The option of the command that does what the unknown option ``error`` does in another program."""
     meant = _OPTIONS.get(error.option_name)
     known = error.ctx.command.params if error.ctx else ()
     return meant if any(meant in parameter.opts for parameter in known) else None

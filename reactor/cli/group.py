@@ -1,4 +1,4 @@
-"""The ``reactor`` command itself: finds the module of a subcommand and reports what goes wrong at the top."""
+"""The ``reactor`` command: imports the module of a subcommand, and reports errors of the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.foreign_words import COMMANDS as COMMANDS_OF_OTHERS
+from reactor.cli.foreign_words import COMMANDS as FOREIGN_COMMANDS
 from reactor.cli.messages import reporting_errors
 
 COMMANDS = (
@@ -46,12 +46,12 @@ class LazyGroup(SuggestingGroup):
         """The names of all commands, the most used first."""
         return list(COMMANDS)
 
-    def hint_home(self, name: str) -> str | None:
-        """What does the same here."""
-        return f"did you mean 'reactor {COMMANDS_OF_OTHERS[name]}'?" if name in COMMANDS_OF_OTHERS else None
+    def hint_for(self, name: str) -> str | None:
+        """The equivalent of a command of another program."""
+        return f"did you mean 'reactor {FOREIGN_COMMANDS[name]}'?" if name in FOREIGN_COMMANDS else None
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command ``cmd_name``, from the module and the function of that name."""
+        """The command ``cmd_name``: the function of that name in the module of that name."""
         if cmd_name not in COMMANDS:
             return None
         command = getattr(import_module(f"reactor.cli.commands.{cmd_name}"), cmd_name)
@@ -60,13 +60,13 @@ class LazyGroup(SuggestingGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the command line, which may already write: a help, the version."""
+        """Parse the command line. It may already write output: a help, the version."""
         words = tuple(args)
         with reporting_errors(bad_usage=_bad_usage(words)):
             return super().make_context(info_name, args, parent, obj=words, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Wherever it finds wrong usage, that respects ``--detailed-exitcodes``."""
+        """Run the command. Wrong usage ends with the code that ``--detailed-exitcodes`` asks for."""
         with reporting_errors(bad_usage=_bad_usage(ctx.obj)):
             return super().invoke(ctx)
 
@@ -93,12 +93,12 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 def reactor() -> None:
     """Make this host match a manifest and keep it matched.
 
-    A manifest lists resources, such as files and commands, in the state they shall be in. reactor brings them
-    there in the order their dependencies ask for. Then it sleeps on kernel events, and when something drifts it
-    repairs that one thing at once.
+    A manifest lists resources, such as files, packages and services, and the state that each must have. reactor
+    applies them in the order of their dependencies. Then it waits for kernel events, and when a resource drifts, it
+    repairs that one at once. Applying a manifest is idempotent: a second run changes nothing.
 
     \b
-    Try it, without root and in a directory of your own:
+    Try it, without root:
       reactor example quickstart /tmp/reactor-quickstart
       reactor run --converge-once /tmp/reactor-quickstart/quickstart.yaml
     """

@@ -21,7 +21,7 @@ _Error = TypeVar("_Error", bound=click.ClickException)
 
 
 def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
-    """End the command. It says what is wrong, with the code of that, and how to mend it."""
+    """End the command with an error: its code, the message, and a hint on how to fix it."""
     _print_line(f"error[{code}]", message)
     if hint:
         _print_line("hint", hint)
@@ -31,12 +31,12 @@ def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.B
 def fail_for(
     error: ReactorError, exit_code: int = exitcodes.BAD_USAGE, *, hint: str | None = None
 ) -> NoReturn:
-    """End the command because of ``error``. ``hint`` takes the place of its own."""
+    """End the command because of ``error``. ``hint`` replaces the hint of the error."""
     fail(error.code, error.message, hint or error.hint, exit_code)
 
 
 def with_hint(error: _Error, hint: str | None) -> _Error:
-    """``error``, with how to repair it where that is known."""
+    """``error`` with a hint on how to fix it, if there is one."""
     if hint:
         error.add_note(hint)
     return error
@@ -44,7 +44,7 @@ def with_hint(error: _Error, hint: str | None) -> _Error:
 
 @contextmanager
 def reporting_errors(*, bad_usage: int) -> Iterator[None]:
-    """End the command as `fail` does for what Click finds wrong, and for what the system refuses."""
+    """End the command as `fail` does for errors of Click and of the operating system."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -68,7 +68,7 @@ def reporting_errors(*, bad_usage: int) -> Iterator[None]:
 
 @contextmanager
 def reporting_refusals() -> Iterator[None]:
-    """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
+    """End the command when the converger, or the operating system, refuses a request."""
     from reactor.control.protocol import RefusedError
 
     try:
@@ -82,14 +82,14 @@ def reporting_refusals() -> Iterator[None]:
 
 
 def notice(message: str, hint: str | None) -> None:
-    """Something that is no error, but may be none of what the person wanted to hear."""
+    """Show a message that is neither an error nor the result, with a hint."""
     click.echo(escaped(message), err=True)
     if hint:
         _print_line("hint", hint)
 
 
 def warn(message: str) -> None:
-    """Something the person should know."""
+    """Show a warning."""
     _print_line("warning", message)
 
 
@@ -104,25 +104,25 @@ def _code(error: click.UsageError) -> str:
 
 
 def _sentence(error: click.UsageError) -> str:
-    """What is wrong, in the form of our own messages: Click begins with a capital and may end with a full stop."""
+    """The message of Click in the form of our own messages: without the capital and the full stop."""
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
-    text = " ".join(text.split())  # it lists choices in lines of their own
+    text = " ".join(text.split())  # Click lists choices on lines of their own
     return f"{text[:1].lower()}{text[1:].removesuffix('.')}"
 
 
 def _hint(error: click.UsageError) -> str | None:
     if notes := getattr(error, "__notes__", None):
         return "; ".join(notes)
-    if isinstance(error, click.NoSuchOption) and (home := option_for(error)):
-        return f"did you mean {home}?"
+    if isinstance(error, click.NoSuchOption) and (option := option_for(error)):
+        return f"did you mean {option}?"
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"did you mean {' or '.join(error.possibilities)}?"
-    return f"'{error.ctx.command_path} --help' tells how it is used" if error.ctx else None
+    return f"'{error.ctx.command_path} --help' shows its usage" if error.ctx else None
 
 
 @contextmanager
 def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None]:
-    """Report the problems of a manifest that can't be used and end the command with ``exit_code``."""
+    """Show the problems of an invalid manifest, and end the command with ``exit_code``."""
     from reactor.resource.diagnostic import ManifestError
 
     try:
@@ -135,9 +135,9 @@ def reporting_manifest_errors(*, as_json: bool, exit_code: int) -> Iterator[None
 def show_diagnostics(
     diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None = None
 ) -> None:
-    """Show the problems on stderr; for a program that asked for JSON, on stdout too.
+    """Show the problems on stderr, and with ``as_json`` also on stdout.
 
-    ``texts`` are those of sources that are no files, by their names.
+    ``texts`` has the texts of sources that are not files, by name.
     """
     from reactor.console.jsonlines import diagnostic_record, line
     from reactor.console.style import wants_colour

@@ -1,4 +1,4 @@
-"""Shows a tree of values, or what a path finds in it: facts and data."""
+"""Shows facts and data: a tree of values, or the value at a path in it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from reactor.cli.options.formats import ValueFormat
 from reactor.console.style import Style, wants_colour
 from reactor.resource.escaping import escaped
 
-_MEANT_LITERALLY = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[]()"})
+_ESCAPED_IN_PATHS = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[]()"})
 
 
 class LayeredValue(dict[str, Any]):
-    """A value and where it comes from: a map for programs, a remark at the end of the line for people."""
+    """A value with the layer that it comes from: a map in JSON, a comment at the end of the line in text."""
 
     def __init__(self, value: Any, layer: str) -> None:
         super().__init__(value=value, layer=layer)
 
 
-def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
-    """What the path ``query`` finds in ``values``; without one, all. Ends the command if there is nothing."""
+def look_up(values: Mapping[str, Any], query: str | None, noun: str) -> Any:
+    """The value at the path ``query`` in ``values``; without a path, all. Ends the command if there is none."""
     from reactor.language.expression.gjson import gjson_get
     from reactor.resource.properties import did_you_mean
 
@@ -37,7 +37,7 @@ def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
         fail("R0705", f"can't look up {query}: {error}", None, 1)
     except KeyError:
         hint = did_you_mean(query, {path for leaf, _ in leaves(dict(values)) for path in _beginnings(leaf)})
-        fail("R0705", f"there is no {what} {query!r}", hint or "without a path, all are shown", 1)
+        fail("R0705", f"there is no {noun} {query!r}", hint or "without a path, all are shown", 1)
 
 
 def show(value: Any, form: ValueFormat | None) -> None:
@@ -58,19 +58,19 @@ def show(value: Any, form: ValueFormat | None) -> None:
 
 
 def json_text(value: Any) -> str:
-    """``value`` as JSON. It has no infinity, and nothing that is no number: these are null, as in all our JSON."""
+    """``value`` as JSON. Infinity and NaN become null, as in all our JSON."""
     plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that fits on a line, with the path that finds it. Lists of plain values are one line."""
+    """Every value that fits on a line, with its path. A list of plain values is one line."""
     is_line = isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value)
     if is_line or isinstance(value, LayeredValue):
         yield path, value
     elif isinstance(value, (dict, list)) and value:
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            step = str(key).translate(_MEANT_LITERALLY)
+            step = str(key).translate(_ESCAPED_IN_PATHS)
             yield from leaves(inner, f"{path}.{step}" if path else step)
     else:
         yield path, value

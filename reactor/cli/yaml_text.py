@@ -1,4 +1,4 @@
-"""Values as a YAML document that people like to read, and that reactor reads as the same values again."""
+"""Writes values as a readable YAML document that reactor reads back as the same values."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class _Dumper(yaml.SafeDumper):
 
 
 def yaml_text(value: Any) -> str:
-    """``value``, as JSON has them, as YAML."""
+    """A JSON-like ``value`` as YAML."""
     return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
 
 
 def _represent(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Several lines as they are; in quotes, what is a text in 1.1 and a number in 1.2: ``1e3``, ``0o17``.
+    """A string of several lines as a block; quoted if YAML 1.2 would read it as a number: ``1e3``, ``0o17``.
 
-    What ends a line in 1.1 only is escaped: written as it is, it would be followed by an indentation.
+    A character that ends a line only in YAML 1.1 is escaped: PyYAML would write an indentation after it.
     """
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, _style_of(text))
 

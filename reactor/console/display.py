@@ -1,4 +1,4 @@
-"""Everything that shows one run: where its events go, the progress bar beside them, the summary after them."""
+"""Shows one run: its events, the progress bar and the summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STDERR = 2
 
 
 class Display:
-    """The face of one run. It is itself a sink: call it with each event; `run` writes beside the engine."""
+    """The display of one run. It is a sink: call it with each event. `run` writes beside the engine."""
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         self._errors = Writer(STDERR)
@@ -59,32 +59,32 @@ class Display:
             sink(event)
 
     def say(self, message: str, record: dict[str, Any]) -> None:
-        """Say something that is no event, in its place among them: to people ``message``, to programs ``record``."""
+        """Show something that is not an event, in order with the events: ``message`` as text, ``record`` as JSON."""
         if self._text:
             self._print("".join(f"{escaped(part)}\n" for part in message.splitlines()))
         else:
             self._writer.write(line(record))
 
     def notify(self, message: str) -> None:
-        """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
+        """Show a message about the program itself on stderr, if stderr is still open."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
         self._errors.write(f"{prefix}{escaped(redact(message))}\n")
         self._errors.hurry()
 
     def warn(self, message: str) -> None:
-        """Tell people and programs something about the program itself that is not as it should be."""
+        """Show a warning about the program itself, as text and as JSON."""
         self.announce(message, warning_record(message))
 
     def announce(self, message: str, record: dict[str, Any]) -> None:
-        """Tell something about the program itself: people ``message``, and programs ``record``."""
+        """Show a message about the program itself: ``message`` as text, ``record`` as JSON."""
         self.notify(message)
         if not self._text:
             self._writer.write(line(record))
 
     @property
     def reader_gone(self) -> trio.Event:
-        """Set when nobody reads what we write any more."""
+        """Set when the reader of the output is gone."""
         return self._writer.broken
 
     async def run(self) -> None:
@@ -98,12 +98,12 @@ class Display:
                 nursery.start_soon(self._bar.run)
 
     def summarize(self, ended: Ended) -> None:
-        """Say how it went. For programs, the last event has said so."""
+        """Show the summary. For programs, the last event is the summary."""
         if self._text:
             self._print(self._summary(ended, self._text))
 
     def flush(self) -> None:
-        """Write all that still waits."""
+        """Write everything that is still waiting."""
         if self._journald:
             self._journald.finish()
         self._writer.flush()

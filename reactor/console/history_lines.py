@@ -1,4 +1,4 @@
-"""Lines for what the journal remembers. They take the JSON form of an event, which is what it keeps."""
+"""Lines for events from the journal, which are in their JSON form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reactor.console.style import Style
 from reactor.resource.escaping import escaped
 
 _WIDTHS = (19, 12, 40)
-"""Columns on a terminal: the time, what happened, to which resource. The rest follows."""
+"""Widths of the columns on a terminal: time, result, resource. The rest follows."""
 
 _HEADINGS = ("time", "result", "resource", "")
 
@@ -36,7 +36,7 @@ def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
 
 
 def said(record: Record) -> str:
-    """What happened, in words: the first line of an error, what was changed, who is to blame."""
+    """The event as text: the first line of an error, the changes, the resources that block it."""
     if (words := _SAID.get(record["event"])) is not None:
         return words(record)
     return str(record.get("reason") or "")
@@ -56,13 +56,13 @@ _SAID: dict[str, Callable[[Record], str]] = {
     "checked": _checked,
     "blocked": lambda record: f"by {name_some(record['culprits'])}",
     "ensured": lambda record: ", ".join(record["culprits"]) or "as noted in the session",
-    "unblocked": lambda _: "all that it requires is ok again",
-    "auditfound": lambda _: "the audit found drift that no event had announced",
+    "unblocked": lambda _: "all resources that it requires are ok again",
+    "auditfound": lambda _: "the audit found drift that no event had reported",
     "flapping": lambda record: ", ".join(f"{did} {n} times" for did, n in record["actions"].items()),
     "reloaded": _reloaded,
     "reloadrejected": lambda record: "; ".join(record["problems"]),
-    "recordslost": lambda record: f"{record['count']} events came faster than the disk took them",
-    "reversing": lambda _: "it has left the manifest",
+    "recordslost": lambda record: f"{record['count']} events were lost because the disk was too slow",
+    "reversing": lambda _: "it was removed from the manifest",
     "reversed": lambda _: "it is as it was before the first change",
     "paused": lambda record: f"until {date_and_time(record['until'])}: {record['reason']}",
     "watcherchanged": lambda record: f"{record['state']}: {record['reason']}",

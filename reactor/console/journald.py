@@ -32,7 +32,7 @@ from reactor.resource.watch import WatchState
 
 SOCKET = "/run/systemd/journal/socket"
 WARNING_PREFIX = "<4>"
-"""Before a line on a stream that leads to the journal: the priority of the line."""
+"""The priority of a line, as a prefix for a stream that goes to the journal."""
 
 _IDENTIFIER = {"SYSLOG_IDENTIFIER": "reactor"}
 _BATCH = 16
@@ -41,7 +41,7 @@ _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_S
 
 
 def leads_to_journal(descriptor: int) -> bool:
-    """Whether systemd has connected this very descriptor to its journal. The variable that says so is inherited."""
+    """Whether systemd has connected this descriptor to its journal. $JOURNAL_STREAM alone may be inherited."""
     try:
         found = os.fstat(descriptor)
     except OSError:
@@ -50,9 +50,9 @@ def leads_to_journal(descriptor: int) -> bool:
 
 
 class Journald:
-    """Collects entries and sends them from a task of its own, `run`, so that a busy journal never stops repairs.
+    """Collects entries and sends them from a task of its own, `run`, so that a busy journal never delays repairs.
 
-    Entries that it does not take, for it is gone, go to ``instead`` as plain lines.
+    If the journal is gone, entries go to ``instead`` as plain lines.
     """
 
     def __init__(self, instead: Callable[[str], None], path: str = SOCKET) -> None:
@@ -68,7 +68,7 @@ class Journald:
         self._news.set()
 
     async def run(self) -> None:
-        """Send what comes, until cancelled."""
+        """Send entries, until cancelled."""
         while True:
             await self._news.wait()
             self._news = trio.Event()
@@ -78,21 +78,21 @@ class Journald:
                 await trio.lowlevel.checkpoint()
 
     def finish(self) -> None:
-        """Send everything that waits, however long the journal takes. Nothing comes after that."""
+        """Send all waiting entries, however long the journal takes. Call it last."""
         while self._pending:
             if not self._send_some():
                 select.select((), (self._socket,), ())
         self._socket.close()
 
     def _send_some(self) -> bool:
-        """Returns whether there was room for them. The event loop waits no longer than for these."""
+        """Send a few entries. Returns whether the journal took them all."""
         return all(self._send_next() for _ in range(min(_BATCH, len(self._pending))))
 
     def _send_next(self) -> bool:
-        """Returns whether the first entry is dealt with; else there is no room for it now."""
+        """Send the first entry. Returns False if the journal has no room for it now."""
         entry = self._pending[0]
         try:
-            self._socket.connect(self._path)  # each time: a journal that was started anew has another socket
+            self._socket.connect(self._path)  # each time: a restarted journal has another socket
             self._send(encoded(entry))
         except BlockingIOError:
             return False
@@ -110,7 +110,7 @@ class Journald:
             self._send_in_memory(datagram)
 
     def _send_in_memory(self, datagram: bytes) -> None:
-        """What is too long for a datagram goes as sealed memory, which the journal can rely on not to change."""
+        """Send an entry that is too long for a datagram as sealed memory, which can't change any more."""
         descriptor = os.memfd_create("journal-entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         with open(descriptor, "wb") as memory:
             memory.write(datagram)
@@ -120,7 +120,7 @@ class Journald:
 
 
 def encoded(entry: Mapping[str, str]) -> bytes:
-    """The fields as the protocol has them: what holds a line break is preceded by its length."""
+    """The fields in the protocol of the journal: a value with a line break is preceded by its length."""
     parts = []
     for name, text in entry.items():
         value = text.encode(errors="backslashreplace")
@@ -137,7 +137,7 @@ _UNSHOWN = {"time", "diffs", "health", "counts"}
 
 
 class JournaldSink:
-    """Makes one entry of each event that a terminal would show. The ledger of ``text`` is fed here."""
+    """Makes one entry for each event that a terminal would show. It also feeds the `OpenProblems` of ``text``."""
 
     def __init__(self, journald: Journald, *, continuous: bool) -> None:
         self._journald = journald
@@ -154,7 +154,7 @@ class JournaldSink:
 
 
 def priority(event: Event) -> str:
-    """How urgent it is, as syslog(3) counts."""
+    """The priority of the event, as in syslog(3)."""
     match event:
         case Checked(result=Result.FAILED):
             return _ERROR
@@ -169,7 +169,7 @@ def priority(event: Event) -> str:
 
 
 def fields(event: Event) -> dict[str, str]:
-    """What `docs/events.md` tells of the event: each field in upper case after ``REACTOR_``, lists with commas."""
+    """The fields of the event in `docs/events.md`: in upper case after ``REACTOR_``, lists with commas."""
     return {
         f"REACTOR_{name.upper()}": _text(value)
         for name, value in as_json(event).items()

@@ -16,7 +16,7 @@ _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 def line(record: dict[str, Any]) -> str:
-    """The record as one line of JSON, without secrets."""
+    """The record as one line of JSON, with secrets redacted."""
     return _encoded(redacted_record(record))
 
 
@@ -25,9 +25,9 @@ def _encoded(record: dict[str, Any]) -> str:
 
 
 class JsonSink:
-    """Writes every event as one line. An event has no secrets in it.
+    """Writes every event as one line. Secrets in events are redacted already.
 
-    A first convergence ends in one plain ``ok`` for each resource, so these are put together by hand: 1 µs
+    A first convergence has one ``ok`` without changes for each resource, so these lines are built by hand: 1 µs
     instead of 9. A test compares both ways.
     """
 

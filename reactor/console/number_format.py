@@ -1,4 +1,4 @@
-"""Durations, moments (in seconds since 1970) and counts as people read them."""
+"""Formats durations, times (in seconds since 1970) and counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _THREE_DIGITS = 999.5
 
 
 def seconds(duration: float) -> str:
-    """A duration for people: two or three digits and a unit, or two units."""
+    """A duration with two or three digits and a unit, or with two units."""
     milliseconds = duration * 1000
     if milliseconds < _THREE_DIGITS:
         return f"{milliseconds:.{1 if milliseconds < _TWO_DIGITS else 0}f} ms"
@@ -26,16 +26,16 @@ def seconds(duration: float) -> str:
 
 
 def clock(moment: float, now: float) -> str:
-    """A time for people, with the date when it is not of these days."""
+    """A time, with the date if it is not near ``now``."""
     form = "%H:%M:%S" if abs(moment - now) < _DAY else "%Y-%m-%d %H:%M"
     return time.strftime(form, time.localtime(moment))
 
 
 def date_and_time(moment: float) -> str:
-    """A time for people, whenever it was."""
+    """A time with its date."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of something: ``1 change``, ``2 changes``."""
+    """A count with its noun: ``1 change``, ``2 changes``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,4 +1,4 @@
-"""Who is failed, blocked or skipped at this moment, and why."""
+"""The resources that are failed, blocked or skipped at this moment, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMED = 3
 
 
 class OpenProblem(NamedTuple):
-    """Why one resource is not as desired; of one that is blocked, also what is wrong with it besides."""
+    """Why one resource is not as desired; for a blocked one also its earlier problem."""
 
     result: Result
     reason: str
@@ -19,13 +19,13 @@ class OpenProblem(NamedTuple):
 
 
 class OpenProblems:
-    """Follows the events and keeps the troubles that last, in the order they began."""
+    """Follows the events and keeps the open problems, in the order they began."""
 
     def __init__(self) -> None:
         self.troubles: dict[str, OpenProblem] = {}
 
     def note(self, event: Event) -> OpenProblem | None:
-        """Take one event; return the trouble its resource was in before."""
+        """Take one event; return the problem that its resource had before."""
         match event:
             case Checked(result=Result.FAILED):
                 return self._enter(event.ref, OpenProblem(Result.FAILED, event.error or "failed"))
@@ -44,7 +44,7 @@ class OpenProblems:
         return None
 
     def _beneath(self, ref: str) -> OpenProblem | None:
-        """What is wrong with it, but that it is blocked."""
+        """The problem of a resource apart from being blocked."""
         now = self.troubles.get(ref)
         return now.beneath if now is not None and now.result is Result.BLOCKED else now
 
@@ -58,13 +58,13 @@ class OpenProblems:
 
 
 def what_differs(*, changed: Sequence[str], added: Sequence[str], gone: Sequence[str], kept: int) -> str:
-    """What a new version of the manifest differs in from the one before."""
+    """The differences of a new version of the manifest, as text."""
     parts = {"changed": changed, "added": added, "gone": gone}
     said = [f"{word} {name_some(refs)}" for word, refs in parts.items() if refs]
     return f"{'; '.join(said) or 'nothing differs'}; kept {kept}"
 
 
 def name_some(refs: Iterable[str]) -> str:
-    """The first refs by name, the others by number."""
+    """The first refs, and the number of the others."""
     first, rest = (every := list(refs))[:_NAMED], len(every) - _NAMED
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""The progress bar of a first convergence, on stderr, for people who wait longer than a moment."""
+"""The progress bar of a first convergence, on stderr."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 MOMENT = 0.5
-"""Seconds before the bar appears. What ends sooner needs none, and rich takes 0.1 s to import."""
+"""Seconds before the bar appears. A shorter run needs none, and rich takes 0.1 s to import."""
 
 INTERVAL = 0.1
 """Seconds between two drawings."""
@@ -72,7 +72,7 @@ class ProgressBar:
 
 
 class _Screen(StringIO):
-    """Where rich draws: a terminal that may have been stopped."""
+    """The file that rich draws on. Writing to a stopped terminal must not block."""
 
     def __init__(self, writer: Writer) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is said before the first event: the manifest's own words, and what this run leaves aside."""
+"""The messages before the first event: those of the manifest, and the resources that this run leaves out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LISTED = 20
 
 
 def selection_text(selection: Selection, total: int) -> str:
-    """For people: how much of the manifest runs, and what came or went without being named."""
+    """The number of selected resources, and those that were added or left out because of dependencies."""
     lines = [f"selected {len(selection.graph.resources)} of {total} resources"]
     lines += _listed(selection.pulled_in, "pulled in", "required by")
     lines += _listed(selection.left_out, "left out", "requires")
@@ -27,7 +27,7 @@ def _listed(followers: Sequence[Follower], what: str, why: str) -> Iterator[str]
 
 
 def selection_record(selection: Selection, total: int) -> dict[str, Any]:
-    """The same for programs, complete."""
+    """The same as a record, with all resources."""
     return {
         "event": "selection",
         "selected": len(selection.graph.resources),
@@ -38,15 +38,15 @@ def selection_record(selection: Selection, total: int) -> dict[str, Any]:
 
 
 def message_record(text: str) -> dict[str, Any]:
-    """Words of the manifest for those who run it, for programs."""
+    """A message of the manifest, as a record."""
     return {"event": "message", "text": text}
 
 
 def metrics_record(url: str) -> dict[str, Any]:
-    """Where the metrics are, for programs: the system may have chosen the port."""
+    """The URL of the metrics, as a record: the kernel may have chosen the port."""
     return {"event": "metrics", "url": url}
 
 
 def warning_record(text: str) -> dict[str, Any]:
-    """Something about the program itself that is not as it should be, for programs."""
+    """A warning about the program itself, as a record."""
     return {"event": "warning", "text": text}

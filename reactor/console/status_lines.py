@@ -1,4 +1,4 @@
-"""How the resources of a run stand, as lines for people, from the JSON object that a converger answers with."""
+"""Formats the status of a run as text, from the JSON of the control socket."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", 
 
 
 def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bool = False) -> str:
-    """The run, then the resources, the worst first, then the counts. Without a run: how the last one left things.
+    """The run, then the resources, the worst first, then the counts. Without an active run, the end of the last one.
 
-    ``aligned`` has the states in a column before the names, for a terminal.
+    ``aligned`` puts the states in a column before the names, for a terminal.
     """
     lives = bool(answer["run"])
     resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
@@ -54,8 +54,8 @@ def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
 
 def _end(ended: dict[str, Any] | None, now: float) -> str:
     if ended is None:
-        return "as the last run left it"
-    return f"as the last run left it at {clock(ended['time'], now)} ({escaped(ended['reason'])})"
+        return "at the end of the last run"
+    return f"at the end of the last run, {clock(ended['time'], now)} ({escaped(ended['reason'])})"
 
 
 def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:
@@ -70,11 +70,11 @@ def _heading(record: dict[str, Any], style: Style, now: float, *, lives: bool, a
     word = record["state"].replace("_", " ")
     shown = style(word, word) if word != "unknown" else word
     cells = (shown + " " * (STATE_COLUMN - len(word)), ref) if aligned else (ref, shown)
-    return f"{'  '.join(cells)}  {'; '.join(_told(record, now, lives=lives))}".rstrip()
+    return f"{'  '.join(cells)}  {'; '.join(_state_details(record, now, lives=lives))}".rstrip()
 
 
 def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> Iterable[str]:
-    """What is wrong with a resource and what holds it, a line each."""
+    """The problems of a resource and its pause, one line each."""
     margin = " " * indent
     for line in (record["error"] or "").splitlines():
         yield f"{margin}{escaped(line)}"
@@ -85,8 +85,8 @@ def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> I
         left = f"({seconds(max(pause['until'] - now, 0))} left)"
         yield f"{margin}{style('warning', 'paused')} {dates} {left}: {escaped(pause['reason'])}"
         if record["in_motion"]:
-            why = "; something has touched it since" if "drift" in record["owed"] else ""
-            yield f"{margin}{style('warning', 'a check is owed')} once the pause is over{why}"
+            why = "; something has changed it since" if "drift" in record["pending"] else ""
+            yield f"{margin}{style('warning', 'a check is pending')} until the pause is over{why}"
     for watching in record["watching"]:
         yield f"{margin}{style('warning', 'watching: ' + watching['state'])}  {escaped(watching['reason'])}"
     if (fight := record["flapping"]) is not None:
@@ -96,13 +96,13 @@ def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> I
 
 
 def cause_of_fight(expressions: Iterable[str]) -> str:
-    """Why a resource differs again and again: ``expressions`` are those that have another value each time."""
+    """Why a resource flaps: ``expressions`` are those whose value changes each time."""
     moving = escaped("; ".join(expressions))
-    return f"what it asks for changes by itself ({moving})" if moving else "something else changes it back"
+    return f"its desired state changes by itself ({moving})" if moving else "something else changes it back"
 
 
-def _told(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
-    """What there is to say about the state itself."""
+def _state_details(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
+    """The details of the state: since when, why, and when it is retried."""
     if record["blocked_by"]:
         yield f"by {escaped(name_some(record['blocked_by']))}"
     if record["since"] is not None and (record["checked"] is not None or record["blocked_by"]):
@@ -119,7 +119,7 @@ def _told(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
     if record["mode"] == "warn":
         yield "mode: warn"
     if record["refresh_at"] is not None:
-        yield f"gathers refreshes for another {seconds(max(record['refresh_at'] - now, 0))}"
+        yield f"waits for further refreshes for another {seconds(max(record['refresh_at'] - now, 0))}"
     elif record["in_motion"] and record["paused"] is None:
         yield "has work to do"
 

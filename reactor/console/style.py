@@ -1,4 +1,4 @@
-"""How text looks: colours where they are wanted."""
+"""Colours and widths of text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _CODES = {
 
 
 STATE_COLUMN = 12
-"""How many columns the state before a name takes on a terminal: as many as the longest, "would change"."""
+"""The width of the state column on a terminal: that of the longest state, "would change"."""
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to colour what goes to ``stream``: on a terminal, unless NO_COLOR or a dumb one says not to.
+    """Whether to colour the output to ``stream``: on a terminal, unless NO_COLOR is set or the terminal is dumb.
 
-    CLICOLOR_FORCE colours a pipe too. Both variables count when set to something, as no-color.org asks.
+    CLICOLOR_FORCE colours a pipe, too. Both variables count if they are not empty, as no-color.org asks.
     """
     if os.environ.get("NO_COLOR"):
         return False

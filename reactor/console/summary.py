@@ -1,4 +1,4 @@
-"""What is said at the end of a run: how many of each result, and what is not as desired."""
+"""The summary at the end of a run: the number of each result, and the resources that are not as desired."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reactor.engine.events import Ended, Result
 from reactor.resource.escaping import escaped
 
 _LISTED = 20
-"""Troubles named in the summary. The lines above it have named all of them."""
+"""Problems listed in the summary. The lines above it have listed all of them."""
 
 _ALWAYS_SHOWN = (Result.OK, Result.CHANGED)
 
@@ -34,7 +34,7 @@ _COLOURS = {
 
 
 def plain_summary(ended: Ended, open_problems: OpenProblems, style: Style) -> str:
-    """The summary for a pipe: results on one line, then one line for each trouble."""
+    """The summary for a pipe: results on one line, then one line for each problem."""
     counts = "  ".join(f"{style(word, word)} {count}" for word, count in _results(ended))
     lines = [f"{counts}  ({_how_it_went(ended)})"]
     lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _troubles(open_problems)]
@@ -42,9 +42,9 @@ def plain_summary(ended: Ended, open_problems: OpenProblems, style: Style) -> st
 
 
 def table_summary(ended: Ended, open_problems: OpenProblems, width: int, *, coloured: bool) -> str:
-    """The summary for a terminal of ``width`` columns, as tables; a line where the results need more of them.
+    """The summary for a terminal of ``width`` columns, as tables; results that are too wide are on one line.
 
-    The lines above have told each failure, so only the names come again.
+    The lines above have shown each failure, so only the names are repeated.
     """
     from rich import box
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Events as lines for people: one per transition, nothing while all stays well."""
+"""Events as lines of text: one for each change of state, none for checks that found nothing to do."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from reactor.resource.watch import WatchState
 
 _INDENT = "    "
 _MORE = "| "
-"""Before further lines of an error: they may come from the host, and must not look like a line of ours."""
+"""The prefix of further lines of an error: they may come from the host, and must not look like a line of ours."""
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 class TextSink:
-    """Turns events into lines. ``open_problems`` is fed here and holds the standing troubles for the summary.
+    """Turns events into lines. It also feeds ``open_problems``, for the summary.
 
-    A line has the name first, for programs that read it; ``aligned`` has the states first, in a column, and an
-    empty line after each diff.
+    A line starts with the name, for programs; ``aligned`` puts the states first, in a column, and an empty line after
+    each diff.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TextSink:
             case EventsLost():
                 yield self._line(f"watcher {event.watcher}", "warning", f"events lost: {event.reason}")
             case AuditFound():
-                yield self._line(event.ref, "warning", "the audit found drift that no event had announced")
+                yield self._line(event.ref, "warning", "the audit found drift that no event had reported")
             case Converged() if self._announce_converged:
                 self._announce_converged = False
                 resources = counted(event.resources, "resource")
@@ -104,12 +104,12 @@ class TextSink:
             case Reloaded():
                 yield self._reloaded(event)
             case Reversing():
-                yield self._line(event.ref, "warning", "has left the manifest, and is undone now")
+                yield self._line(event.ref, "warning", "was removed from the manifest, and is undone now")
             case Reversed():
                 yield self._line(event.ref, "undone", "", role="ok")
             case ReloadRejected():
                 problems = counted(len(event.problems), "problem")
-                text = f"it has changed and can't be used ({problems}); the last valid one stays in force"
+                text = f"the new version is invalid ({problems}); the last valid one stays in force"
                 yield self._line("manifest", "failed", text)
 
     def _line(self, subject: str, word: str, rest: str, *, role: str = "") -> str:
@@ -154,7 +154,7 @@ class TextSink:
         return self._line("manifest", "changed", f"reloaded: {said}")
 
     def _watcher(self, event: WatcherChanged) -> Iterable[str]:
-        """A watcher that hears well from the start is nothing to tell."""
+        """The lines for a watcher. One that works from the start has none."""
         key = (event.watcher, event.ref)
         before = self._hearing.get(key, WatchState.ARMED)
         self._hearing[key] = event.state

@@ -1,4 +1,4 @@
-"""Puts lines on a descriptor without making the event loop wait for a slow reader."""
+"""Writes lines to a descriptor without making the event loop wait for a slow reader."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from collections.abc import Callable
 import trio
 
 CHUNK = select.PIPE_BUF
-"""What a pipe that polls as writable takes without blocking."""
+"""Bytes that a writable pipe takes without blocking."""
 
 LIMIT = 16 << 20
-"""Bytes that may wait for a reader. Beyond it we wait for the reader: memory must not grow without end."""
+"""Bytes that may wait for a reader. Beyond that we wait for the reader, so that memory stays bounded."""
 
 
 class Writer:
     """Collects text and writes it from a task of its own, `run`.
 
-    So a paused ``less`` or a stopped terminal never stops repairs. The descriptor stays in blocking mode, for others
-    share it; a terminal is opened once more, for as long as the process lives. When the reader is gone, ``broken`` is
-    set and all further text is dropped. Any other failure, such as a full disk, is told once to ``complain`` and costs
-    only the text it hit.
+    So a paused ``less`` or a stopped terminal never delays repairs. The descriptor stays in blocking mode, because other
+    processes share it; a terminal is opened a second time, until the process ends. When the reader is gone, ``broken`` is
+    set and all further text is dropped. For any other error, such as a full disk, ``complain`` is called once, and only
+    the text of that write is lost.
     """
 
     def __init__(self, descriptor: int, complain: Callable[[str], None] | None = None) -> None:
@@ -55,7 +55,7 @@ class Writer:
             self.flush()
 
     async def run(self) -> None:
-        """Write what comes, until cancelled."""
+        """Write collected text, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake = trio.Event()
@@ -67,14 +67,14 @@ class Writer:
                 self._put(CHUNK if self._can_wait else len(self._rest))
 
     def hurry(self) -> None:
-        """Write what the reader takes now; the rest is left to `run`."""
+        """Write as much as the reader takes now; `run` writes the rest."""
         while not self.idle and (not self._can_wait or select.select((), (self._descriptor,), (), 0)[1]):
             if not self._rest:
                 self._take()
             self._put(CHUNK)
 
     def flush(self) -> None:
-        """Write everything that waits, however long the reader takes."""
+        """Write all collected text, however long the reader takes."""
         while not self.idle:
             if not self._rest:
                 self._take()
@@ -109,14 +109,14 @@ class Writer:
 
 
 def _unblocked(terminal: int) -> int:
-    """The same terminal for us alone, and not blocking: one that polls as writable may have room for one character."""
+    """The same terminal opened again, non-blocking: a writable terminal may have room for one character only."""
     try:
         return os.open(f"/proc/self/fd/{terminal}", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # it is somebody else's, as after su; or there is no /proc
+    except OSError:  # it belongs to another user, as after su; or there is no /proc
         return terminal
 
 
 def _can_wait(descriptor: int) -> bool:
-    """Whether the kernel tells when the descriptor takes more. Files always take, so it refuses to for those."""
+    """Whether the descriptor can be polled. Files can't: they are always writable."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)

@@ -15,13 +15,13 @@ _WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>[0-9]{1,5
 
 
 class AddressError(ReactorError, ValueError):
-    """That is no address to listen on; the text says what one looks like."""
+    """The string is not an address to listen on; the message shows what one looks like."""
 
     code = "R0702"
 
 
 class Address(NamedTuple):
-    """An IP address and a TCP port; port 0 lets the system choose."""
+    """An IP address and a TCP port; port 0 lets the kernel choose one."""
 
     host: str
     port: int
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
     @property
     def as_reached(self) -> Address:
-        """What to tell those who are to reach it: where every address of this host is meant, the host's name."""
+        """The address for clients: the name of the host if it listens on every address."""
         everywhere = ip_address(self.host).is_unspecified
         return Address(socket.gethostname(), self.port) if everywhere else self
 
@@ -44,7 +44,7 @@ class Address(NamedTuple):
 def parse_address(text: str) -> Address:
     """``127.0.0.1:9469``, ``localhost:9469`` or ``[::1]:9469``. Raises AddressError.
 
-    Names are not looked up: which address one means may change, and with it who can reach us.
+    Names are not resolved: the address behind a name may change, and with it who can connect.
     """
     written = _WRITTEN.fullmatch(text)
     if written is None:
@@ -55,14 +55,14 @@ def parse_address(text: str) -> Address:
     except ValueError as error:
         raise AddressError(f"{host!r} is not an IP address, as in 127.0.0.1:9469 or [::1]:9469") from error
     if (port := int(written["port"])) > _LARGEST_PORT:
-        raise AddressError(f"there is no port {port}: they end at {_LARGEST_PORT}")
+        raise AddressError(f"{port} is not a port: the largest is {_LARGEST_PORT}")
     return Address(host, port)
 
 
 def names_loopback(host: str) -> bool:
-    """Whether the header ``Host`` holds a name that means this host everywhere.
+    """Whether the header ``Host`` has a name that always means this host, so that DNS rebinding can't use it.
 
-    Any port will do, for ``ssh -L`` may have another; a name that others own will not, for it may lead elsewhere.
+    Any port is accepted, because ``ssh -L`` may forward another one.
     """
     try:
         name = urlsplit(f"//{host}").hostname or ""

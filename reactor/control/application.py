@@ -23,7 +23,7 @@ PREFIX = "/v1"
 
 
 def application(run_handle: RunHandle, warn: Callable[[str], None]) -> Starlette:
-    """The ASGI application for one run. ``warn`` hears of our own bugs, as the client does."""
+    """The ASGI application for one run. ``warn`` is called for a bug in a request."""
     endpoints = Endpoints(run_handle)
     routes = [
         Route(f"{PREFIX}/health", endpoints.health),
@@ -45,17 +45,17 @@ class NoPageError(Exception):
 
 
 class Endpoints:
-    """What each route answers."""
+    """The answers of the routes."""
 
     def __init__(self, run_handle: RunHandle) -> None:
         self._run_handle = run_handle
 
     async def health(self, _request: Request) -> Response:
-        """We live, and answer."""
+        """Liveness probe: always 200."""
         return JSONResponse({"status": "ok", "pid": self._run_handle.status_table.facts.pid})
 
     async def status(self, request: Request) -> Response:
-        """The run, the counts, the watchers, and the resources asked for."""
+        """The run, the counts, the watchers, and the resources that match the query."""
         query = dict(request.query_params)
         question = StatusQuery(query.pop("match", None), _flag(query, "all"), _flag(query, "failed"))
         if query:
@@ -63,13 +63,13 @@ class Endpoints:
         return Response(await self._run_handle.status(question), media_type="application/json")
 
     async def page(self, _request: Request) -> Response:
-        """Where the live page is."""
+        """The address of the live page."""
         if (url := self._run_handle.page_url) is None:
             raise NoPageError
         return JSONResponse({"url": url})
 
     async def metrics(self, request: Request) -> Response:
-        """The numbers of the run, for Prometheus."""
+        """The metrics of the run, for Prometheus."""
         return await metrics_response(request, self._run_handle.tally, self._run_handle.engine)
 
     async def resource(self, request: Request) -> Response:
@@ -77,7 +77,7 @@ class Endpoints:
         return JSONResponse(self._run_handle.resource(request.path_params["ref"]))
 
     async def pause(self, request: Request) -> Response:
-        """Pause what matches, for so many seconds."""
+        """Pause the resources that match, for some seconds."""
         body = await body_of(request, {"match", "for", "reason"})
         seconds = body.get("for")
         if (
@@ -90,19 +90,19 @@ class Endpoints:
         return JSONResponse({"paused": paused})
 
     async def resume(self, request: Request) -> Response:
-        """Take the pauses of what matches back."""
+        """End the pauses of the resources that match."""
         body = await body_of(request, {"match"})
         return JSONResponse({"resumed": self._run_handle.resume(_match(body))})
 
 
 class EventStream:
-    """The live stream as server-sent events: one ``data:`` line of JSON each. An ASGI application of its own."""
+    """The live stream as server-sent events: one ``data:`` line of JSON for each event. An ASGI application."""
 
     def __init__(self, run_handle: RunHandle) -> None:
         self._broadcast = run_handle.broadcast
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream until the run ends, the client leaves, or the client is too slow and dropped."""
+        """Stream until the run ends, the client disconnects, or the client is dropped because it is too slow."""
         place = place_of(scope)
         listener = self._broadcast.join(place.leave)
         place.stay()
@@ -130,20 +130,20 @@ async def _send_part(send: Send, text: str) -> None:
     await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
 
-# ---- what requests say ----
+# ---- parameters of requests ----
 
 
 def _flag(query: dict[str, str], name: str) -> bool:
     value = query.pop(name, "false")
     if value not in ("true", "false"):
-        refuse(f"{name}={value} is neither true nor false", f"write {name}=true")
+        refuse(f"{name}={value} must be true or false", f"write {name}=true")
     return value == "true"
 
 
 def _match(body: dict[str, Any]) -> str:
     match = body.get("match", "*")
     if not isinstance(match, str) or not match:
-        refuse("'match' must be a text", "write it as kind#name; * stands for anything")
+        refuse("'match' must be a string", "write it as kind#name; * matches anything")
     return str(match)
 
 

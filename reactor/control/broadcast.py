@@ -1,4 +1,4 @@
-"""The live stream of events, to any number of readers, none of whom can hold up a repair."""
+"""The live stream of events, to any number of readers. A slow reader never delays a repair."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from reactor.engine.events import Event
 from reactor.errors import ReactorError
 
 LIMIT = 4 << 20
-"""Characters that may wait for one reader. Beyond it the reader is dropped: it reads slower than things happen."""
+"""Characters that may wait for one reader. A reader that falls further behind is dropped."""
 
 REST = 0.1
-"""Seconds between two answers to one reader. To send is dearer than to repair: in a burst, many events go at once."""
+"""Seconds between two writes to one reader. Sending costs more than a repair, so a burst of events is sent at once."""
 
 MOST = 48
-"""Readers at a time: each holds one of the connections that are served, and some are left for other requests."""
+"""Readers at a time. Each one takes one of the connections; the others stay free for other requests."""
 
 
 class TooManyReadersError(ReactorError):
-    """As many readers as we serve are here already."""
+    """The limit of readers is reached."""
 
     code = "R0606"
 
     def __init__(self) -> None:
-        super().__init__(f"{MOST} readers follow the events already")
+        super().__init__(f"there are already {MOST} readers of the events")
 
 
 class Subscriber:
@@ -42,20 +42,20 @@ class Subscriber:
         self._rested_at = -math.inf
 
     def put(self, line: str) -> None:
-        """Take one event for the reader; returns at once."""
+        """Queue one event for the reader; returns at once."""
         self.waiting.append(line)
         self.size += len(line)
         self._news.set()
 
     def end(self) -> None:
-        """Nothing comes any more."""
+        """Queue the end of the stream."""
         self.over = True
         self._news.set()
 
     async def take(self) -> list[str]:
-        """Everything that waits, once there is something; nothing at the end of the stream.
+        """The queued events, once there are some; nothing at the end of the stream.
 
-        What comes after a while is told at once, and what follows it `REST` seconds later.
+        The first event after a pause is returned at once, the next ones `REST` seconds later.
         """
         await trio.sleep_until(self._rested_at)
         while not (self.waiting or self.over):
@@ -67,32 +67,32 @@ class Subscriber:
 
 
 class Subscribers:
-    """Those who listen to something. ``warn`` hears of who was too slow: more than `LIMIT` characters waited for it."""
+    """The readers of a stream. A reader with more than `LIMIT` queued characters is dropped, and ``warn`` is called."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
         self._listeners: list[Subscriber] = []
         self._left = trio.Event()
         self.dropped = 0
-        """How many listeners were too slow."""
+        """The number of readers that were dropped."""
 
     def admit(self, listener: Subscriber) -> None:
-        """Let ``listener`` hear what comes from now on."""
+        """Send ``listener`` the events from now on."""
         self._listeners.append(listener)
 
     def leave(self, listener: Subscriber) -> None:
-        """``listener`` wants no more."""
+        """Send ``listener`` no more events."""
         if listener in self._listeners:
             self._listeners.remove(listener)
             self._left.set()
 
     @property
     def listeners(self) -> int:
-        """How many listen."""
+        """The number of readers."""
         return len(self._listeners)
 
     def put(self, text: str) -> None:
-        """Let everybody have ``text``; returns at once."""
+        """Queue ``text`` for every reader; returns at once."""
         for listener in tuple(self._listeners):
             listener.put(text)
             if listener.size > LIMIT:
@@ -105,7 +105,7 @@ class Subscribers:
             listener.drop()
 
     async def end(self) -> None:
-        """The run is over: wait until everybody has had what still waits for them, and has left."""
+        """Send every reader its queued events and the end of the stream; return when all have disconnected."""
         for listener in self._listeners:
             listener.end()
         while self._listeners:
@@ -120,7 +120,7 @@ class Subscribers:
 
 
 class Broadcast(Subscribers):
-    """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
+    """A sink that sends every event to all readers as a line of JSON. Without readers it costs almost nothing."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         super().__init__(warn)
@@ -132,7 +132,7 @@ class Broadcast(Subscribers):
             self._encode(event)
 
     def join(self, drop: Callable[[], None]) -> Subscriber:
-        """A new listener, for the events from now on. Raises TooManyReadersError."""
+        """A new reader of the events from now on. ``drop`` closes its connection. Raises TooManyReadersError."""
         if self.listeners >= MOST:
             raise TooManyReadersError
         listener = Subscriber(drop)

@@ -1,4 +1,4 @@
-"""Talks to a running converger through its socket. Imports little, so that ``reactor status`` starts fast."""
+"""The client of the control socket. It imports little, so that ``reactor status`` starts fast."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ TIMEOUT = 10.0
 
 
 class NoRunError(ReactorError):
-    """Nothing runs on the state directory."""
+    """No run is active on the state directory."""
 
     code = "R0604"
 
 
 class Client:
-    """The converger that runs on a state directory. Every method raises NoRunError and RefusedError."""
+    """The active run on a state directory. Every method raises NoRunError and RefusedError."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
     def status(self, question: StatusQuery) -> Any:
-        """How the run and the resources asked for stand; see `docs/control.md`."""
+        """The status of the run and of the resources that match; see `docs/control.md`."""
         flags = {"all": question.everything, "failed": question.failed}
         query = {name: "true" for name, given in flags.items() if given}
         if question.match is not None:
@@ -38,19 +38,19 @@ class Client:
         return self._ask("GET", f"/v1/status?{urlencode(query)}")
 
     def pause(self, match: str, seconds: float, reason: str) -> list[str]:
-        """Pause what matches; return the refs."""
+        """Pause the resources that match; return their refs."""
         paused: list[str] = self._ask(
             "POST", "/v1/pause", {"match": match, "for": seconds, "reason": reason}
         )["paused"]
         return paused
 
     def resume(self, match: str) -> list[str]:
-        """Take the pauses of what matches back; return the refs that were paused."""
+        """End the pauses of the resources that match; return the refs that were paused."""
         resumed: list[str] = self._ask("POST", "/v1/resume", {"match": match})["resumed"]
         return resumed
 
     def page_url(self) -> str:
-        """Where the live page is, with its token."""
+        """The address of the live page, with its token."""
         url: str = self._ask("GET", "/v1/page")["url"]
         return url
 
@@ -63,7 +63,9 @@ class Client:
                 "the run does not answer", "it may be stopped (SIGSTOP) or very busy"
             ) from error
         except (http.client.HTTPException, ValueError, OSError) as error:
-            raise RefusedError(f"the run broke off its answer: {error}", "it may just be ending") from error
+            raise RefusedError(
+                f"the run closed the connection during its answer: {error}", "it may be ending"
+            ) from error
         if response.status != http.client.OK:
             raise RefusedError(**answer["error"])
         return answer
@@ -87,6 +89,7 @@ class Client:
         except PermissionError as error:
             connected.close()
             raise RefusedError(
-                f"{self.directory} is not ours to look into", "ask as the user who runs it"
+                f"{self.directory} can't be read: permission denied",
+                "run the command as the user who runs reactor",
             ) from error
         return connected

@@ -1,6 +1,6 @@
-"""HTTP/1.1 on one connection: h11 has the protocol, and ASGI applications answer. Only continuous runs need it.
+"""HTTP/1.1 on one connection: h11 implements the protocol, ASGI applications answer. Only continuous runs import it.
 
-There is nothing else to speak: requests for HTTP/2 and for web sockets are answered in HTTP/1.1.
+Requests for HTTP/2 and for web sockets are answered in HTTP/1.1.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from reactor.control.connection_slots import ConnectionSlot
 
 LARGEST_HEAD = 16 << 10
-"""Bytes that a request may have before its body."""
+"""The largest size of a request before its body, in bytes."""
 
 _CHUNK = 64 << 10
 _DISCARDED = 64  # chunks
 _LINGER = 1.0
-"""Seconds in which a client may go on sending what we do not want, so that it gets to read our answer."""
+"""Seconds in which a refused client may go on sending, so that it can read our answer."""
 
 _VERSIONS = (b"1.0", b"1.1")
 _NOT_SUPPORTED = 505
@@ -32,10 +32,10 @@ Serve = Callable[[trio.SocketStream, ConnectionSlot], Awaitable[None]]
 
 
 def connection_handler(application: ASGIApp, warn: Callable[[str], None]) -> Serve:
-    """What serves ``application`` to a stream. Whatever a client does, it costs only that client its connection.
+    """A handler that serves ``application`` on a connection. A misbehaving client loses its own connection only.
 
-    ``warn`` hears of our own bugs. Of the requests that have come, one is begun in each turn of the event loop, so that
-    a crowd of them delays a repair no more than a single one.
+    ``warn`` is called for bugs. One request is started in each turn of the event loop, so that many of them delay a
+    repair no more than one.
     """
     turnstile = trio.Lock()
 
@@ -50,7 +50,7 @@ def connection_handler(application: ASGIApp, warn: Callable[[str], None]) -> Ser
             with place.scope:
                 await connection.serve(one_by_one)
         except (trio.BrokenResourceError, trio.ClosedResourceError, OSError):
-            pass  # the client has gone
+            pass  # the client has disconnected
         except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
             if not connection.answered:
                 warn(f"a connection of a client failed: {type(error).__name__}: {error}")
@@ -59,13 +59,13 @@ def connection_handler(application: ASGIApp, warn: Callable[[str], None]) -> Ser
 
 
 def place_of(scope: Scope) -> ConnectionSlot:
-    """The place of the connection that a request came on."""
+    """The slot of the connection of a request."""
     place: ConnectionSlot = scope["state"]["place"]
     return place
 
 
 class Connection:
-    """One client on ``stream``: its requests, one after the other."""
+    """One client on ``stream``. Its requests are answered one after the other."""
 
     def __init__(self, stream: trio.SocketStream, place: ConnectionSlot) -> None:
         self._stream = stream
@@ -75,11 +75,11 @@ class Connection:
 
     @property
     def answered(self) -> bool:
-        """Whether the last request has its whole answer."""
+        """Whether the last request was answered completely."""
         return self._http.our_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
 
     async def serve(self, application: ASGIApp) -> None:
-        """Until the client leaves, or may not stay."""
+        """Answer requests until the client disconnects, or its slot is taken away."""
         try:
             while (request := await self._next_request()) is not None:
                 await self._answer(request, application)
@@ -109,7 +109,7 @@ class Connection:
         return event
 
     async def _fill(self) -> bool:
-        """Take what the client sends; False at its end."""
+        """Read from the client; False at the end of its stream."""
         data = bytes(await self._stream.receive_some(_CHUNK))
         self._http.receive_data(data)
         return bool(data)
@@ -123,10 +123,10 @@ class Connection:
                 raise
             if not self.answered:
                 raise
-            # An application that has told of its own bug, as Starlette does before it raises the error again.
+            # The application has answered with its own error, as Starlette does before it raises the error again.
 
     def _is_for_more(self) -> bool:
-        """Make ready for the next request, if there can be one."""
+        """Prepare for the next request. Returns whether there can be one."""
         if self._http.our_state is h11.DONE and self._http.their_state is h11.SEND_BODY:
             while (event := self._http.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
                 if isinstance(event, h11.EndOfMessage):
@@ -137,7 +137,7 @@ class Connection:
         return True
 
     async def _close(self) -> None:
-        """Bytes that were sent and not read would make the kernel reset the connection, and the answer may be lost."""
+        """Read what the client still sends: unread bytes would make the kernel reset the connection and lose the answer."""
         with trio.move_on_after(_LINGER), suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             await self._stream.send_eof()
             for _ in range(_DISCARDED):
@@ -147,7 +147,7 @@ class Connection:
     # ---- ASGI ----
 
     async def _receive(self) -> Message:
-        """A part of the body of the request; after its end, that the client has gone, when it has."""
+        """The next part of the body of the request; after its end, the disconnection of the client."""
         if self._http.their_state is h11.SEND_BODY:
             try:
                 event = await self._next_event()
@@ -178,7 +178,7 @@ class Connection:
         try:
             await self._stream.send_all(data or b"")
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            self._place.leave()  # no bug of the application, which must not tell of one
+            self._place.leave()  # not a bug of the application, which must not report one
             await trio.lowlevel.checkpoint()
 
     async def _refuse(self, status: int) -> None:

@@ -1,7 +1,7 @@
-"""The places of those who are connected: a few, and nobody can keep all of them.
+"""A limited number of slots for connections, which no single client can keep for itself.
 
-Each takes an open file, and repairs need some too. When all are taken, the newcomer gets the place of one who waits for
-nothing: first of those who have not shown that they may ask, of the peer that has most of them, the oldest.
+Each connection takes an open file, and repairs need some too. If all slots are taken, a new connection gets the slot of an
+idle one: unauthenticated ones first, then those of the peer that has the most, then the oldest.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import trio
 from reactor.control.peer import Peer
 
 FIRST = 5.0
-"""Seconds from the connection to the end of the head of its first request."""
+"""Seconds from the connection until the head of its first request must be complete."""
 
 IDLE = 30.0
-"""Seconds that one who may ask may let pass without a request."""
+"""Seconds that an authenticated client may be idle."""
 
 PATIENCE = 60.0
-"""Seconds that a request may take from its head to when the client has taken the answer."""
+"""Seconds from the head of a request until the client must have read the answer."""
 
 
 @dataclass(eq=False, slots=True)
 class ConnectionSlot:
-    """The place of one connection. ``admitted``: its client has shown that it may ask."""
+    """The slot of one connection. ``admitted``: its client is authenticated."""
 
     peer: Peer
     admitted: bool
@@ -38,26 +38,26 @@ class ConnectionSlot:
         self.scope.deadline = self.since + FIRST
 
     def rest(self) -> None:
-        """A request has been answered, and another may come."""
+        """Wait for the next request: the last one was answered."""
         self.busy = False
         self.scope.deadline = trio.current_time() + IDLE
 
     def work(self) -> None:
-        """A request has come."""
+        """Answer a request that has arrived."""
         self.busy = True
         self.scope.deadline = trio.current_time() + PATIENCE
 
     def stay(self) -> None:
-        """The answer may last."""
+        """Allow the answer to take any time, as a stream does."""
         self.scope.deadline = math.inf
 
     def leave(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once."""
         self.scope.cancel()
 
 
 class ConnectionSlots:
-    """At most ``most`` places."""
+    """At most ``most`` slots."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -65,14 +65,14 @@ class ConnectionSlots:
         self._freed = trio.Event()
 
     async def take_in_turn(self, peer: Peer, admitted: bool) -> ConnectionSlot:
-        """A place for a newcomer, as soon as there is one: all may be needed for a moment by those who may ask."""
+        """A slot for a new connection, as soon as one is free: all may be in use for a moment."""
         while (place := self.take(peer, admitted=admitted)) is None:
             self._freed = trio.Event()
             await self._freed.wait()
         return place
 
     def take(self, peer: Peer, *, admitted: bool) -> ConnectionSlot | None:
-        """A place for a newcomer; None when all are needed."""
+        """A slot for a new connection; None if all are in use."""
         if len(self._taken) >= self._most:
             if (found := self._slot_to_close()) is None:
                 return None
@@ -83,7 +83,7 @@ class ConnectionSlots:
         return place
 
     def give_back(self, place: ConnectionSlot) -> None:
-        """Its connection is over."""
+        """Free the slot of a closed connection."""
         self._taken.discard(place)
         self._freed.set()
 

@@ -1,4 +1,4 @@
-"""Everything that lets people look at one run and pause parts of it."""
+"""The control of one run: its status, its pauses and its socket together."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from reactor.engine.events import Event, Reloaded
 from reactor.metrics.tally import Tally
 
 FAREWELL = 1.0
-"""Seconds that readers of the event stream have to take the last events."""
+"""Seconds that readers of the event stream have to read the last events."""
 
 
 class Control:
     """The control of one run: a sink of its events, and a task beside its engine.
 
-    ``directory`` is the state directory, locked by us; ``warn`` reaches the person at the terminal. Every run that has
-    one honours pauses; one that stays also ``listens`` on a socket. Others feed ``tally``; the socket shows it.
+    ``directory`` is the state directory, which this run has locked; ``warn`` shows a warning. Every run with a state
+    directory applies its pauses; a continuous run also ``listens`` on a socket. The socket serves the counts in ``tally``.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Control:
         self.broadcast = Broadcast(warn)
         self.pause_controller: PauseController | None = None
         self.page_url: str | None = None
-        """Where the live page is, with its token; only those who may use the socket are told."""
+        """The address of the live page with its token; the socket shows it."""
         self._tally = tally
         self._directory = directory
         self._warn = warn
@@ -50,7 +50,7 @@ class Control:
         self._renewed = trio.Event()
 
     def __call__(self, event: Event) -> None:
-        """Take one event. What a reload brings is paused before its first check."""
+        """Take one event. Resources that a reload adds are paused before their first check."""
         self.status_table(event)
         self.broadcast(event)
         if type(event) is Reloaded and self.pause_controller is not None:
@@ -59,10 +59,10 @@ class Control:
     async def run(
         self, engine: Engine, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Open the socket, honour the pauses, then say started: before that, ``engine`` must not run.
+        """Open the socket, apply the pauses, then report started: before that, ``engine`` must not run.
 
-        The socket comes first. A pause that was written to the file while nobody listened is in the file when we read
-        it; one that comes later finds the socket.
+        The socket is opened first: a pause that was written to the file before is read from it, and a later one uses the
+        socket.
         """
         if self._directory is None:
             task_status.started()
@@ -81,7 +81,7 @@ class Control:
                 self._server.close()
 
     async def _serve(self, directory: str, run_handle: RunHandle) -> None:
-        """Answer on the socket, and on a new one after each `renew`."""
+        """Serve the socket, and a new one after each `renew`."""
         while self._server is not None:
             self._renewed = trio.Event()
             async with trio.open_nursery() as nursery:
@@ -92,20 +92,20 @@ class Control:
             self._server = self._open(directory, run_handle)
 
     def is_lost(self) -> bool:
-        """Whether somebody has removed the socket."""
+        """Whether the socket was removed."""
         return self._server is not None and self._server.is_lost()
 
     def renew(self) -> None:
-        """Open a new socket, in place of one that was removed."""
+        """Open a new socket after the old one was removed."""
         self._renewed.set()
 
     async def farewell(self) -> None:
-        """The run is over: let the readers of the event stream have its end."""
+        """Send the readers of the event stream the last events and the end."""
         with trio.move_on_after(FAREWELL):
             await self.broadcast.end()
 
     def run_handle(self, engine: Engine) -> RunHandle:
-        """What can be asked about the run, and asked of it."""
+        """The handle that answers requests about the run."""
         return RunHandle(
             engine,
             self.status_table,
@@ -116,7 +116,7 @@ class Control:
         )
 
     def _open(self, directory: str, run_handle: RunHandle) -> Server | None:
-        """The server; without one the run goes on all the same."""
+        """The server of the socket; None if it can't be opened: the run goes on without it."""
         if not self._listens:
             return None
         try:

@@ -1,4 +1,4 @@
-"""How things stood when the last run ended, from the journal, in the form in which a running converger answers."""
+"""The status at the end of the last run, from the journal, in the form of the status of an active run."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 _FINE = ("ok", "changed")
 
 
-def last_status(pauses: PauseFile, history: History, question: StatusQuery) -> dict[str, Any]:
-    """What the journal knows of those in the last manifest; ``run`` of the answer is None. Raises UnknownNameError."""
-    living = pauses.living(time.time())
+def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict[str, Any]:
+    """The status of the resources of the last manifest; ``run`` is None. Raises UnknownNameError."""
+    active = pauses.active(time.time())
     called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.present())}
     for alias, ref in history.aliases().items():
         if ref in called:
             called[ref] = (ref, alias)
     every_name = [name for names in called.values() for name in names]
-    if question.match is not None and not question.means(every_name):
-        raise _unknown(question.match, every_name, history)
+    if query.match is not None and not query.matches(every_name):
+        raise _unknown(query.match, every_name, history)
     end, former = (*history.last_ends(), None, None)[:2]
     before = 0 if former is None else former.id
-    records = {names: _record(history, names, living, before) for names in called.values()}
+    records = {names: _record(history, names, active, before) for names in called.values()}
     shown = [
         record
         for names, record in records.items()
-        if question.means(names) and question.wants(record["state"], is_fine=_is_fine(record))
+        if query.matches(names) and query.selects(record["state"], is_fine=_is_fine(record))
     ]
     counts = Counter(record["state"] for record in records.values())
     return {
@@ -47,9 +47,7 @@ def last_status(pauses: PauseFile, history: History, question: StatusQuery) -> d
 
 def _unknown(asked: str, every_name: list[str], history: History) -> UnknownNameError:
     if history.has_left(asked):
-        return UnknownNameError(
-            asked, f"it has left the manifest; 'reactor why {asked}' tells what became of it"
-        )
+        return UnknownNameError(asked, f"it was removed from the manifest; see 'reactor why {asked}'")
     return unknown_name(every_name, asked)
 
 
@@ -58,9 +56,9 @@ def _is_fine(record: dict[str, Any]) -> bool:
 
 
 def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:
-    """One resource, called by its ref and maybe an alias.
+    """The status of one resource; ``names`` are its ref and its alias, if it has one.
 
-    The journal keeps no plain ok: what no run has changed since the event ``former`` was ok.
+    The journal has no event for a check that found nothing to do, so a resource without a change since ``former`` is ok.
     """
     ref = names[0]
     last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
@@ -73,7 +71,7 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], forme
         "mode": None,
         "in_motion": False,
         "refresh_at": None,
-        "owed": [],
+        "pending": [],
         "checked": _checked(last),
         "changed": None
         if changed is None

@@ -1,4 +1,4 @@
-"""``/metrics`` over HTTP: on the control socket, and, if asked for, on a TCP port of its own with nothing else."""
+"""``/metrics`` over HTTP: on the control socket, and optionally on a TCP port of its own."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from starlette.routing import Route
 
 from reactor.control.address import names_loopback
 from reactor.control.connection import place_of
-from reactor.control.tcp_listener import Shown
+from reactor.control.tcp_listener import ServedMetrics
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally
 from reactor.resource.threads import in_thread
 
 METRICS = "/metrics"
-"""Where Prometheus looks unless it is told otherwise."""
+"""The default path of Prometheus."""
 
 
 async def metrics_response(request: Request, tally: Tally, engine: Engine) -> Response:
-    """The page, in the format that the client prefers. What makes it is imported beside the engine."""
+    """The metrics, in the format that the client prefers. The module for them is imported in a thread."""
     page: Any = await in_thread(import_module, "reactor.metrics.page")
     body, media_type = page.render(tally, engine, request.headers.get("accept", ""))
     return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})
 
 
-def application(shown: Shown, warn: Callable[[str], None]) -> Starlette:
-    """The ASGI application behind a port that shows the metrics of a run, to those who know its token if it has one.
+def application(shown: ServedMetrics, warn: Callable[[str], None]) -> Starlette:
+    """The ASGI application that serves the metrics of a run on a TCP port, with a token if it has one.
 
-    ``warn`` hears of our own bugs.
+    ``warn`` is called for a bug in a request.
     """
     expected = None if shown.token is None else f"Bearer {shown.token}".encode()
 
     async def metrics(request: Request) -> Response:
         if expected is None and not names_loopback(request.headers.get("host", "")):
-            text = "these metrics answer to names of this host only: ask for localhost or 127.0.0.1\n"
+            text = "without a token, metrics are served for localhost and 127.0.0.1 only\n"
             return PlainTextResponse(text, 421)
         given = request.headers.get("authorization", "").encode("latin-1")
         if expected is not None and not hmac.compare_digest(given, expected):

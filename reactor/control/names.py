@@ -1,4 +1,4 @@
-"""Which resources of a run people mean, and the error when there are none."""
+"""Finds the resources that a name or a glob matches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnknownNameError(ReactorError):
-    """No resource is called like ``pattern``."""
+    """No resource matches ``pattern``."""
 
     code = "R0605"
 
@@ -24,12 +24,12 @@ class UnknownNameError(ReactorError):
 
 
 def names_of(resource: Resource) -> tuple[str, ...]:
-    """What a resource is called: its ref, and its alias if it has one."""
+    """The names of a resource: its ref, and its alias if it has one."""
     return (resource.ref,) if resource.alias is None else (resource.ref, f"{resource.kind}#{resource.alias}")
 
 
 def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The vertices, in order, with all names that mean each: its own, and those of what applies it, at any height."""
+    """The vertices, in order, each with its own names and those of all composites that contain it."""
     above: dict[str, list[Resource]] = {}
     for vertex in vertex_table.present:
         resource = vertex_table.resources[vertex]
@@ -49,7 +49,7 @@ def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str,
 
 
 def matching(vertex_table: VertexTable, pattern: str) -> list[int]:
-    """The vertices that ``pattern`` means, in order, with what those apply. Raises UnknownNameError when there are none."""
+    """The vertices that match ``pattern``, in order, with the members of composites. Raises UnknownNameError for none."""
     found = [vertex for vertex, names in names_by_vertex(vertex_table) if covers(pattern, names)]
     if not found:
         raise unknown(vertex_table, pattern)
@@ -57,7 +57,7 @@ def matching(vertex_table: VertexTable, pattern: str) -> list[int]:
 
 
 def find(vertex_table: VertexTable, name: str) -> int:
-    """The vertex called ``name``, which is a ref or an alias. Raises UnknownNameError."""
+    """The vertex with the ref or alias ``name``. Raises UnknownNameError."""
     with suppress(KeyError):
         if (vertex := vertex_table.number(name)) in vertex_table.present:
             return vertex
@@ -68,14 +68,14 @@ def find(vertex_table: VertexTable, name: str) -> int:
 
 
 def unknown(vertex_table: VertexTable, pattern: str) -> UnknownNameError:
-    """The error that no resource of a run is called like ``pattern``, with the nearest name as a hint."""
+    """The error for a ``pattern`` that matches no resource of the run, with the nearest name as a hint."""
     present = sorted(vertex_table.present)
     refs, resources = [vertex_table.refs[v] for v in present], [vertex_table.resources[v] for v in present]
     return unknown_name(refs, pattern, resources)
 
 
 def unknown_name(names: Sequence[str], pattern: str, resources: Sequence[Resource] = ()) -> UnknownNameError:
-    """The same where ``names`` are all there are, beside those that the ``resources`` of these refs have."""
+    """The same for ``names`` and the aliases of ``resources`` instead of a run."""
     from reactor.graph.names import Names  # noqa: PLC0415 - only a misspelt name needs it
 
     return UnknownNameError(pattern, Names(resources, names).hint(pattern))

@@ -1,4 +1,4 @@
-"""Applies the pauses of the state directory to a running engine, and takes them back when their time is over."""
+"""Applies the pauses of the state directory to a running engine, and ends them when their time is over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reactor.engine.engine import Engine
 
 LONGEST_NAP = 60.0
-"""Seconds after which the wall clock is looked at again: it may have been set, or have run on during a suspend."""
+"""Seconds after which the wall clock is read again: it may have been set, or have gone on during a suspend."""
 
 
 class PauseController:
@@ -37,16 +37,16 @@ class PauseController:
         self._changed = trio.Event()
 
     def load(self) -> None:
-        """Honour what the file says. Call it before the engine runs, and once the socket takes further orders."""
+        """Apply the pauses in the file. Call it before the engine runs, and after the socket is open."""
         self._pauses = self._file.read()
         self.apply()
 
     def is_lost(self) -> bool:
-        """Whether somebody has removed the file, so that the pauses would end with the process."""
+        """Whether the file was removed although there are pauses."""
         return bool(self._pauses) and self._file.is_lost()
 
     def renew(self) -> None:
-        """Write the pauses to a new file, or take over those in one that somebody else has begun. Raises OSError."""
+        """Write the pauses to a new file, or load those in a file that another process has created. Raises OSError."""
         if self._pauses:
             self._pauses = self._file.write_back(self._pauses, self._clock())
             self.apply()
@@ -63,7 +63,7 @@ class PauseController:
                 self.apply()
 
     def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
-        """Pause what matches ``pattern`` for so long. Returns the refs. Raises UnknownNameError and OSError."""
+        """Pause the resources that match ``pattern`` for some seconds. Returns their refs. Raises UnknownNameError and OSError."""
         now = self._clock()
         refs = [self._vertex_table.refs[vertex] for vertex in matching(self._vertex_table, pattern)]
         self._pauses = self._file.add(pattern, now, now + seconds, reason)
@@ -71,7 +71,7 @@ class PauseController:
         return refs
 
     def resume(self, pattern: str) -> list[str]:
-        """Take every pause of what matches ``pattern`` back. Returns the refs that were paused; raises as `pause`."""
+        """End the pauses of the resources that match ``pattern``. Returns the refs that were paused; raises as `pause`."""
         matching(self._vertex_table, pattern)
         before = list(self._held)
         self._pauses = self._file.remove(pattern, self._clock())
@@ -79,7 +79,7 @@ class PauseController:
         return [self._vertex_table.refs[vertex] for vertex in before if vertex not in self._held]
 
     def apply(self) -> None:
-        """Make the engine's holds what the pauses say now. Call it also after a reload."""
+        """Pause and resume vertices of the engine as the pauses say now. Call it also after a reload."""
         wanted = self._wanted()
         for vertex in [vertex for vertex in self._held if vertex not in wanted]:
             del self._held[vertex]

@@ -1,6 +1,6 @@
-"""The pauses people have asked for, in a file of the state directory, so that they outlive the process.
+"""The file of pauses in the state directory, which outlives the process.
 
-Needs no trio: the commands use it too when nothing runs.
+It needs no trio: commands use it too while no run is active.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from reactor.graph.globs import covers
 from reactor.journal.state_directory import PAUSES_FILE
 
 LONGEST = 366 * 86400.0
-"""Seconds that a pause may last."""
+"""The longest pause, in seconds."""
 _LOCK = "pauses.lock"
 _YEAR_10000 = 253402300800.0
-"""In seconds since 1970. Later times have no date to show."""
+"""In seconds since 1970. `datetime` has no later dates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """What is called like ``pattern`` is not checked from ``since`` to ``until`` (seconds since 1970).
+    """Resources that match ``pattern`` are paused from ``since`` to ``until`` (seconds since 1970).
 
-    ``until`` is None for an exception: it takes part of earlier, wider pauses back. The last word on a resource wins.
+    ``until`` is None for an exception: it ends earlier, wider pauses for the resources that match. The last pause or
+    exception that matches a resource wins.
     """
 
     pattern: str
@@ -40,12 +41,12 @@ class Pause:
 
 
 def is_valid_duration(seconds: float) -> bool:
-    """Whether something may be paused for so many seconds."""
+    """Whether ``seconds`` is allowed as the length of a pause."""
     return math.isfinite(seconds) and 0 < seconds <= LONGEST
 
 
 def effective(pauses: Sequence[Pause], names: Sequence[str], now: float) -> Pause | None:
-    """The pause that is in force at ``now`` for the resource with these names."""
+    """The pause in force at ``now`` for the resource with these names; None for no pause."""
     for pause in reversed(pauses):
         if (pause.until is None or pause.until > now) and covers(pause.pattern, names):
             return None if pause.until is None else pause
@@ -53,12 +54,12 @@ def effective(pauses: Sequence[Pause], names: Sequence[str], now: float) -> Paus
 
 
 def patterns(pauses: Iterable[Pause]) -> set[str]:
-    """What the pauses are about; exceptions are none."""
+    """The patterns of the pauses, without exceptions."""
     return {pause.pattern for pause in pauses if pause.until is not None}
 
 
 class PauseFile:
-    """The file in a state directory. Every change reads, writes and replaces it under a lock, so that no two processes undo each other's."""
+    """The file of pauses. Every change reads and replaces it under a lock, so that processes do not overwrite each other."""
 
     def __init__(self, directory: str, warn: Callable[[str], None]) -> None:
         self._directory = directory
@@ -66,30 +67,30 @@ class PauseFile:
         self._warn = warn
 
     def read(self) -> tuple[Pause, ...]:
-        """All pauses, the last asked for last; none where they can't be read, and then `warn` hears of it."""
+        """All pauses, the oldest first. None if they can't be read, with a warning."""
         try:
             return self._read()
         except OSError as error:
-            self._warn(f"{self._path} can't be read ({error.strerror}): nothing is paused; mend or remove it")
+            self._warn(f"{self._path} can't be read ({error.strerror}): nothing is paused; fix or remove it")
             return ()
 
-    def living(self, now: float) -> list[Pause]:
-        """The pauses that are not over."""
-        return _living(self.read(), now)
+    def active(self, now: float) -> list[Pause]:
+        """The pauses that have not ended at ``now``."""
+        return _active(self.read(), now)
 
     def add(self, pattern: str, now: float, until: float, reason: str) -> tuple[Pause, ...]:
-        """Pause what matches ``pattern``; what the same pattern said before is replaced. Returns all pauses."""
+        """Pause what matches ``pattern``; replaces an earlier pause with the same pattern. Returns all pauses."""
         with self._changing() as pauses:
-            pauses[:] = [pause for pause in _living(pauses, now) if pause.pattern != pattern]
+            pauses[:] = [pause for pause in _active(pauses, now) if pause.pattern != pattern]
             pauses.append(Pause(pattern, now, until, reason))
         return tuple(pauses)
 
     def remove(self, pattern: str, now: float) -> tuple[Pause, ...]:
-        """End every pause of what matches ``pattern``. Returns all pauses that are left."""
+        """End the pauses of what matches ``pattern``. Returns the remaining pauses."""
         with self._changing() as pauses:
-            pauses[:] = [p for p in _living(pauses, now) if not covers(pattern, (p.pattern,))]
+            pauses[:] = [p for p in _active(pauses, now) if not covers(pattern, (p.pattern,))]
             pauses.append(Pause(pattern, now, None, ""))
-            pauses[:] = _living(pauses, now)
+            pauses[:] = _active(pauses, now)
         return tuple(pauses)
 
     def is_lost(self) -> bool:
@@ -97,13 +98,13 @@ class PauseFile:
         return not os.path.lexists(self._path)
 
     def write_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
-        """Write down what is ``known`` from a file that was removed. Returns all pauses: what came meanwhile goes on top."""
+        """Write the ``known`` pauses of a file that was removed. Returns all pauses; newer ones in the file stay after them."""
         with self._changing() as pauses:
-            pauses[:] = _living([*known, *(pause for pause in pauses if pause not in known)], now)
+            pauses[:] = _active([*known, *(pause for pause in pauses if pause not in known)], now)
         return tuple(pauses)
 
     def _read(self) -> tuple[Pause, ...]:
-        """All pauses. A file that makes no sense is moved aside. Raises OSError where even that can't be."""
+        """All pauses. An invalid file is moved aside. Raises OSError if it can't be read or moved."""
         try:
             with open(self._path, encoding="utf-8", opener=_without_waiting) as file:
                 return tuple(map(_parsed, json.load(file)))
@@ -112,12 +113,12 @@ class PauseFile:
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error)
         except OSError as error:
-            if os.path.isfile(self._path):  # only its disk is sick: what it says may be read later
+            if os.path.isfile(self._path):  # a disk error: the file may be readable later
                 raise
             reason = os.strerror(error.errno or 0)
         aside = f"{self._path}.broken-{time.time_ns()}"
         os.replace(self._path, aside)
-        self._warn(f"the file of pauses makes no sense ({reason}): nothing is paused; it is kept as {aside}")
+        self._warn(f"the file of pauses is invalid ({reason}): nothing is paused; it is kept as {aside}")
         return ()
 
     @contextmanager
@@ -136,24 +137,24 @@ class PauseFile:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a pipe that somebody has put there without waiting for a writer."""
+    """Open without blocking: a pipe in place of the file would wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _living(pauses: Iterable[Pause], now: float) -> list[Pause]:
-    """Without what is over, and without exceptions that have nothing earlier left to take from."""
-    living: list[Pause] = []
+def _active(pauses: Iterable[Pause], now: float) -> list[Pause]:
+    """The pauses that have not ended, and the exceptions after one of these."""
+    active: list[Pause] = []
     for pause in pauses:
-        if bool(living) if pause.until is None else pause.until > now:
-            living.append(pause)
-    return living
+        if bool(active) if pause.until is None else pause.until > now:
+            active.append(pause)
+    return active
 
 
 def _parsed(record: Any) -> Pause:
     pause = Pause(**record)
     times = (pause.since, 0.0 if pause.until is None else pause.until)
     if not (isinstance(pause.pattern, str) and isinstance(pause.reason, str)):
-        raise TypeError("a pattern and a reason are texts")
+        raise TypeError("a pattern and a reason must be strings")
     if not all(isinstance(time, int | float) for time in times):
         raise TypeError("times are seconds since 1970")
     if not all(0 <= time < _YEAR_10000 for time in times):

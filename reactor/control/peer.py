@@ -1,7 +1,7 @@
-"""Who is at the other end of a connection, so that one user can't take the places of all others.
+"""Finds the user at the other end of a connection, so that one user can't take all connection slots.
 
-What is found out about a TCP connection is for fairness only and never gives a right: a client may close its end before
-it is looked up, and a program that forwards connections, such as sshd, is the peer of them all.
+For TCP this is used for fairness only, never for permissions: a client may close its end before the lookup, and a program
+that forwards connections, such as sshd, is the peer of all of them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _ESTABLISHED = 1
 
 
 def user_of(connection: Any) -> int:
-    """The user who has connected to a Unix socket."""
+    """The uid of the process that has connected to a Unix socket."""
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     uid: int = _CREDENTIALS.unpack(found)[1]
     return uid
 
 
 def peer_of(connection: Any) -> Peer:
-    """Who is at the other end of a TCP connection. Raises OSError when it has gone already."""
+    """The peer of a TCP connection. Raises OSError if it is closed already."""
     ours, theirs = connection.getsockname()[:2], connection.getpeername()[:2]
     if (
         _is_on_this_host(theirs[0], ours[0])
@@ -50,13 +50,13 @@ def _is_on_this_host(theirs: str, ours: str) -> bool:
 
 
 def _network(host: str) -> str:
-    """The address; of IPv6 only the part that one customer can't choose."""
+    """The address; for IPv6 the /64 network, because a host can choose the rest freely."""
     address = ip_address(host.partition("%")[0])
     return f"{IPv6Address(int(address) >> 64 << 64)}/64" if address.version == 6 else host  # noqa: PLR2004
 
 
 def _local_user(family: int, client: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """The user to whom the ``client``'s end of a connection within this host belongs, as the kernel says now."""
+    """The uid that owns the ``client`` end of a connection within this host, from the kernel; None if unknown."""
     ends = (
         *(port.to_bytes(2) for _, port in (client, server)),
         *(_packed(family, host) for host, _ in (client, server)),
@@ -75,7 +75,7 @@ def _local_user(family: int, client: tuple[str, int], server: tuple[str, int]) -
         return None
     _, kind, *_, user, inode = found = _ANSWER.unpack_from(answer)
     is_open = kind == _SOCK_DIAG_BY_FAMILY and found[6] == _ESTABLISHED and inode != 0
-    return user if is_open else None  # one that was closed looks like root's
+    return user if is_open else None  # a closed socket has uid 0
 
 
 def _packed(family: int, host: str) -> bytes:

@@ -13,14 +13,14 @@ from reactor.graph.globs import covers
 
 
 class RefusedError(ReactorError):
-    """The converger, or the system, does not do what was asked. ``hint`` says how to mend that."""
+    """The run, or the operating system, refuses a request. ``hint`` says how to fix that."""
 
     code = "R0606"
 
     @classmethod
     def from_os_error(cls, error: OSError) -> RefusedError:
-        """What was asked is written to the state directory, and can't be."""
-        return cls(f"the system refused: {error}", "see whether the state directory can be written")
+        """The error for a request that can't be written to the state directory."""
+        return cls(f"the system refused: {error}", "check whether the state directory is writable")
 
 
 SOCKET_FILE = "control.sock"
@@ -28,7 +28,7 @@ SOCKET_FILE = "control.sock"
 
 @contextmanager
 def short_socket_path(directory: str) -> Iterator[str]:
-    """The socket's path in a form that is short enough for any directory: the kernel allows 107 bytes."""
+    """A short path of the socket, for any directory: the kernel allows only 107 bytes."""
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{SOCKET_FILE}"
@@ -41,20 +41,20 @@ IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
 
 @dataclass(frozen=True, slots=True)
 class StatusQuery:
-    """Which resources somebody wants to see: by default those that are not fine.
+    """Selects resources to show: by default those that are not as desired.
 
-    With ``match`` those it means, with ``everything`` all; ``failed`` leaves of these the failed and blocked ones.
+    With ``match``, those that match; with ``everything``, all. ``failed`` leaves only failed and blocked ones of these.
     """
 
     match: str | None = None
     everything: bool = False
     failed: bool = False
 
-    def means(self, names: Iterable[str]) -> bool:
-        """Whether it is about the resource with these names."""
+    def matches(self, names: Iterable[str]) -> bool:
+        """Whether the query matches the resource with these names."""
         return self.match is None or covers(self.match, names)
 
-    def wants(self, state: str | None, *, is_fine: bool) -> bool:
-        """Whether one that it is about is to be shown."""
+    def selects(self, state: str | None, *, is_fine: bool) -> bool:
+        """Whether to show a resource that the query matches."""
         asked_for = self.match is not None or self.everything or not is_fine
         return asked_for and (state in IN_TROUBLE or not self.failed)

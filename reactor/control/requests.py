@@ -51,21 +51,21 @@ async def body_of(request: Request, known: set[str]) -> dict[str, Any]:
 
 
 def reason_of(body: dict[str, Any]) -> str:
-    """Why something is paused. Raises BadRequestError."""
+    """The reason of a pause. Raises BadRequestError."""
     reason = body.get("reason")
     if not isinstance(reason, str) or not reason.strip():
-        refuse("'reason' must be a text", "say why, for those who wonder later")
+        refuse("'reason' must be a string, and not empty", "say why it is paused")
     return str(reason)
 
 
 Answer = Callable[[int, str, str | None, str | None], Response]
-"""Makes the response of a status, what is wrong, how to mend it, and the code of that; None for a bug of ours."""
+"""Makes a response from a status, a message, a hint and an error code; the code is None for a bug."""
 
 
 def failure_handlers(answer: Answer, what: str, routes: str, warn: Callable[[str], None]) -> dict[Any, Any]:
-    """Starlette's handlers of what may go wrong in requests to ``what``, whose ``routes`` are described there.
+    """The exception handlers of Starlette for requests to ``what``; ``routes`` says where its routes are described.
 
-    ``warn`` hears of our own bugs, as the client does.
+    ``warn`` is called for a bug.
     """
 
     async def refused(_request: Request, error: HTTPException) -> Response:
@@ -85,10 +85,12 @@ def failure_handlers(answer: Answer, what: str, routes: str, warn: Callable[[str
         return answer(500, refusal.message, refusal.hint, refusal.code)
 
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
-        return answer(400, "the request was not sent to its end", None, None)  # nobody is there to hear it
+        return answer(
+            400, "the request is incomplete", None, None
+        )  # the client is gone and will not read this
 
     async def crowded(_request: Request, error: TooManyReadersError) -> Response:
-        return answer(503, error.message, "end one of them, or ask reactor status", error.code)
+        return answer(503, error.message, "close one of them, or use reactor status", error.code)
 
     async def failed(_request: Request, error: Exception) -> Response:
         warn(f"a request to {what} failed: {type(error).__name__}: {error}")

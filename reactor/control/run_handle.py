@@ -1,4 +1,4 @@
-"""What can be asked about one run, and asked of it. Knows nothing of HTTP."""
+"""Answers requests about one run, without HTTP."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from reactor.metrics.tally import Tally
 
 
 class NoPausesError(ReactorError):
-    """The run keeps no state, so nothing of it can be paused."""
+    """The run has no state directory, so nothing can be paused."""
 
     code = "R0606"
 
 
 class RunHandle:
-    """One run: its engine, what is known of it, its live stream, its pauses, its numbers, and where its page is."""
+    """One run: its engine, status, event stream, pauses and counts, and the address of its live page."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class RunHandle:
             "readers_dropped": self.broadcast.dropped,
         }
 
-    async def status(self, question: StatusQuery) -> str:
-        """The answer as JSON text. Lets the event descriptors be read in between. Raises UnknownNameError."""
-        vertex_table, survey = self.engine.vertex_table, _StatusReply(question)
+    async def status(self, query: StatusQuery) -> str:
+        """The answer as JSON. It yields to the event loop in between. Raises UnknownNameError."""
+        vertex_table, survey = self.engine.vertex_table, _StatusReply(query)
         slice_end = trio.current_time() + SLICE
         for vertex in sorted(vertex_table.present):
             if trio.current_time() > slice_end:
@@ -87,8 +87,8 @@ class RunHandle:
             ) is not None:
                 names = names_of(vertex_table.resources[vertex])
                 survey.take(resource_status, names, self._moment(vertex))
-        if question.match is not None and not survey.matched:
-            raise unknown(vertex_table, question.match)
+        if query.match is not None and not survey.matched:
+            raise unknown(vertex_table, query.match)
         head = {
             "run": {**self.run_record(), "in_motion": survey.in_motion},
             "counts": survey.counts,
@@ -103,35 +103,35 @@ class RunHandle:
         return record_of(resource_status, self._moment(vertex))
 
     def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
-        """Pause what matches. Returns the refs. Raises UnknownNameError, OSError and NoPausesError."""
+        """Pause the resources that match. Returns their refs. Raises UnknownNameError, OSError and NoPausesError."""
         return self._pauses().pause(pattern, seconds, reason)
 
     def resume(self, pattern: str) -> list[str]:
-        """Take every pause of what matches back. Returns the refs that were paused; raises as `pause`."""
+        """End the pauses of the resources that match. Returns the refs that were paused; raises as `pause`."""
         return self._pauses().resume(pattern)
 
     def _pauses(self) -> PauseController:
         if self.pause_controller is None:
-            raise NoPausesError("this run keeps no state, so nothing can be paused")
+            raise NoPausesError("this run has no state directory, so nothing can be paused")
         return self.pause_controller
 
     def _moment(self, vertex: int) -> EngineStatus:
-        """What only the engine knows of a resource, and no event tells."""
+        """The part of the status that no event has, from the engine."""
         engine = self.engine
         meta = engine.vertex_table.resources[vertex].meta
         mode = "noop" if meta.noop or engine.options.noop else meta.mode
         due = engine.scheduler.debouncer.due(vertex)
         refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
         is_moving = engine.scheduler.in_motion(vertex)
-        owed = engine.scheduler.causes(vertex).words if is_moving else ()
-        return EngineStatus(mode, is_moving, refresh_at, owed)
+        pending = engine.scheduler.causes(vertex).words if is_moving else ()
+        return EngineStatus(mode, is_moving, refresh_at, pending)
 
 
 class _StatusReply:
-    """Gathers the answer to one question, resource by resource."""
+    """Collects the answer to one status query, resource by resource."""
 
-    def __init__(self, question: StatusQuery) -> None:
-        self._question = question
+    def __init__(self, query: StatusQuery) -> None:
+        self._query = query
         self._now = time.time()
         self.counts = dict.fromkeys((*map(str, Result), UNKNOWN, "paused"), 0)
         self.in_motion = 0
@@ -139,13 +139,13 @@ class _StatusReply:
         self.records: list[str] = []
 
     def take(self, resource_status: ResourceStatus, names: tuple[str, ...], moment: EngineStatus) -> None:
-        """Count one resource, and keep it as JSON text if it was asked for."""
+        """Count one resource, and keep its record as JSON if the query selects it."""
         self.counts[resource_status.state] += 1
         self.counts["paused"] += resource_status.paused is not None
         self.in_motion += moment.in_motion
-        if not self._question.means(names):
+        if not self._query.matches(names):
             return
         self.matched = True
         is_fine = resource_status.is_ok(self._now) and not moment.in_motion
-        if self._question.wants(resource_status.state, is_fine=is_fine):
+        if self._query.selects(resource_status.state, is_fine=is_fine):
             self.records.append(json.dumps(record_of(resource_status, moment), separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""HTTP on listening sockets, of which there is one in the state directory: a task for each connection."""
+"""Serves HTTP on listening sockets, with a task for each connection; and the control socket in the state directory."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 _RETRY_SECONDS = 1.0
 
 BACKLOG = 1024
-"""Connections that may wait to be accepted: so many that a crowd of them is met here, and not by the kernel."""
+"""Connections that may wait to be accepted: enough that the slots here decide, and not the kernel."""
 
 MOST = 64
-"""Connections of one socket at the same time: each takes an open file, and repairs need some too."""
+"""Connections of one socket at a time: each takes an open file, and repairs need some too."""
 
 
 async def serve(listener: socket.socket, module: str, run_handle: Any, warn: Callable[[str], None]) -> None:
-    """Serve what ``application(subject, warn)`` of ``module`` makes, until cancelled.
+    """Serve ``application(run_handle, warn)`` of ``module``, until cancelled.
 
-    What serves is imported, beside the engine, when the first client comes: it takes 8 MB and a tenth of a
-    second, and many runs are never asked.
+    The modules are imported in a thread when the first client connects: they take 8 MB and a tenth of a second, and many
+    runs have no client.
     """
     await trio.lowlevel.wait_readable(listener)
     applications, connections = await _imported(module, "reactor.control.connection")
@@ -45,7 +45,7 @@ async def serve(listener: socket.socket, module: str, run_handle: Any, warn: Cal
 async def _serve_each(
     listener: trio.SocketListener, handler: Callable[[trio.SocketStream, ConnectionSlot], Awaitable[None]]
 ) -> None:
-    """As `trio.serve_listeners`, with `ConnectionSlots`. Accepts one connection in a turn of the event loop, whoever knocks."""
+    """Like `trio.serve_listeners`, with `ConnectionSlots`. Accepts one connection in each turn of the event loop."""
     places = ConnectionSlots(MOST)
 
     async def serve_one(stream: trio.SocketStream, place: ConnectionSlot) -> None:
@@ -58,16 +58,16 @@ async def _serve_each(
     async with listener, trio.open_nursery() as nursery:
         while True:
             stream = await _accepted(listener)
-            if (newcomer := _newcomer(stream)) is None:
+            if (newcomer := _peer_of_new(stream)) is None:
                 await trio.aclose_forcefully(stream)
             else:
                 nursery.start_soon(serve_one, stream, await places.take_in_turn(*newcomer))
 
 
-def _newcomer(stream: trio.SocketStream) -> tuple[Peer, bool] | None:
-    """Whose connection it is, and whether they may ask. None: it is refused, or has gone already.
+def _peer_of_new(stream: trio.SocketStream) -> tuple[Peer, bool] | None:
+    """The peer of a new connection, and whether it is authenticated; None if it is refused, or closed already.
 
-    Through a Unix socket only our user and root may ask.
+    On a Unix socket only our user and root are accepted.
     """
     try:
         if stream.socket.family == socket.AF_UNIX:
@@ -79,7 +79,7 @@ def _newcomer(stream: trio.SocketStream) -> tuple[Peer, bool] | None:
 
 
 async def _accepted(listener: trio.SocketListener) -> trio.SocketStream:
-    """The next connection. While the host has no file to give, all wait."""
+    """The next connection. It waits while the host has no free file descriptors."""
     while True:
         try:
             return await listener.accept()
@@ -88,7 +88,7 @@ async def _accepted(listener: trio.SocketListener) -> trio.SocketStream:
 
 
 async def _imported(*modules: str) -> list[Any]:
-    """The modules, imported in a thread; while the host has none to give, the client waits."""
+    """The modules, imported in a thread. It waits while no thread can be started."""
     while True:
         try:
             return [await in_thread(import_module, each, limiter=trio.CapacityLimiter(1)) for each in modules]
@@ -97,7 +97,7 @@ async def _imported(*modules: str) -> list[Any]:
 
 
 class Server:
-    """The socket of one run. Only who holds the lock of ``directory`` may make one: it replaces a stale socket."""
+    """The control socket of one run. The run must hold the lock of ``directory``: a stale socket is replaced."""
 
     def __init__(self, directory: str, run_handle: RunHandle, warn: Callable[[str], None]) -> None:
         self._run_handle = run_handle
@@ -111,14 +111,14 @@ class Server:
         await serve(self._listener, "reactor.control.application", self._run_handle, self._warn)
 
     def is_lost(self) -> bool:
-        """Whether somebody has removed or replaced the socket, so that clients do not find us."""
+        """Whether the socket was removed or replaced, so that clients can't connect."""
         try:
             return _identity(self._path) != self._identity
-        except OSError:  # a sick disk tells nothing
+        except OSError:  # a disk error proves nothing
             return False
 
     def close(self) -> None:
-        """Take the socket away, if it still is ours. One that a sick disk keeps is replaced by the next run."""
+        """Remove the socket if it is still ours. If a disk error prevents that, the next run replaces it."""
         self._listener.close()
         with suppress(OSError):
             if _identity(self._path) == self._identity:
@@ -126,11 +126,11 @@ class Server:
 
 
 def _bound(directory: str) -> socket.socket:
-    """A listening socket that only its owner may use, from the moment it exists: bind takes the mode of the inode."""
+    """A listening socket that only its owner may use from the start: bind takes the mode of the inode."""
     path = os.path.join(directory, SOCKET_FILE)
     if (found := _identity(path)) is not None:
         if not found[2]:
-            raise FileExistsError(errno.EEXIST, "it is not a socket; move it away", path)
+            raise FileExistsError(errno.EEXIST, "it is not a socket; remove it", path)
         os.unlink(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     try:

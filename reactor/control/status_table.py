@@ -1,4 +1,4 @@
-"""What is known of every resource at this moment, gathered from the events. A sink: it only reads."""
+"""The current status of every resource, from the events. A sink: it only reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNKNOWN = "unknown"
 
 
 class RunFacts(NamedTuple):
-    """What does not change while a run lives. ``started`` is seconds since 1970."""
+    """The facts about a run that do not change. ``started`` is seconds since 1970."""
 
     manifest: str
     pid: int
@@ -42,9 +42,9 @@ class RunFacts(NamedTuple):
 
 @dataclass(slots=True)
 class ResourceStatus:
-    """How one resource stands. ``state`` is a `Result` or `UNKNOWN`, and ``since`` when it has been so.
+    """The status of one resource. ``state`` is a `Result` or `UNKNOWN`; ``since`` is when it entered that state.
 
-    ``checked`` is the last check, ``changed`` the last that changed something (or would have).
+    ``checked`` is the last check, ``changed`` the last one that changed something, or would have in a dry run.
     """
 
     ref: str
@@ -57,20 +57,20 @@ class ResourceStatus:
     paused: Paused | None = None
     flapping: Flapping | None = None
     degraded_watchers: tuple[WatcherChanged, ...] = ()
-    """What the watchers say that hear worse than they should of this one."""
+    """The last events of the watchers that can't watch this resource fully."""
 
     def enter(self, state: str, now: float) -> None:
-        """Be in ``state`` since ``now``, unless it is so already."""
+        """Enter ``state`` at ``now``, unless it is in that state already."""
         if self.state != state:
             self.state = state
             self.since = now
 
     def is_flapping(self, now: float) -> bool:
-        """Whether something else changes it back as fast as it is repaired."""
+        """Whether another program keeps changing the resource back."""
         return self.flapping is not None and self.changed is not None and now - self.changed.time < CALM
 
     def is_ok(self, now: float) -> bool:
-        """Whether there is nothing about it that a person should look at."""
+        """Whether nothing about the resource needs attention."""
         return (
             self.state in _FINE
             and self.paused is None
@@ -82,27 +82,27 @@ class ResourceStatus:
 _FINE = (Result.OK, Result.CHANGED)
 
 CALM = 60.0
-"""Seconds without a repair after which a fight over a resource is over."""
+"""Seconds without a repair after which a resource no longer counts as flapping."""
 
 
 class StatusTable:
-    """The standing of every resource of one run. Costs well under a microsecond for a check that found all well."""
+    """The status of every resource of one run. A check that found nothing to do costs well under a microsecond."""
 
     def __init__(self, facts: RunFacts, refs: Sequence[str]) -> None:
         self.facts = facts
         self.generation = 1
         self.resource_statuses = {ref: ResourceStatus(ref, facts.started) for ref in refs}
         self.watchers: dict[str, WatcherChanged] = {}
-        """The last word of each watcher about itself as a whole."""
+        """The last event of each watcher about itself."""
         self.events_lost = 0
         self.audit_found = 0
         self.changes = 0
         self.converged_at: float | None = None
-        """When convergence was reached last."""
+        """When the run converged last."""
         self._paused_when_gone: dict[str, Paused] = {}
-        """The pauses of what left the manifest last: if it is undone now, they hold for that too."""
+        """The pauses of the resources that the last reload removed: they apply to their undo, too."""
         self.rejected: ReloadRejected | None = None
-        """What is wrong with the manifest, if it has changed and can't be used."""
+        """The rejected reload, if the newest version of the manifest is invalid."""
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -156,7 +156,7 @@ class StatusTable:
 
 
 def _note(resource_status: ResourceStatus, event: Event) -> None:
-    """Take an event about one resource that is no check."""
+    """Take an event about one resource that is not a check."""
     match event:
         case Blocked():
             resource_status.blocked = event
@@ -185,20 +185,20 @@ def _note(resource_status: ResourceStatus, event: Event) -> None:
 
 
 class EngineStatus(NamedTuple):
-    """What only the engine knows of a resource. ``mode`` is ``enforce``, ``warn`` or ``noop``.
+    """The part of the status that only the engine knows. ``mode`` is ``enforce``, ``warn`` or ``noop``.
 
-    ``refresh_at`` is when refreshes that are being gathered are made, in seconds since 1970. ``owed`` is why a check is
-    owed or runs.
+    ``refresh_at`` is when a debounced refresh is made, in seconds since 1970. ``pending`` has the causes of the pending or
+    running check.
     """
 
     mode: str
     in_motion: bool
     refresh_at: float | None
-    owed: Sequence[str] = ()
+    pending: Sequence[str] = ()
 
 
 def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str, Any]:
-    """The standing as a JSON object. `docs/control.md` describes it."""
+    """The status of a resource as a JSON object. `docs/control.md` describes it."""
     checked, changed, blocked, paused = (
         resource_status.checked,
         resource_status.changed,
@@ -213,7 +213,7 @@ def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str
         "mode": moment.mode,
         "in_motion": moment.in_motion,
         "refresh_at": moment.refresh_at,
-        "owed": list(moment.owed),
+        "pending": list(moment.pending),
         "checked": None
         if checked is None
         else {"time": checked.time, "causes": checked.causes.words, "duration": checked.duration},
@@ -240,5 +240,5 @@ def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str
 
 
 def watching_record(event: WatcherChanged) -> dict[str, Any]:
-    """How well a watcher hears, as a JSON object."""
+    """The state of a watcher as a JSON object."""
     return {"watcher": event.watcher, "state": event.state, "reason": event.reason, "since": event.time}

@@ -1,4 +1,4 @@
-"""TCP ports on which a run shows something, and the one that shows its metrics and nothing else."""
+"""TCP ports of a run, and the one that serves its metrics only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from reactor.metrics.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a port shows: the numbers of a run, to anybody or to those who know the ``token``."""
+class ServedMetrics:
+    """The metrics of a run, and the token that clients must send; None for no token."""
 
     tally: Tally
     engine: Engine
@@ -22,7 +22,7 @@ class Shown:
 
 
 class TcpListener:
-    """Listens from the moment it is made, so that a port that can't be had is known before the run. Raises OSError."""
+    """Listens from its creation on, so that a port in use is an error before the run. Raises OSError."""
 
     def __init__(self, address: Address) -> None:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -31,17 +31,17 @@ class TcpListener:
 
     @property
     def address(self) -> Address:
-        """Where it listens."""
+        """The address that it listens on."""
         host, port, *_ = self.listener.getsockname()
         return Address(host, port)
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         self.listener.close()
 
 
 class MetricsPort(TcpListener):
-    """Shows the metrics of a run, to those who know the ``token`` if there is one."""
+    """Serves the metrics of a run; clients must send the ``token`` if there is one."""
 
     def __init__(self, address: Address, token: str | None) -> None:
         super().__init__(address)
@@ -49,9 +49,9 @@ class MetricsPort(TcpListener):
 
     @property
     def url(self) -> str:
-        """What Prometheus is to scrape."""
+        """The URL for Prometheus to scrape."""
         return f"http://{self.address.as_reached}/metrics"
 
     async def run(self, tally: Tally, engine: Engine, warn: Callable[[str], None]) -> None:
         """Serve until cancelled."""
-        await serve(self.listener, "reactor.control.metrics", Shown(tally, engine, self._token), warn)
+        await serve(self.listener, "reactor.control.metrics", ServedMetrics(tally, engine, self._token), warn)

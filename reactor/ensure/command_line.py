@@ -1,6 +1,6 @@
-"""From words of a command line to the tree of a manifest with one entry, so that both are read by the same rules.
+"""Turns the options of a command line into the tree of a manifest with one entry, so that the same rules apply to both.
 
-The source of that tree is the command line itself: an error points at the word it is about.
+The source of that tree is the command line itself, so an error points at the option.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from reactor.manifest.scalar_types import UNKNOWN, Shape
 from reactor.manifest.source import Source
 
 FILE = "command line"
-"""What stands for the file in places. Relative paths start at the current directory."""
+"""The name of the file in places. Relative paths start at the current directory."""
 
 
 class Given(NamedTuple):
-    """An option, its value, and the key that it stands for."""
+    """An option, its value, and the key of its property."""
 
     key: str
     option: str
@@ -27,7 +27,7 @@ class Given(NamedTuple):
 
 
 class CommandLine:
-    """A command line that is written down word by word, and the ``body`` of the entry it stands for."""
+    """Builds the text of a command line, word by word, and the ``body`` of the entry that it describes."""
 
     def __init__(self, words: Iterable[str], name: str, ensure: str | None) -> None:
         self._words = list(words)
@@ -41,16 +41,16 @@ class CommandLine:
 
     @property
     def source(self) -> Source:
-        """The line as it would be typed."""
+        """The command line as the user would type it."""
         return Source(FILE, " ".join(self._words))
 
     def assume(self, key: str, text: str) -> None:
-        """Set a property that nobody has typed; what is wrong with it is wrong with the name."""
+        """Set a property that is not on the command line; errors about it point at the name."""
         if key not in self.body:
             self.body.put(key, text, self.body.at, self.body.at, None)
 
     def set(self, option: str, wanted: Property, given: str | bool | tuple[str, ...]) -> None:
-        """Set a property of the kind to what an option was given."""
+        """Set a property of the kind to the value of an option."""
         key = wanted.name
         if isinstance(given, bool):
             at = self._write(option)

@@ -1,4 +1,4 @@
-"""What a kind tells of itself, in words: for ``reactor kinds`` and for the pages of the documentation."""
+"""The description of a kind, for ``reactor kinds`` and for the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ _BY_MEMBERS = "Nothing itself: what is in it is watched as each kind says."
 
 @dataclass(frozen=True)
 class Description:
-    """One kind. All texts are Markdown; `own` are the properties that other kinds do not have, with ``ensure``."""
+    """One kind. All strings are Markdown. `own` are the properties that other kinds do not have, with ``ensure``."""
 
     kind: str
     meaning: str
     own: tuple[Property, ...]
     common: tuple[Property, ...]
     watches: str
-    """What it listens to, to notice drift."""
+    """What is watched for drift."""
     goes_after: str
-    """What it has automatic edges from; empty for nothing."""
+    """The resources that it depends on automatically; empty for none."""
     provides: str
-    """What gives others automatic edges from it; empty for nothing."""
+    """The resources that depend on it automatically; empty for none."""
     outputs: str
-    """What other resources can take from it; empty where that is what ``reactor show`` tells."""
+    """The outputs that other resources can use; empty if they are those that ``reactor show`` shows."""
     reversal: str
-    """What ``meta: {reverse: true}`` brings back; empty when it can't be undone."""
+    """What ``meta: {reverse: true}`` restores; empty if it can't be undone."""
     together: str
-    """Which of them are applied in one go; empty for each by itself."""
+    """The resources that are applied as one batch; empty for none."""
     example: str
 
 
 def describe(model: type[Resource]) -> Description:
-    """All about the kind ``model``."""
+    """The description of the kind ``model``."""
     found = properties_of(model)
     return Description(
         kind=model.kind,
@@ -57,12 +57,12 @@ def describe(model: type[Resource]) -> Description:
 
 
 def summary_of(model: type[Resource]) -> str:
-    """What the kind is for, in a sentence or two."""
+    """The purpose of the kind, in a sentence or two."""
     return _first_paragraph(model)
 
 
 def default_of(found: Property) -> str:
-    """The default as a manifest has it; empty where there is none."""
+    """The default as written in a manifest; empty if there is none."""
     if found.default is None:
         return ""
     if found.is_duration:
@@ -71,7 +71,7 @@ def default_of(found: Property) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """In the largest unit of which it is a whole number."""
+    """A duration in the largest unit in which it is a whole number."""
     for unit, size in (("h", 3600), ("m", 60)):
         if seconds and seconds % size == 0:
             return f"{seconds / size:.0f}{unit}"
@@ -83,7 +83,7 @@ def _is_common(found: Property) -> bool:
 
 
 def _words(model: type[Resource], method: str) -> str:
-    """The first paragraph about a method, where the kind has one of its own; what it raises is for programmers."""
+    """The first paragraph of the docstring of a method, if the kind overrides it; without what it raises."""
     own = getattr(model, method)
     inherited = getattr(Resource, method)
     if getattr(own, "__func__", own) is getattr(inherited, "__func__", inherited):

@@ -1,6 +1,6 @@
-"""One entry of a manifest without the manifest. It is bound as in one, but for its references to other resources.
+"""Loads one entry without a manifest, by the same rules, except references to other resources.
 
-There are no others: what it requires or subscribes to, its session has done before.
+There are no other resources: those that it requires or subscribes to are in its session.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ON_OTHERS = ("require", "subscribe")
 
 
 class Entry(NamedTuple):
-    """What an entry comes to: ``resource``, and ``program``, which may have more of them when it applies a manifest."""
+    """A loaded entry: ``resource``, and ``program``, which has more resources if the entry applies a manifest."""
 
     resource: Resource
     program: LoadedManifest
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> Entry:
-    """Bind the resource of ``kind`` with the properties in ``body``, its name among them. Raises ManifestError."""
+    """Load the resource of ``kind`` with the properties in ``body``, which has the name, too. Raises ManifestError."""
     _refuse_bytes(problems, body)
     own = Mapping(body.at)
     for key, value in body.items():
@@ -45,19 +45,19 @@ def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> 
 
 
 def unknown(problems: Problems, body: Mapping, name: str, hint: str | None) -> ManifestError:
-    """The error for a reference in ``body`` to what no session has done."""
+    """The error for a reference in ``body`` to a resource that is not in the session."""
     at = next(body.value_at(key) for key in _ON_OTHERS if name in str(body.get(key, "")))
-    problems.add("R0202", f"nothing in this session is called {name}", at, hint)
+    problems.add("R0202", f"this session has no resource {name}", at, hint)
     return ManifestError(problems.sorted())
 
 
 def _refuse_bytes(problems: Problems, body: Mapping) -> None:
-    """A command line, and JSON, can hold what is no text; a manifest can't, and what is made of one relies on that."""
+    """Report values that are not UTF-8: a command line and JSON may have them, but a manifest can't, and kinds rely on that."""
     try:
         json.dumps(body, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:
-        message = "there is something in it that is not UTF-8 text"
-        problems.add("R0102", message, body.at, "names and values are texts, as in a manifest")
+        message = "it is not valid UTF-8"
+        problems.add("R0102", message, body.at, "names and values must be UTF-8, as in a manifest")
         raise ManifestError(problems.sorted()) from error
 
 
@@ -83,7 +83,7 @@ def _manifest(kind: str, body: Mapping) -> Mapping:
 
 
 def in_one_line(error: ManifestError) -> str:
-    """All that is wrong, in one line."""
+    """All problems in one line."""
     return "; ".join(map(_sentence, error.diagnostics))
 
 

@@ -1,4 +1,4 @@
-"""What the properties of a kind are, for people and for options: names, types, defaults, meaning."""
+"""The properties of a kind, for descriptions and options: names, types, defaults, meaning."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TEXT = frozenset((str,))
 
 @dataclass(frozen=True)
 class Property:
-    """One property. ``names`` are all it goes by in a manifest, the usual one first; ``default`` is for JSON.
+    """One property. ``names`` are all its names in a manifest, the usual one first; ``default`` is a JSON value.
 
-    One that ``is_secret`` is left out of the `repr` of the resource.
+    ``is_secret``: it is left out of the `repr` of the resource.
     """
 
     field: str
@@ -35,17 +35,17 @@ class Property:
 
     @property
     def name(self) -> str:
-        """What a manifest calls it."""
+        """Its usual name in a manifest."""
         return self.names[0]
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false and nothing else."""
+        """Whether it is a boolean."""
         return self.shape.scalars == {bool}
 
     @property
     def is_map(self) -> bool:
-        """Whether it is a map, or has fields of its own."""
+        """Whether it is a map or a model."""
         return self.shape.values is not None or self.shape.model is not None
 
     @property
@@ -55,14 +55,14 @@ class Property:
 
     @property
     def type(self) -> str:
-        """The type in words."""
+        """The type as text."""
         if self.shape.items is not None:
             return f"list of {_word(self.shape.items)}"
         return "duration" if self.is_duration else _word(self.shape)
 
 
 def properties_of(model: type[Resource]) -> list[Property]:
-    """The properties of a kind in their order, those that all resources share first."""
+    """The properties of a kind in order, those of every kind first."""
     docs = attribute_docs(model)
     names: dict[str, list[str]] = {}
     shapes = Shape(model=model).fields
@@ -84,9 +84,9 @@ def properties_of(model: type[Resource]) -> list[Property]:
 
 
 def value_of(shape: Shape, text: str) -> tuple[Any, str | None]:
-    """What ``text`` on a command line is where ``shape`` is wanted, and ``text`` if that is no text.
+    """The value of ``text`` from a command line for ``shape``, and ``text`` itself if the value is not a string.
 
-    Where only a text will do, it is one, whatever it looks like: also an empty one, or ``null``.
+    If only a string is valid, the value is always a string, also ``null`` or an empty one.
     """
     try:
         value = text if shape.scalars == _TEXT else plain_value(text)
@@ -106,7 +106,7 @@ def _word(shape: Shape) -> str:
 
 
 def _default(model: type[Resource], field: str, info: FieldInfo) -> Any:
-    """The default as JSON has it; None also where there is none."""
+    """The default as a JSON value; None also if there is none."""
     if info.is_required() or info.default is None:
         return None
     builder = model.model_construct(**{field: info.get_default(call_default_factory=True)})

@@ -1,6 +1,6 @@
-"""One resource over a pipe: a request as JSON or YAML, and the answer, as CCM has them.
+"""The protocol of CCM for one resource over a pipe: a request in JSON or YAML, and the answer.
 
-What is wrong with a request is an answer too, in CCM's words where it has some.
+An invalid request is answered with an error, in the words of CCM where it has some.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _GUARDS = {
 
 
 def type_fields(resource: Resource, provider: str, found: abc.Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a state that only its type has; none for a kind that CCM does not know.
+    """The fields of a state that are specific to its type; none for a kind that CCM does not have.
 
-    Of a command they stand among the others, of all else they are its ``metadata``. What nobody here knows is left out.
+    For a command they are beside the common fields, for all others in ``metadata``. Unknown values are left out.
     """
     if resource.kind == "exec":
         return {theirs: found.get(ours) is True for theirs, ours in _GUARDS.items()}
@@ -67,17 +67,17 @@ EVENT = "io.choria.ccm.v1.transaction.event"
 STATE = "io.choria.ccm.v1.resource.{}.state"
 
 _FILE = "request"
-"""What stands for the file in places. Relative paths start at the current directory."""
+"""The name of the file in places. Relative paths start at the current directory."""
 
 
 class RequestError(ReactorError):
-    """There is something wrong with the request as a whole."""
+    """The request as a whole is invalid."""
 
     code = "R0606"
 
 
 class Request(NamedTuple):
-    """What is asked for: a resource of ``kind`` with the properties in ``body``. ``problems`` are those of its text."""
+    """A request for a resource of ``kind`` with the properties in ``body``. ``problems`` collects problems of its text."""
 
     kind: str
     body: Mapping
@@ -85,7 +85,7 @@ class Request(NamedTuple):
 
 
 class _Decimal(float):
-    """A number with a point, and how it was written."""
+    """A decimal number that keeps its original spelling."""
 
     text: str
 
@@ -105,12 +105,12 @@ def parse_request(text: str) -> Request:
 
 
 def response(*, error: str | None = None, state: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The answer to a request: how the resource is now, or why that can't be told."""
+    """The answer to a request: the state of the resource, or an error."""
     return {"protocol": RESPONSE, **({"error": redact(error)} if error is not None else {"state": state})}
 
 
 class RequestResult(NamedTuple):
-    """How an attempt ended: in ``short``, by its ``check`` if there was one, and in what ``status`` the resource is now."""
+    """The result of a request: ``short`` form, the ``check`` if there was one, and the current ``status`` of the resource."""
 
     short: Ensured
     check: Checked | None
@@ -118,7 +118,7 @@ class RequestResult(NamedTuple):
 
 
 def state_of(resource: Resource, ending: RequestResult) -> dict[str, Any]:
-    """CCM's transaction event for an attempt at ``resource``."""
+    """The transaction event of CCM for the result of ``resource``."""
     short, check = ending.short, ending.check
     would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
     health = [each._asdict() for each in check.health] if check else []
@@ -152,7 +152,7 @@ def state_of(resource: Resource, ending: RequestResult) -> dict[str, Any]:
 
 
 def _state(resource: Resource, ending: RequestResult, common: dict[str, bool]) -> dict[str, Any]:
-    """The state now, in our fields and in CCM's. A field that both have is told as CCM tells it of every resource."""
+    """The current state, in our fields and in those of CCM. A field that both have is in the form of CCM."""
     about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
     named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
     told = {**about, **named, **common, "stable": not common["changed"]}
@@ -164,7 +164,7 @@ def _time(short: Ensured) -> str:
 
 
 def _provider(resource: Resource) -> str:
-    """The one that is asked for; else the first that can work here."""
+    """The requested provider; else the first one that works on this host."""
     usable = (name for name in resource.providers if resource.unavailable_reason(name) is None)
     return resource.provider or next(usable, "")
 
@@ -182,7 +182,7 @@ def _properties(resource: Resource) -> dict[str, Any]:
 
 
 def _body(properties: Any) -> Mapping:
-    """The properties with the name among them: as they are, or from a list of one name with its properties."""
+    """The properties with the name: as they are, or from a list of one name with its properties."""
     if isinstance(properties, Mapping):
         body = properties
     elif isinstance(properties, Sequence) and len(properties) == 1 and isinstance(properties[0], Mapping):
@@ -206,7 +206,7 @@ def _named(item: Mapping) -> Mapping:
 
 
 def _from_json(text: str) -> Any:
-    """The tree of a JSON text; None for what is none. It is all said to be at the beginning."""
+    """The tree of a JSON text; None if it is not JSON. All places are the beginning of the text."""
     try:
         return _tree(json.loads(text, parse_float=_decimal), MAX_DEPTH)
     except (ValueError, RecursionError):
@@ -237,7 +237,7 @@ def _tree(value: Any, depth: int) -> Any:
 
 
 def _raw(value: Any) -> str | None:
-    """A scalar as it is written, if it is no text."""
+    """The original spelling of a scalar that is not a string."""
     if isinstance(value, _Decimal):
         return value.text
     return json.dumps(value) if isinstance(value, (bool, int)) else None

@@ -1,7 +1,7 @@
-"""What the calls of one script have done so far: a directory with a journal in it, like the one of a run.
+"""A session: the results of the calls of one script, in a directory with a journal, like that of a run.
 
-A resource of a later call may require an earlier one, or be refreshed because that has changed. Whether it is, follows
-from the order of what is written down, so that a refresh is owed until it has succeeded, whatever happens in between.
+A later resource can require an earlier one, or be refreshed because that has changed. The order of the recorded events
+decides, so a refresh stays pending until it has succeeded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FINE = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE)
 
 @dataclass(repr=False, eq=False)
 class Ensured(Event):
-    """One call of ``reactor ensure`` ended. ``alias`` is another name of ``ref``; ``culprits`` are why it is blocked."""
+    """The result of one call of ``reactor ensure``. ``culprits`` are the failed resources that block it."""
 
     ref: str
     alias: str | None
@@ -41,40 +41,40 @@ class Ensured(Event):
 
 
 class Prerequisites(NamedTuple):
-    """What the past of a session means for a resource: who keeps it from being checked, and whether it is refreshed."""
+    """What a session means for a resource: the failed resources that block it, and whether it must be refreshed."""
 
     culprits: tuple[str, ...] = ()
     refresh: bool = False
 
 
 class UnknownNameError(ReactorError):
-    """A session has done nothing that is called like this. ``name`` is it; ``hint`` may tell what was meant."""
+    """There is no resource ``name`` in the session."""
 
     code = "R0605"
 
     def __init__(self, name: str, hint: str) -> None:
-        super().__init__(f"nothing in this session is called {name}", hint)
+        super().__init__(f"this session has no resource {name}", hint)
         self.name = name
 
 
 class Session:
     """The session in ``directory``. Several processes may write to it, one after the other.
 
-    Raises OSError, sqlite3.Error and HistoryError when the directory, or the journal in it, is of no use.
+    Methods raise OSError, sqlite3.Error and HistoryError if the directory or its journal can't be used.
     """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
     def past(self) -> list[Ensured]:
-        """What was done, the oldest first."""
+        """The results so far, the oldest first."""
         if not os.path.exists(os.path.join(self.directory, FILE_NAME)):
             return []
         with closing(History(self.directory)) as history:
             return [_ensured(entry.record) for entry in history.entries() if entry.event == "ensured"]
 
     def note(self, events: Iterable[Event], warn: Callable[[str], None]) -> None:
-        """Write down what has happened in one call; one process at a time, also the first, which makes the journal."""
+        """Record the events of one call. One process at a time writes, also while the first one creates the journal."""
         with self._locked():
             journal = Journal.open(self.directory, "", warn)
             try:
@@ -84,7 +84,7 @@ class Session:
                 journal.close()
 
     def remove(self) -> bool:
-        """Remove the session; whether nothing is left of it, as there is when others have put files there."""
+        """Remove the session. Returns False if the directory stays because it has other files."""
         for companion in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.directory, FILE_NAME + companion))
@@ -105,12 +105,12 @@ class Session:
 def prerequisites(
     past: Sequence[Ensured], ref: str, require: Iterable[str], subscribe: Sequence[str], *, noop: bool
 ) -> Prerequisites:
-    """What ``past`` means for ``ref``. Raises UnknownNameError for a name that is not in it."""
+    """The prerequisites of ``ref`` in the results ``past``. Raises UnknownNameError for a name that is not in it."""
     last = {name: index for index, each in enumerate(past) for name in names_of(each)}
     culprits: dict[str, None] = {}
     for name in (*require, *subscribe):
         if name not in last:
-            hint = did_you_mean(name, last) or "ensure it first, in the same session"
+            hint = did_you_mean(name, last) or "call 'reactor ensure' for it first, in the same session"
             raise UnknownNameError(name, hint)
         if (found := past[last[name]]).result in _FAULTY:
             culprits.update(dict.fromkeys(found.culprits or (found.ref,)))
@@ -118,7 +118,9 @@ def prerequisites(
         return Prerequisites(tuple(culprits))
     refreshing = (Result.CHANGED, Result.WOULD_CHANGE) if noop else (Result.CHANGED,)
     sources = {past[last[name]].ref for name in subscribe}
-    since = max((index for index, each in enumerate(past) if _has_paid(each, ref, noop=noop)), default=-1)
+    since = max(
+        (index for index, each in enumerate(past) if _has_refreshed(each, ref, noop=noop)), default=-1
+    )
     return Prerequisites(
         refresh=any(
             each.ref in sources and (each.touched or each.result in refreshing) for each in past[since + 1 :]
@@ -127,15 +129,15 @@ def prerequisites(
 
 
 def names_of(ensured: Ensured) -> Iterable[str]:
-    """What a later call may refer to it by."""
+    """The names that a later call can refer to it by."""
     kind = ensured.ref.partition("#")[0]
     return (ensured.ref, f"{kind}#{ensured.alias}") if ensured.alias else (ensured.ref,)
 
 
 def summary(past: Sequence[Ensured]) -> dict[str, Any]:
-    """The session in numbers, with CCM's names for them, and the ``troubles`` that are left.
+    """The counts of the session, with the names of CCM, and the open ``troubles``.
 
-    As there, what is blocked is among the skipped, and is counted as unmet besides.
+    As in CCM, blocked resources count as skipped and also as unmet.
     """
     counts = Counter(each.result for each in past)
     last = {each.ref: each for each in past}
@@ -154,8 +156,8 @@ def summary(past: Sequence[Ensured]) -> dict[str, Any]:
     }
 
 
-def _has_paid(each: Ensured, ref: str, *, noop: bool) -> bool:
-    """Whether ``each`` is a check of ``ref`` that went well; a rehearsal pays for rehearsals only."""
+def _has_refreshed(each: Ensured, ref: str, *, noop: bool) -> bool:
+    """Whether ``each`` is a successful check of ``ref``, so that its refresh is done; a dry run counts for dry runs only."""
     return each.ref == ref and each.result in _FINE and (noop or not each.noop)
 
 

@@ -1,7 +1,7 @@
-"""The diffs of the events that the journal keeps: in a table of their own, cut to size, bounded in all.
+"""The diffs of the events in the journal: in a table of their own, shortened, and limited in total.
 
-They are what `reactor.engine.secret_diffs` lets be shown, and nothing of them is in the records of events: those go to
-more places than the file, which only its owner can read.
+They are the diffs that `reactor.engine.secret_diffs` allows. They are not in the records of events, which leave the file:
+only its owner can read the file.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ DIFF_LIMIT = 16_000
 """Characters kept of all diffs of one event."""
 
 WAITING_LIMIT = 8_000_000
-"""Characters that may wait for a disk; what comes beyond that has no diff."""
+"""Characters that may wait for a slow disk; further events are kept without their diff."""
 
 BYTE_LIMIT = 32 << 20
-"""Bytes of all diffs in the file. The oldest go first."""
+"""Bytes of all diffs in the file. The oldest are deleted first."""
 
 PRUNE_EVERY = 4 << 20
-"""Bytes written between two looks at the limit."""
+"""Bytes written between two checks of the limit."""
 
 DIFFS = """
 CREATE TABLE IF NOT EXISTS diffs (
@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS diffs (
     texts TEXT NOT NULL
 );
 """
-"""``event`` is the id of the event. The size comes before the texts, so that adding sizes up reads none of these."""
+"""``event`` is the id of the event. The size comes before the texts, so that summing sizes reads no texts."""
 
 _INSERT = "INSERT OR REPLACE INTO diffs (event, size, texts) VALUES (?, ?, ?)"
 _DELETE_ORPHANS = "DELETE FROM diffs WHERE event < (SELECT coalesce(min(id), 0) FROM events)"
@@ -45,31 +45,31 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def with_short_diffs(event: Event) -> Event:
-    """The event with no more of its diffs than is kept."""
+    """The event with its diffs shortened to `DIFF_LIMIT`."""
     if not isinstance(event, Checked) or size_of(event) <= DIFF_LIMIT:
         return event
     return event.with_diffs(tuple(_cut(event.diffs)))
 
 
 def size_of(event: Event) -> int:
-    """The characters of its diffs."""
+    """The size of the diffs of an event, in characters."""
     return sum(map(len, event.diffs)) if isinstance(event, Checked) else 0
 
 
 def diffs_of(event: Event) -> str | None:
-    """What stands in the table; None for an event without diffs."""
+    """The value for the table; None for an event without diffs."""
     return _dump(event.diffs) if isinstance(event, Checked) and event.diffs else None
 
 
 def write_diffs(connection: sqlite3.Connection, found: Iterable[tuple[int, str]]) -> int:
-    """Write the texts of the events with these ids; return how many bytes these are. Raises sqlite3.Error."""
+    """Write the diffs of the events with these ids; return their size in bytes. Raises sqlite3.Error."""
     rows = [(event, len(texts), texts) for event, texts in found]
     connection.executemany(_INSERT, rows)
     return sum(size for _, size, _ in rows)
 
 
 def prune_diffs(connection: sqlite3.Connection) -> None:
-    """Delete the diffs of events that are gone, and the oldest beyond the limit. Raises sqlite3.Error."""
+    """Delete the diffs of deleted events, and the oldest beyond the limit. Raises sqlite3.Error."""
     connection.execute(_DELETE_ORPHANS)
     connection.execute(_DELETE_SURPLUS, (BYTE_LIMIT,))
 

@@ -1,4 +1,4 @@
-"""A short proof of what a resource is to be, to tell an edit of the manifest from a drift of the world."""
+"""Digests of the desired state of resources, to distinguish an edit of the manifest from drift of the host."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from reactor.resource.base import Resource
 _ABOUT_THE_RUN = {
     "meta", "require", "subscribe", "after", "alias", "health_checks", "register_when_stable",
 }  # fmt: skip
-"""When and in what order it is checked, and who is told, changes nothing on the host."""
+"""Properties that only affect when a resource is checked, in what order, and what is refreshed."""
 
 
 class Digests:
-    """Makes the digests of a manifest and of what each resource of it is to be, from one look at its properties."""
+    """Makes the digests of a manifest and of the desired state of its resources; serializes each resource only once."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[Resource, str]] = {}
 
     def of_manifest(self, resources: Iterable[Resource]) -> str:
-        """The digest of all that a manifest says, whatever the order it is written in."""
+        """The digest of all resources of a manifest, in any order."""
         self._found = {each.ref: (each, _digest(_properties(each))) for each in resources}
         return _digest("".join(sorted(f"{ref}\n{digest}\n" for ref, (_, digest) in self._found.items())))
 
     def of_desired(self, resource: Resource) -> str:
-        """The digest of the desired state: the properties that the manifest gives, but not those of order.
+        """The digest of the desired state: the properties in the manifest, without those about order.
 
-        Of the files that a resource reads, a stat stands for their content, which may be large.
+        For the files that a resource reads, it has their size and time instead of their content, which may be large.
         """
-        found, digest = self._found.pop(resource.ref, (None, ""))  # it is asked for once, as a rule
+        found, digest = self._found.pop(resource.ref, (None, ""))  # usually it is needed only once
         stamps = [*map(_stamp, resource.reads())]
         if found is resource and not stamps:
             return digest

@@ -1,4 +1,4 @@
-"""Reads a journal: of a running converger, of a stopped one, or a copy. Changes nothing."""
+"""Reads a journal, also of an active run, or a copy. Changes nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reactor.journal.schema import (
 )
 
 POLL_INTERVAL = 0.2
-"""Seconds between two looks for news; a look reads a page of shared memory."""
+"""Seconds between two checks for new events; a check reads a page of shared memory."""
 
 _ENTRIES = """
 SELECT id, time, event, ref, result, generation, record FROM events
@@ -62,14 +62,14 @@ SELECT ref FROM (
     )
 )
 """
-"""To be joined to `KNOWN`: in SQLite such operators bind from left to right."""
+"""To be combined with `KNOWN`: set operators of SQLite bind from left to right."""
 
 
 _DIFFS = "SELECT texts FROM diffs WHERE event = :event"
 
 
 class HistoryError(ReactorError):
-    """There is no journal, or it can't be read."""
+    """The journal can't be read, or there is none."""
 
     code = "R0603"
 
@@ -79,7 +79,7 @@ class NoHistoryError(HistoryError):
 
 
 class Entry(NamedTuple):
-    """One event of the past. ``record`` is its JSON form."""
+    """One event in the journal. ``record`` is its JSON form."""
 
     id: int
     time: float
@@ -91,20 +91,19 @@ class Entry(NamedTuple):
 
 
 class Refresh(NamedTuple):
-    """A change of ``source`` refreshes ``subscriber``: owed since a time, paid last at a time, or both."""
+    """A change of ``source`` refreshes ``subscriber``: pending since a time, made last at a time, or both."""
 
     source: str
     subscriber: str
-    owed_since: float | None
-    paid: float | None
+    pending_since: float | None
+    refreshed: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries are wanted.
+    """Selects entries: from ``since`` to ``until``, in seconds since 1970.
 
-    None from before ``since`` or after ``until``, in seconds since 1970; with ``ref``, a glob, only those of resources
-    called so; with ``failed``, only failed and blocked ones.
+    With ``ref``, a glob, only those of resources that match; with ``failed``, only failed and blocked ones.
     """
 
     since: float = 0.0
@@ -119,7 +118,7 @@ EVERYTHING = Filter()
 class History:
     """The journal in the state directory ``directory``, or the journal file itself. Raises HistoryError.
 
-    ``at_once``: it is read now and closed. Then not even the files are made that SQLite wants beside it for readers.
+    ``at_once``: it is read now and closed soon. Then SQLite creates no files beside it.
     """
 
     def __init__(self, directory: str, *, at_once: bool = False) -> None:
@@ -129,7 +128,7 @@ class History:
     def entries(self, wanted: Filter = EVERYTHING, *, after: int = 0) -> Iterator[Entry]:
         """The entries with an id above ``after``, oldest first.
 
-        They are read in portions: a reader who pauses in the middle of a query would keep the WAL from being emptied.
+        They are read in portions: a reader that pauses in the middle of a query would prevent the WAL from being emptied.
         """
         values = {"after": after, **dataclasses.asdict(wanted)}
         while portion := [_entry(found) for found in self._query(_ENTRIES, values)]:
@@ -137,7 +136,7 @@ class History:
             values["after"] = portion[-1].id
 
     def follow(self, wanted: Filter = EVERYTHING, *, after: int) -> Iterator[Entry]:
-        """The entries with an id above ``after`` and all that come, without end. A journal that is replaced is followed too."""
+        """The entries with an id above ``after``, and new ones, without end. A journal that is replaced is followed, too."""
         seen = -1
         while True:
             ((version,),) = self._query("PRAGMA data_version")
@@ -158,12 +157,12 @@ class History:
         return int(newest)
 
     def last(self, ref: str, *, result: str | None = None, before: int | None = None) -> Entry | None:
-        """The last check of ``ref`` or word of it being blocked; with that result, with an id below ``before``."""
+        """The last check or block of ``ref``; optionally with that result, or with an id below ``before``."""
         found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
         return next(map(_entry, found), None)
 
     def diffs(self, entry: Entry) -> list[str]:
-        """What that check has changed, or would have, as unified diffs; none where none is kept."""
+        """The unified diffs of a check; empty if there are none in the journal."""
         found = self._query(_DIFFS, {"event": entry.id})
         try:
             return [str(text) for (texts,) in found for text in json.loads(texts)]
@@ -173,38 +172,38 @@ class History:
             ) from error
 
     def last_note(self, ref: str) -> Entry | None:
-        """What was noted last of ``ref``."""
+        """The last note of ``ref``."""
         return next(map(_entry, self._query(_LAST_NOTE, {"ref": ref})), None)
 
     def latest(self, most: int, *, ref: str | None = None, before: float = math.inf) -> list[Entry]:
-        """The last ``most`` entries, of ``ref`` and of a time before ``before``, oldest first."""
+        """The last ``most`` entries, optionally of ``ref`` or from before ``before``, oldest first."""
         found = self._query(_LATEST, {"most": most, "ref": ref, "before": before})
         return [_entry(row) for row in found][::-1]
 
     def last_ends(self) -> list[Entry]:
-        """The ends of the last two runs that ended by themselves, the newest first."""
+        """The end events of the last two runs that were not killed, the newest first."""
         return [_entry(row) for row in self._query(_LAST_ENDS)]
 
     def refreshes(self, *, source: str | None = None, subscriber: str | None = None) -> list[Refresh]:
-        """Who refreshes whom, by source or by subscriber."""
+        """The refreshes of a source or a subscriber."""
         found = self._query(_REFRESHES, {"source": source, "subscriber": subscriber})
         return [Refresh(*row) for row in found]
 
-    def owing(self) -> frozenset[str]:
-        """The refs that owe a refresh."""
-        return frozenset(each.subscriber for each in self.refreshes() if each.owed_since is not None)
+    def pending_refreshes(self) -> frozenset[str]:
+        """The refs with a pending refresh."""
+        return frozenset(each.subscriber for each in self.refreshes() if each.pending_since is not None)
 
     def recorded(self) -> frozenset[str]:
-        """The refs of which is known how they were before their first change."""
+        """The refs with a record of their state before the first change."""
         return frozenset(ref for (ref,) in self._query("SELECT ref FROM originals"))
 
     def applied_since(self, ref: str) -> float | None:
-        """Since when ``ref`` has been wanted, and made, as it is now; None when it never was."""
+        """The time since which ``ref`` has had its current desired state applied; None if it never was."""
         found = self._query("SELECT applied FROM resources WHERE ref = :ref", {"ref": ref})
         return next((float(applied) for (applied,) in found), None)
 
     def knows(self, ref: str) -> bool:
-        """Whether ``ref`` was ever found as desired, or owes a refresh, or is owed for."""
+        """Whether ``ref`` was ever applied, or has a pending refresh, or is the source of one."""
         return (
             self.applied_since(ref) is not None
             or bool(self.refreshes(source=ref))
@@ -212,23 +211,23 @@ class History:
         )
 
     def refs(self) -> list[str]:
-        """Every ref that is known, also those that have left the manifest."""
+        """Every known ref, also of resources that were removed from the manifest."""
         return [ref for (ref,) in self._query(KNOWN)]
 
     def present(self) -> list[str]:
-        """Of these refs, those that the newest manifest has, and those that it has yet to undo."""
+        """The known refs of the newest manifest, and those that are still to be undone."""
         return [ref for (ref,) in self._query(f"{KNOWN} INTERSECT {_MEMBERS}")]
 
     def has_left(self, ref: str) -> bool:
-        """Whether ``ref`` is known, and not from the newest manifest."""
+        """Whether ``ref`` is known, but not in the newest manifest."""
         return (ref,) in self._query(f"{KNOWN} EXCEPT {_MEMBERS}")
 
     def aliases(self) -> dict[str, str]:
-        """The other names in the newest manifest, each with the ref it stands for."""
+        """Alias -> ref, for the newest manifest."""
         return dict(self._query("SELECT name, ref FROM aliases"))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def _query(self, query: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
@@ -241,7 +240,7 @@ class History:
         try:
             return os.stat(self._path).st_ino != self._inode
         except FileNotFoundError:
-            return False  # it is being moved aside; the new one will come
+            return False  # it is being moved aside; a new one will be created
 
 
 def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]:
@@ -253,7 +252,7 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
         ) from None
     except OSError as error:
         raise HistoryError(f"can't read the journal {path}: {error.strerror}") from error
-    if not stat.S_ISREG(found.st_mode):  # to open a pipe would wait for a writer
+    if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for a writer
         raise HistoryError(f"can't read the journal {path}: it is not a regular file")
     try:
         return _connect(path, at_once=at_once), found.st_ino
@@ -262,10 +261,9 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
 
 
 def _connect(path: str, *, at_once: bool) -> sqlite3.Connection:
-    """Open it to read only. In a directory we may not write to, that works for a file nobody has open, as `immutable`.
+    """Open the file for reading. Without write permission for the directory, it is opened as `immutable` if no run is active.
 
-    Who stays opens it for writing all the same, where we may: only then does the last one to close it take away the
-    files that SQLite wants beside it.
+    A reader that stays opens it for writing if it may: only then does SQLite remove its extra files on close.
     """
     if at_once and not os.path.exists(f"{path}-wal"):
         return _checked(f"{address(path, 'ro')}&immutable=1")
@@ -290,10 +288,10 @@ def _checked(uri: str) -> sqlite3.Connection:
 
 
 def _entry(found: tuple[Any, ...]) -> Entry:
-    """Raises HistoryError: SQLite does not notice when a disk makes another text of one."""
+    """The entry for a row. Raises HistoryError for a damaged row: SQLite does not detect changed text."""
     try:
         return Entry._make((*found[:-1], sound(json.loads(found[-1]))))
     except (ValueError, TypeError) as error:
         raise HistoryError(
-            f"event {found[0]} in the journal is damaged ({error}); {FILE_NAME} can be moved away while nothing runs"
+            f"event {found[0]} in the journal is damaged ({error}); {FILE_NAME} can be moved away while no run is active"
         ) from error

@@ -1,7 +1,7 @@
-"""The engine's memory and a sink of its events, kept in an SQLite file.
+"""The persistent state of the engine and the history of its events, in an SQLite file.
 
-An intent is on the disk when `Journal.intend` returns. Everything else waits in memory until `Journal.run` writes
-it, or `Journal.close`: what a kill takes with it costs a line of history or a second refresh, never a lost one.
+An intent is on disk when `Journal.intend` returns. Everything else waits in memory until `Journal.run` or `Journal.close`
+writes it: a kill may lose a line of history or cause a second refresh, but never loses a refresh.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
 INTERVAL = 0.2
-"""Seconds that things may wait for others to be written with."""
+"""Seconds that events may wait to be written together."""
 
 PLENTY = 500
-"""Events that do not wait any longer."""
+"""Events that are written without waiting further."""
 
 RETRY_INTERVAL = 5.0
-"""Seconds between two attempts to write to a disk that refuses."""
+"""Seconds between two attempts to write to a failing disk."""
 
 _SLICE = 32
-"""Events made into rows before the event descriptors are read again."""
+"""Events converted to rows before other tasks run."""
 
 
 class Journal:
-    """Implements `reactor.engine.run_store.RunStore`; `record` is its sink. Touched by the event loop only.
+    """Implements `reactor.engine.run_store.RunStore`; `record` is the sink of events. Used by the event loop only.
 
-    ``warn`` is given a sentence when the file is moved aside, or the disk begins or ceases to refuse.
+    ``warn`` is called when the file is moved aside, and when the disk starts or stops failing.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class Journal:
         self._manifest = os.fsencode(manifest).decode(errors="backslashreplace")
         self._store = store
         self._warn = warn
-        self._refresh_log = RefreshLog(found.owed)
+        self._refresh_log = RefreshLog(found.pending)
         self.is_complete = found.complete
-        """Whether all is known that earlier runs have left to do."""
-        self._undo_records = UndoRecords(found.originals, _anywhere(self._manifest), warn)
+        """Whether all pending refreshes of earlier runs are known."""
+        self._undo_records = UndoRecords(found.originals, _absolute(self._manifest), warn)
         self._desired = Digests()
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
@@ -73,19 +73,19 @@ class Journal:
 
     @classmethod
     def open(cls, directory: str, manifest: str, warn: Callable[[str], None]) -> Journal:
-        """Open the journal of a state directory that is locked, for a run of ``manifest``. One of no use is moved aside.
+        """Open the journal of a locked state directory, for a run of ``manifest``. An unusable one is moved aside.
 
-        Raises OSError and sqlite3.Error when the disk refuses.
+        Raises OSError and sqlite3.Error for an error of the disk.
         """
         store, found, note = open_store(directory)
         if note:
             warn(note)
         return cls(directory, manifest, store, found, warn)
 
-    # ---- the engine's memory ----
+    # ---- the state of the engine ----
 
     def cause_of(self, resource: Resource) -> Cause:
-        """Whether a change now would be the first, or come from the manifest, or from the world."""
+        """The cause of a change that is found now: the first check, an edit of the manifest, or drift."""
         ref = resource.ref
         if self._applied.get(ref) is resource and not resource.reads():
             return Cause.DRIFT
@@ -93,30 +93,30 @@ class Journal:
             return Cause.INITIAL
         if known == self._desired.of_desired(resource):
             return Cause.DRIFT
-        self._applied.pop(ref, None)  # it is not what it was: `applied` is to look at it again
+        self._applied.pop(ref, None)  # it has changed: `applied` must compare it again
         return Cause.INTENT
 
     def owed_refreshes(self) -> dict[str, list[str]]:
-        """The refs that owe a refresh, each with those whose changes it owes it for."""
-        return self._refresh_log.owing()
+        """The refreshes that are still pending from earlier runs: subscriber -> the sources whose change caused them."""
+        return self._refresh_log.by_subscriber()
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
-        """Write down that ``subscribers`` will owe a refresh. Those that wait at the same time share one commit.
+        """Record on disk that ``subscribers`` must be refreshed after ``ref`` changes. Concurrent calls share one commit.
 
-        A disk that refuses does not stop the run: that is told, and then the intent is in memory only.
+        A failing disk does not stop the run: there is a warning, and the intent is in memory only.
         """
         now = time.time()
         for pair in self._refresh_log.intend(ref, subscribers):
-            self._write_buffer.set_owed(pair, now)
+            self._write_buffer.set_pending(pair, now)
             self._asked += 1
         await self._make_durable(self._asked)
 
     def can_undo(self, ref: str) -> bool:
-        """Whether it is on record how things were before the first change of ``ref``."""
+        """Whether there is an undo record for ``ref``."""
         return ref in self._undo_records
 
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
-        """Write down what brings that back. Raises ResourceError when the disk refuses."""
+        """Record on disk the resource that undoes ``ref``. Raises ResourceError for an error of the disk."""
         self._write_buffer.set_original(ref, self._undo_records.add(ref, reversal))
         self._asked += 1
         await self._make_durable(self._asked)
@@ -126,18 +126,18 @@ class Journal:
             raise ResourceError(f"{ref} could not be undone: {self._refusal}", hint)
 
     def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
-        """What undoes those that are not among ``resources`` any more and asked for it, the last changed first."""
-        undo, forget = self._undo_records.settle(resources)
+        """The resources that undo everything that left the manifest with ``reverse: true``, the last changed first."""
+        undo, forget = self._undo_records.compare(resources)
         for ref in forget:
             self._forget(ref, gone=ref not in resources)
         return undo
 
     def undone(self, ref: str) -> None:
-        """Know nothing of ``ref`` any more: it is as it was."""
+        """Delete all records of ``ref`` after it was undone."""
         self._forget(ref, gone=True)
 
     def held(self) -> list[str]:
-        """The refs for which something may be kept outside of the journal, until they are undone."""
+        """The refs with undo records: content for them is kept outside of the journal."""
         return [row.ref for row in self._undo_records.rows()]
 
     def _forget(self, ref: str, *, gone: bool) -> None:
@@ -149,13 +149,13 @@ class Journal:
             self._applied.pop(ref, None)
 
     def applied(self, resource: Resource) -> None:
-        """Remember what the resource was made to be. Costs next to nothing while it is the same object."""
+        """Record the desired state that was applied. Costs almost nothing while it is the same object."""
         ref = resource.ref
         if self._applied.get(ref) is resource:
             return
         self._applied[ref] = resource
         if resource.meta.reverse and ref not in self._undo_records:
-            # It was as desired before we ever changed it.
+            # It was as desired before the first change.
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
             self._news.set()
         digest = self._desired.of_desired(resource)
@@ -165,42 +165,42 @@ class Journal:
             self._news.set()
 
     def begins(self, ref: str) -> None:
-        """A refresh of ``ref`` begins."""
+        """Note that a refresh of ``ref`` begins."""
         self._refresh_log.begins(ref)
 
     def refreshed(self, ref: str) -> None:
-        """The refresh succeeded: what it owed when that began is paid."""
+        """Record that a refresh succeeded: those that were pending when it began are done."""
         now = time.time()
         for pair in self._refresh_log.refreshed(ref):
-            self._write_buffer.set_owed(pair, None, paid=now)
+            self._write_buffer.set_pending(pair, None, made=now)
             self._news.set()
 
     def _digest_of(self, ref: str) -> str | None:
-        """Of what ``ref`` was last made to be; None for what never was."""
+        """The digest of the last applied desired state of ``ref``; None if it was never applied."""
         if ref not in self._digests:
-            self._learn([ref])
+            self._load_digests([ref])
         return self._digests[ref]
 
-    def _learn(self, refs: Iterable[str]) -> None:
-        """Look up what ``refs`` were last made to be, once. The file may know of many that this manifest does not."""
+    def _load_digests(self, refs: Iterable[str]) -> None:
+        """Load the digests of ``refs``, once. The file may have many more, of other manifests."""
         unknown = [ref for ref in refs if ref not in self._digests]
         if not unknown:
             return
         self._digests.update(dict.fromkeys(unknown))
-        with suppress(sqlite3.Error):  # a disk that refuses is told of when something is written
+        with suppress(sqlite3.Error):  # a failing disk is reported at the next write
             self._digests.update(self._store.digests(unknown))
 
     # ---- history ----
 
     def begin_generation(self, resources: Iterable[Resource]) -> None:
-        """The manifest was loaded and holds ``resources``. The same again is the same generation."""
+        """Record a generation of the manifest with ``resources``. The same manifest again is the same generation."""
         resources = list(resources)
         former, in_force = self._store.in_force, frozenset(resource.ref for resource in resources)
         self._store.in_force = in_force
         self._applied = {ref: each for ref, each in self._applied.items() if ref in in_force}
-        # What was in force until now may not be on the disk yet, and come back before it is.
+        # Resources of the former version may not be on disk yet, and may come back before they are.
         self._digests = {ref: each for ref, each in self._digests.items() if ref in in_force or ref in former}
-        self._learn([resource.ref for resource in resources])
+        self._load_digests([resource.ref for resource in resources])
         self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
         digest = self._desired.of_manifest(resources)
         before = self._generation
@@ -216,7 +216,7 @@ class Journal:
             self._news.set()
 
     def record(self, event: Event) -> None:
-        """Take one event. A plain ok is not kept, unless it ends a trouble."""
+        """Take one event. An ok without changes is kept only after a failure."""
         if self._select.keeps(event):
             self._write_buffer.add_event(event, self._generation.id if self._generation else None)
             self._news.set()
@@ -238,7 +238,7 @@ class Journal:
                 await trio.sleep(RETRY_INTERVAL)
 
     async def catch_up(self) -> None:
-        """Write all that waits: it is time, or somebody is about to read the file."""
+        """Write all waiting events, also before the file is read."""
         while self._write_buffer.events and self._write_buffer.rows < PLENTY:
             self._write_buffer.make_rows(_SLICE)
             await trio.lowlevel.checkpoint()
@@ -250,7 +250,7 @@ class Journal:
             self._plenty.set()
 
     def close(self) -> None:
-        """Write all that waits and close the file. For when the event loop has ended."""
+        """Write all waiting events and close the file. Call it after the event loop has ended."""
         self._write_buffer.make_rows(self._write_buffer.events)
         batch = self._write_buffer.take()
         if batch and self._settle(batch, self._attempt(batch, durable=False)):
@@ -265,9 +265,9 @@ class Journal:
                     await self._write(self._write_buffer.take_urgent())
 
     async def _write(self, batch: Batch) -> None:
-        """Write in a thread; durably, when somebody waits for that or the disk has refused before.
+        """Write in a thread; durably if a caller waits for that, or after an error of the disk.
 
-        Once begun it is not cancelled: the thread has the batch.
+        It can't be cancelled once begun: the thread has the batch.
         """
         if not batch:
             return
@@ -284,7 +284,7 @@ class Journal:
         attempt = partial(self._attempt, batch, durable=durable)
         try:
             return await in_thread(attempt, limiter=self._thread)
-        except OSError as error:  # there is no thread
+        except OSError as error:  # no thread can be started
             return error
 
     def _attempt(self, batch: Batch, *, durable: bool) -> sqlite3.Error | None:
@@ -297,18 +297,18 @@ class Journal:
     # ---- when the disk or the file fails ----
 
     def is_lost(self) -> bool:
-        """Whether somebody has removed the file."""
+        """Whether the file was removed."""
         return self._store.is_lost()
 
     async def renew(self) -> None:
-        """Begin a new file with what is known, in place of one that was removed."""
+        """Write all known state to a new file after the old one was removed."""
         async with self._writing:
             self._store.close()
-            self._begin_anew()
+            self._start_new_file()
         self._news.set()
 
     def _settle(self, batch: Batch, error: sqlite3.Error | OSError | None) -> bool:
-        """See what came of an attempt. Returns whether there is a new file that wants it all again."""
+        """Handle the result of a write. Returns whether there is a new file, which needs everything again."""
         if error is None:
             if self._refusal:
                 self._refusal = ""
@@ -318,26 +318,26 @@ class Journal:
         if beyond_repair(error):
             self._put_aside(error)
         if self._store.closed:
-            return self._begin_anew()
+            return self._start_new_file()
         self._refuse(error)
         return False
 
     def _refuse(self, error: Exception) -> None:
         if not self._refusal:
             self._warn(
-                f"the journal can't be written: {error}; the run goes on, but until that is mended a refresh that is "
-                "owed is forgotten when the process ends"
+                f"the journal can't be written: {error}; the run goes on, but until that is fixed, pending refreshes "
+                "are lost when the process ends"
             )
         self._refusal = str(error)
         self._news.set()
 
     def _put_aside(self, error: Exception) -> None:
         self._store.close()
-        with suppress(OSError):  # what keeps it there is told when a new one can't be begun
-            self._warn(f"the journal is of no use ({error}), and moved to {set_aside(self._directory)}")
+        with suppress(OSError):  # the error is reported when a new file can't be created
+            self._warn(f"the journal can't be used ({error}); it was moved to {set_aside(self._directory)}")
 
-    def _begin_anew(self) -> bool:
-        """Open a new file for all that is known. Returns whether that went well; if not, the next batch tries again."""
+    def _start_new_file(self) -> bool:
+        """Open a new file for all known state. Returns whether that succeeded; if not, the next batch tries again."""
         try:
             store, _, _ = open_store(self._directory)
         except (OSError, sqlite3.Error) as refusal:
@@ -352,6 +352,6 @@ class Journal:
         return True
 
 
-def _anywhere(manifest: str) -> str:
-    """What the manifest is called from every directory. An address is no path."""
+def _absolute(manifest: str) -> str:
+    """The absolute path of the manifest; a URL is unchanged."""
     return manifest if "://" in manifest else os.path.abspath(manifest)

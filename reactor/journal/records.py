@@ -1,4 +1,4 @@
-"""Which events the journal keeps, and in what form: the JSON of `--format json`, its diffs apart, and cut to size."""
+"""The events that the journal keeps, and their form: the JSON of `--format json`, shortened, without diffs."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from reactor.engine.events import (
 from reactor.journal.diffs import diffs_of
 
 _REFS = frozenset({"ref", "culprits"})
-"""The fields by which the history is searched. A ref is kept whole: that of an exec may be a script."""
+"""The fields that are searched. A ref is never shortened; that of an exec may be a script."""
 
 _NOT_KEPT = (Output, Skipped, Converged)
-"""What commands say may be secret; the others follow every change, or every resource at the end of a run."""
+"""Events that are not kept: output of commands may have secrets; the others would repeat for every resource or run."""
 
 _TROUBLES = frozenset({Result.FAILED, Result.BLOCKED})
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 TEXT_LIMIT = 2000
-"""Characters kept of one text: an error may quote all that a command has written."""
+"""Characters that are kept of one string: an error may quote all output of a command."""
 
 LIST_LIMIT = 50
-"""Entries kept of one list: a tree may change thousands of files in one check."""
+"""Entries that are kept of one list: a tree may change thousands of files in one check."""
 
 
 class Row(NamedTuple):
-    """One row of the table ``events``, but for its id, which SQLite gives."""
+    """One row of the table ``events``, without its id."""
 
     time: float
     event: str
@@ -43,17 +43,17 @@ class Row(NamedTuple):
     generation: int | None
     record: str
     diffs: str | None = None
-    """A JSON list of texts, for a table of its own."""
+    """A JSON list of diffs, for the table of diffs."""
 
 
 class Selector:
-    """Says which events are kept: not a plain ok, unless it ends a trouble. ``troubled`` are the refs in one."""
+    """Selects the events to keep: an ok without changes only after a failure. ``troubled`` are the failed or blocked refs."""
 
     def __init__(self, troubled: set[str]) -> None:
         self._troubled = troubled
 
     def keeps(self, event: Event) -> bool:
-        """Whether the journal wants ``event``. Called for every one: a plain ok must cost next to nothing."""
+        """Whether to keep ``event``. Called for every event, so an ok without changes must cost almost nothing."""
         if type(event) is Checked:
             if event.result is _OK and not event.actions:
                 if event.ref not in self._troubled:
@@ -70,19 +70,19 @@ class Selector:
 
 
 def troubled(result: str | None) -> bool:
-    """Whether the result of a last event says that its resource is in trouble."""
+    """Whether ``result`` of the last event of a resource means that it failed or is blocked."""
     return result in _TROUBLES
 
 
 def lean(event: Event) -> Event:
-    """The event without what not everybody gets who reads of it: its diffs."""
+    """The event without its diffs."""
     if isinstance(event, Checked) and event.diffs:
         return event.with_diffs(())
     return event
 
 
 def row(event: Event, generation: int | None) -> Row:
-    """The event as it is written. Takes about 10 µs."""
+    """The row for an event. Takes about 10 µs."""
     record, diffs = as_json(lean(event)), diffs_of(event)
     for key, value in record.items():
         if type(value) is str:
@@ -96,7 +96,7 @@ def row(event: Event, generation: int | None) -> Row:
 
 
 def loss(count: int, now: float) -> Row:
-    """Says that ``count`` events came faster than the disk took them."""
+    """The row that records that ``count`` events were dropped because the disk was too slow."""
     record = {"event": "recordslost", "time": now, "count": count}
     return Row(now, "recordslost", None, None, None, _dump(record))
 
@@ -115,7 +115,7 @@ def _cut(text: str) -> str:
 
 
 def _cut_list(values: tuple[Any, ...], *, whole: bool) -> list[Any]:
-    """Not too many of ``values``. The texts among them are cut unless they are to be left ``whole``."""
+    """At most `LIST_LIMIT` of ``values``. Strings are shortened unless ``whole``."""
     kept = [
         _cut(each) if type(each) is str and len(each) > TEXT_LIMIT and not whole else each
         for each in values[:LIST_LIMIT]

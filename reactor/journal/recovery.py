@@ -1,4 +1,4 @@
-"""Reads what must not be lost out of a journal that is of no use otherwise: broken, or of another version."""
+"""Recovers pending refreshes and undo records from a journal that is damaged or of another version."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import APPLICATION, FILE_NAME, address, is_garbage
 from reactor.journal.undo_records import UndoRecord
 
-OWED = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
+PENDING = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
 _PAGE = 4096
 ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Recovered:
-    """What could be read; ``complete`` when that is all there was."""
+    """The records that could be read. ``complete``: nothing was lost."""
 
-    owed: list[Pair] = field(default_factory=list)
+    pending: list[Pair] = field(default_factory=list)
     originals: list[UndoRecord] = field(default_factory=list)
     complete: bool = True
 
     @property
     def words(self) -> str:
-        """What people should know of it."""
+        """The result of the recovery, for a message."""
         if self.complete:
-            return "refreshes owed from before are kept"
-        return f"{len(self.owed)} refreshes owed from before could be read, others are forgotten"
+            return "pending refreshes are kept"
+        return f"{len(self.pending)} pending refreshes could be read, others are lost"
 
 
 def recollect(directory: str) -> Recovered:
-    """What the journal in ``directory`` holds, where that can't be opened because its disk is full or read-only.
+    """The records of the journal in ``directory``, if it can't be opened because its disk is full or read-only.
 
-    A copy is read: SQLite writes beside what it reads. Never raises.
+    A copy is read, because SQLite creates files beside its database. Never raises.
     """
     path = os.path.join(directory, FILE_NAME)
     if not os.path.lexists(path):
@@ -55,10 +55,10 @@ def recollect(directory: str) -> Recovered:
 
 
 def recover(path: str) -> Recovered:
-    """What can be read of the file at ``path``, row by row up to the damage. Never raises.
+    """The records of the file at ``path``, row by row up to the damage. Never raises.
 
-    One that is empty, as a power failure leaves it, may have all it held in its WAL, which SQLite only believes beside a
-    page.
+    A file that is empty after a power failure may have all its records in the WAL, which SQLite reads only if the file has
+    a page.
     """
     found = Recovered()
     if os.path.islink(path) or not os.path.isfile(path):
@@ -70,7 +70,7 @@ def recover(path: str) -> Recovered:
             os.truncate(path, _PAGE)
         with closing(sqlite3.connect(address(path, "rw"), uri=True)) as connection:
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,):
-                _read(connection, OWED, found.owed, found)
+                _read(connection, PENDING, found.pending, found)
                 rows: list[Any] = []
                 _read(connection, ORIGINALS, rows, found)
                 found.originals = [UndoRecord(*row) for row in rows]
@@ -82,7 +82,7 @@ def recover(path: str) -> Recovered:
 
 
 def _read(connection: sqlite3.Connection, query: str, rows: list[Any], found: Recovered) -> None:
-    """Add all rows before the first that can't be read."""
+    """Add all rows up to the first one that can't be read."""
     try:
         found_rows = connection.execute(query)
         rows.extend(row for row in found_rows if all(isinstance(value, str | None) for value in row))

@@ -1,7 +1,7 @@
-"""Who owes a refresh because of whom. No files here: the journal writes down what these methods return.
+"""Pending refreshes: which subscriber must be refreshed because of which source. The journal writes the changes to disk.
 
-Intents are numbered, so that a refresh pays what was owed when it began and nothing that came meanwhile. What is
-on the disk needs no numbers: a pair is there from its first intent until a refresh has paid the last one.
+Intents are numbered: a refresh completes those from before its start, and no newer ones. The disk needs no numbers: a pair is
+there from its first intent until a refresh has completed the last one.
 """
 
 from __future__ import annotations
@@ -9,29 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 Pair = tuple[str, str]
-"""The source of a change, and a subscriber of it that owes a refresh."""
+"""The source of a change, and a subscriber that must be refreshed."""
 
 
 class RefreshLog:
-    """The refreshes that are owed, each with the number of the last intent that it is owed for."""
+    """The pending refreshes, each with the number of its last intent."""
 
-    def __init__(self, owed: Iterable[Pair] = ()) -> None:
+    def __init__(self, pending: Iterable[Pair] = ()) -> None:
         self._intents = 0
         self._begun: dict[str, int] = {}
         self._by_subscriber: dict[str, dict[str, int]] = {}
-        for source, subscriber in owed:
+        for source, subscriber in pending:
             self._by_subscriber.setdefault(subscriber, {})[source] = 0
 
-    def owing(self) -> dict[str, list[str]]:
-        """The subscribers that owe a refresh, each with the sources it owes it for."""
-        return {subscriber: list(owed) for subscriber, owed in self._by_subscriber.items()}
+    def by_subscriber(self) -> dict[str, list[str]]:
+        """Subscriber -> the sources of its pending refresh."""
+        return {subscriber: list(pending) for subscriber, pending in self._by_subscriber.items()}
 
     def pairs(self) -> list[Pair]:
-        """All that is owed."""
-        return [(source, subscriber) for subscriber, owed in self._by_subscriber.items() for source in owed]
+        """All pending refreshes."""
+        return [
+            (source, subscriber) for subscriber, pending in self._by_subscriber.items() for source in pending
+        ]
 
     def intend(self, source: str, subscribers: Sequence[str]) -> list[Pair]:
-        """``source`` is about to change. Returns the pairs that owed nothing until now."""
+        """Add refreshes before ``source`` changes. Returns the pairs that are new."""
         self._intents += 1
         new = [(source, each) for each in subscribers if source not in self._by_subscriber.get(each, ())]
         for subscriber in subscribers:
@@ -39,13 +41,13 @@ class RefreshLog:
         return new
 
     def begins(self, subscriber: str) -> None:
-        """A refresh of ``subscriber`` begins."""
+        """Note that a refresh of ``subscriber`` begins."""
         self._begun[subscriber] = self._intents
 
     def refreshed(self, subscriber: str) -> list[Pair]:
-        """The refresh succeeded. Returns the pairs it paid: those owed since before it began."""
+        """Remove the refreshes that a successful refresh has completed: those from before it began. Returns their pairs."""
         begun = self._begun.pop(subscriber, self._intents)
-        owed = self._by_subscriber.pop(subscriber, {})
-        if still_owed := {source: number for source, number in owed.items() if number > begun}:
-            self._by_subscriber[subscriber] = still_owed
-        return [(source, subscriber) for source in owed if source not in still_owed]
+        pending = self._by_subscriber.pop(subscriber, {})
+        if remaining := {source: number for source, number in pending.items() if number > begun}:
+            self._by_subscriber[subscriber] = remaining
+        return [(source, subscriber) for source in pending if source not in remaining]

@@ -1,4 +1,4 @@
-"""Whether a record that was read is one that was written: a disk may make another text of it, which is JSON, too."""
+"""Checks that a record from the journal has the fields of its event: a damaged row may still be valid JSON."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
     "Result": lambda value: value in list(Result),
     "WatchState": lambda value: value in list(WatchState),
 }
-"""What JSON makes of each type that a field of an event may have."""
+"""Type of a field -> whether a JSON value can come from it."""
 
 _LEFT_OUT: Final = {"health", "code"}
-"""The fields that are in a record only where there is something to tell."""
+"""Optional fields of a record."""
 
 _OTHERS: Final = {"recordslost": {"count": "int"}, "ensured": {"culprits": "tuple[str, ...]"}}
-"""Records of the journal's own, and of those whom it does not know."""
+"""The fields of records that are not events of the engine."""
 
 
 def sound(record: Any) -> dict[str, Any]:
-    """``record``, if it has all that its event has, in the right form. Of an unknown event, only what all have.
+    """``record``, if it has all fields of its event with the right types. Of an unknown event only the common fields count.
 
     Raises ValueError.
     """
     if not (isinstance(record, dict) and _is_text(record.get("event")) and _is_number(record.get("time"))):
-        raise ValueError("it is no event")
+        raise ValueError("it is not an event")
     for key, of in _fields(record["event"]).items():
         if key not in record or not _SHAPES[of](record[key]):
-            raise ValueError(f"its {key} is missing, or no such thing")
+            raise ValueError(f"its {key} is missing or invalid")
     return record
 
 

@@ -1,4 +1,4 @@
-"""The tables of the journal, and how its database is opened."""
+"""The tables of the journal, and functions that open its database."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reactor.journal.diffs import DIFFS
 
 FILE_NAME = "journal.sqlite"
 APPLICATION = 0x72656163
-"""Marks an SQLite file as a journal of ours: "reac"."""
+"""The application id that marks an SQLite file as a journal: "reac"."""
 
 VERSION = 2
 
 _NEW = ".new"
 _WAL_HEADER = 32
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
-"""How one begins, by the byte order of its checksums: https://www.sqlite.org/fileformat2.html#walformat."""
+"""The first bytes of a WAL, by the byte order of its checksums: https://www.sqlite.org/fileformat2.html#walformat."""
 
 _TABLES = """
 CREATE TABLE generations (
@@ -67,32 +67,32 @@ CREATE TABLE IF NOT EXISTS aliases (
     ref TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-"""Only for people who ask: a journal of before has none, and is as good."""
+"""Used only by commands; an older journal without it is still valid."""
 
 MEMBERS = "CREATE TABLE IF NOT EXISTS members (ref TEXT NOT NULL)"
-"""Who is in the newest generation. It is made when that is first written: without it, nobody knows."""
+"""The refs of the newest generation. Created with the first generation that is written; without it they are unknown."""
 
 KNOWN = "SELECT ref FROM resources UNION SELECT ref FROM events WHERE ref IS NOT NULL"
-"""The query for every ref that anything is known of."""
+"""The query for every known ref."""
 
 
 class UnusableError(Exception):
-    """The file is there and is no journal that this version can use."""
+    """The file is not a journal that this version can use."""
 
 
 def address(path: str, mode: str) -> str:
-    """The URI of the database at ``path``, for SQLite to open in ``mode``: ``ro``, or ``rw`` to create none."""
+    """The SQLite URI of the database at ``path`` in ``mode``: ``ro``, or ``rw``, which does not create it."""
     return f"file:{quote(os.fsencode(path))}?mode={mode}"
 
 
 def open_for_writing(path: str) -> sqlite3.Connection:
-    """Open the journal, made where missing, readable by its owner only.
+    """Open the journal, or create it, readable by its owner only.
 
-    Raises UnusableError for a file of another kind or a newer version, sqlite3.DatabaseError for a broken one and
-    sqlite3.OperationalError when the disk refuses.
+    Raises UnusableError for a file of another program or a newer version, sqlite3.DatabaseError for a damaged one, and
+    sqlite3.OperationalError for an error of the disk.
     """
     _create(path)
-    # Commits are our own affair (isolation_level), and different threads use it, one at a time.
+    # We commit ourselves (isolation_level), and different threads use the connection, one at a time.
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection)
@@ -103,7 +103,7 @@ def open_for_writing(path: str) -> sqlite3.Connection:
 
 
 def _create(path: str) -> None:
-    """Make it where it is missing. One that is there and empty has lost what it held: a new one never is."""
+    """Create the file if it is missing. An existing empty file has lost its content: a new one is never empty."""
     if not os.path.lexists(path):
         _make_whole(path)
     try:
@@ -125,7 +125,7 @@ def _create(path: str) -> None:
 
 
 def is_garbage(wal: str) -> bool:
-    """Whether the write-ahead log ``wal`` holds something that SQLite would pass over in silence."""
+    """Whether the write-ahead log ``wal`` has content that SQLite would silently ignore."""
     try:
         with open(wal, "rb") as file:
             head = file.read(_WAL_HEADER)
@@ -135,13 +135,13 @@ def is_garbage(wal: str) -> bool:
 
 
 def _make_whole(path: str) -> None:
-    """SQLite would create it for everybody to read. Its companions, the WAL and the index of that, inherit the mode."""
+    """Create the file with mode 0600: SQLite would make it readable for all. The WAL and its index inherit the mode."""
     new = f"{path}{_NEW}"
-    with suppress(FileNotFoundError):  # a run was killed just here
+    with suppress(FileNotFoundError):  # left by a run that was killed here
         os.unlink(new)
     os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        # There is nothing yet that a rollback could bring back: a file for that would be three waits for the disk.
+        # There is nothing to roll back yet: a rollback file would wait for the disk three times.
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -152,7 +152,7 @@ def _make_whole(path: str) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA synchronous = NORMAL")  # what has to be on the disk at once asks for more
+    connection.execute("PRAGMA synchronous = NORMAL")  # durable writes ask for more
     refuse_foreign(connection)
     connection.execute("PRAGMA journal_mode = WAL")
     if not has_table(connection, "refreshes"):
@@ -163,7 +163,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def provide_later_tables(connection: sqlite3.Connection) -> None:
-    """Let a connection that only reads find what a file of before lacks: no aliases and no diffs, and all that is known as members."""
+    """Give a read-only connection the tables that an older file lacks: empty aliases and diffs, and all known refs as members."""
     connection.execute("PRAGMA temp_store = MEMORY")
     if not has_table(connection, "aliases"):
         connection.execute(_ALIASES.replace("TABLE", "TEMP TABLE"))
@@ -174,12 +174,12 @@ def provide_later_tables(connection: sqlite3.Connection) -> None:
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
-    """Whether the file has that table."""
+    """Whether the file has the table ``name``."""
     return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
 
 def refuse_foreign(connection: sqlite3.Connection) -> None:
-    """Raises UnusableError for a database that is not a journal of this version."""
+    """Raise UnusableError for a database that is not a journal of this version."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:

@@ -1,4 +1,4 @@
-"""The directory in which state lives, and the lock that keeps two runs from sharing it."""
+"""The state directory, and the lock that prevents two runs from using it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
 SYSTEM_DIRECTORY = "/var/lib/reactor"
 LOCK_FILE = "lock"
 PAUSES_FILE = "pauses.json"
-ANOTHER = f"name another one with --state-dir or {ENVIRONMENT_VARIABLE}"
+ANOTHER = f"use another one with --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 
 class StateDirectoryError(ReactorError):
-    """The state directory can't be used. ``sick_disk``: the disk is read-only, full or broken, not the choice."""
+    """The state directory can't be used. ``sick_disk``: because the disk is read-only, full or damaged."""
 
     code = "R0602"
 
@@ -35,29 +35,29 @@ class StateDirectoryError(ReactorError):
 
     @classmethod
     def of(cls, error: OSError, what: str) -> StateDirectoryError:
-        """What the system refused, in words."""
+        """The error for an OSError; ``what`` says what failed."""
         sick = error.errno in _SICK_DISK
-        hint = "make room, or mount it writable" if sick else ANOTHER
+        hint = "free disk space, or mount the disk writable" if sick else ANOTHER
         return cls(f"{what}: {error.strerror or error}", hint, sick_disk=sick)
 
 
 class LockedError(ReactorError):
-    """Another run holds the state directory; the text says which."""
+    """Another run holds the state directory; the message says which."""
 
     code = "R0601"
 
 
 class Location(NamedTuple):
-    """Where state is to live. ``chosen``: somebody said so; else it is the default."""
+    """The path of the state directory. ``chosen``: set by the option or the environment, not the default."""
 
     path: str
     chosen: bool
 
 
 def locate(option: str | None = None) -> Location | None:
-    """The option, else $REACTOR_STATE_DIR, else /var/lib/reactor for root and the XDG state directory for others.
+    """The option, else $REACTOR_STATE_DIR, else /var/lib/reactor for root and the XDG state directory for other users.
 
-    None when the user has no home. Touches nothing.
+    None if the user has no home directory. Creates nothing.
     """
     if chosen := option or os.environ.get(ENVIRONMENT_VARIABLE):
         return Location(os.path.abspath(chosen), chosen=True)
@@ -70,7 +70,7 @@ def locate(option: str | None = None) -> Location | None:
 
 
 def is_ours(path: str) -> bool:
-    """Whether what is in the state directory ``path`` can be believed."""
+    """Whether the content of the state directory ``path`` can be trusted."""
     try:
         _refuse_foreign(path, os.stat(path))
     except (OSError, StateDirectoryError):
@@ -79,7 +79,7 @@ def is_ours(path: str) -> bool:
 
 
 class StateDirectory:
-    """A state directory that is there and ours. `lock` it before anything in it is written."""
+    """An existing state directory that belongs to us. `lock` it before writing to it."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -88,7 +88,7 @@ class StateDirectory:
 
     @classmethod
     def make(cls, path: str) -> StateDirectory:
-        """Create the directory where missing, with mode 0700. Raises StateDirectoryError, also when others could change it."""
+        """Create the directory if needed, with mode 0700. Raises StateDirectoryError, also if other users could change it."""
         try:
             if os.path.exists(path):
                 _refuse_foreign(path, os.stat(path))
@@ -107,9 +107,9 @@ class StateDirectory:
         return cls(path)
 
     def lock(self, manifest: str) -> None:
-        """Hold the directory until `release` or the end of the process, however it comes.
+        """Lock the directory until `release` or the end of the process.
 
-        Raises LockedError, naming the holder, and StateDirectoryError.
+        Raises LockedError, which names the holder, and StateDirectoryError.
         """
         path = os.path.join(self.path, LOCK_FILE)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -119,12 +119,12 @@ class StateDirectory:
             raise StateDirectoryError.of(error, f"can't open {path}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(OSError):  # a full disk: who comes second learns less, and is kept out all the same
+            with suppress(OSError):  # a full disk: a second run gets a shorter message, but is kept out
                 _sign(descriptor, manifest)
         except BlockingIOError:
             text = f"{_holder(descriptor)} uses the state directory {self.path}"
             os.close(descriptor)
-            raise LockedError(text, f"end that one, or {ANOTHER}") from None
+            raise LockedError(text, f"stop that one, or {ANOTHER}") from None
         except OSError as error:
             os.close(descriptor)
             raise StateDirectoryError.of(error, f"can't lock {path}") from error
@@ -132,34 +132,34 @@ class StateDirectory:
         self._manifest = manifest
 
     def is_lost(self) -> bool:
-        """Whether what we hold is not what others find: somebody has removed the lock, or all of the directory."""
+        """Whether the lock, or the whole directory, was removed or replaced, so that our lock protects nothing."""
         if self._lock is None:
             return True
         try:
             found = os.lstat(os.path.join(self.path, LOCK_FILE))
         except (FileNotFoundError, NotADirectoryError):
             return True
-        except OSError:  # a sick disk tells nothing
+        except OSError:  # a disk error proves nothing
             return False
         return not os.path.samestat(found, os.fstat(self._lock))
 
     def renew(self) -> None:
-        """Make the directory and hold it once more. Raises LockedError and StateDirectoryError; then we hold nothing."""
+        """Create and lock the directory again. Raises LockedError and StateDirectoryError; then nothing is locked."""
         self.release()
         self.make(self.path)
         self.lock(self._manifest)
 
     def release(self) -> None:
-        """Let others lock it."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
 
 def holder(directory: str) -> str | None:
-    """Who holds the lock of a state directory, in words; None when nobody does, or nobody we may know of."""
+    """The run that holds the lock of a state directory, as text; None if there is none, or it can't be read."""
     try:
-        # Without waiting for a writer, where somebody has put a pipe in its place.
+        # Without blocking: a pipe in its place would wait for a writer.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(os.path.join(directory, LOCK_FILE), flags)
     except OSError:
@@ -174,27 +174,27 @@ def holder(directory: str) -> str | None:
 
 
 def _refuse_foreign(path: str, found: os.stat_result) -> None:
-    """What others may write can't be believed after a restart."""
+    """Raise StateDirectoryError if other users can write to the directory: its content could not be trusted."""
     if not stat.S_ISDIR(found.st_mode):
         raise StateDirectoryError(f"the state directory {path} is not a directory", ANOTHER)
     if found.st_uid != os.geteuid():
-        text = f"the state directory {path} belongs to user {found.st_uid}, and we are user {os.geteuid()}"
+        text = f"the state directory {path} belongs to user {found.st_uid}, but reactor runs as user {os.geteuid()}"
         raise StateDirectoryError(text, ANOTHER)
     if found.st_mode & stat.S_IWOTH:
         raise StateDirectoryError(
-            f"everybody may write to the state directory {path}", f"chmod 0700 {path}, or {ANOTHER}"
+            f"every user can write to the state directory {path}", f"chmod 0700 {path}, or {ANOTHER}"
         )
 
 
 def _sign(descriptor: int, manifest: str) -> None:
-    """Say who holds the lock, for those who come second."""
+    """Write who holds the lock, for the message of a second run."""
     text = json.dumps({"pid": os.getpid(), "manifest": manifest, "since": time.time()})
     os.pwrite(descriptor, text.encode(), 0)
     os.ftruncate(descriptor, len(text.encode()))
 
 
 def _holder(descriptor: int) -> str:
-    """The holder in words. One that has not signed yet, or never will, is just another process."""
+    """The holder of the lock as text; "another process" if it has written nothing."""
     try:
         found: Any = json.loads(os.pread(descriptor, 65536, 0))
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found["since"]))

@@ -1,4 +1,4 @@
-"""The one connection that writes the journal. Blocking: the journal calls it from a thread."""
+"""The connection that writes the journal. It blocks, so the journal calls it in a thread."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from typing import NamedTuple
 from reactor.clock import is_settled
 from reactor.journal import diffs
 from reactor.journal.records import troubled
-from reactor.journal.recovery import ORIGINALS, OWED, Recovered, recover
+from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
 from reactor.journal.undo_records import UndoRecord
 from reactor.journal.write_buffer import Batch, Generation
 
 ROW_LIMIT = 100_000
-"""Events that are kept."""
+"""The most events that are kept."""
 
 BYTE_LIMIT = 256 << 20
-"""What the file may take, in bytes."""
+"""The largest size of the file, in bytes."""
 
 AGE_LIMIT = 90 * 86400.0
-"""Seconds that an event is kept."""
+"""Seconds for which an event is kept."""
 
 DIGEST_LIMIT = 100_000
-"""Resources that are remembered without being in the manifest."""
+"""Digests that are kept of resources that are not in the manifest."""
 
 PRUNE_EVERY = 1000
-"""Rows written between two looks at the limits."""
+"""Rows written between two checks of the limits."""
 
 _BROKEN = ".broken-"
 _PRUNED_AT_ONCE = 5000
@@ -59,7 +59,7 @@ _THE_FILE = {
     sqlite3.SQLITE_NOTADB,
 }
 
-# Those before that of the oldest event: generations only grow, and looking for the least would read the whole file.
+# Generations before that of the oldest event: numbers only grow, and a search for the minimum would read the whole file.
 _DELETE_GENERATIONS = """
 DELETE FROM generations
 WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY id LIMIT 1)
@@ -67,22 +67,22 @@ WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY 
 
 
 class Found(NamedTuple):
-    """What an earlier life has left."""
+    """The state that earlier runs have left in the journal."""
 
-    owed: list[Pair]
+    pending: list[Pair]
     originals: list[UndoRecord]
     troubled: set[str]
     generation: Generation | None
     aliases: dict[str, str]
     complete: bool = True
-    """Whether that is all it has left; else refreshes may be owed that nobody knows of."""
+    """Whether nothing was lost; otherwise there may be pending refreshes that are unknown."""
 
 
 class Store:
-    """An open journal file. Every method raises sqlite3.Error when the disk refuses or the file is broken."""
+    """An open journal file. Every method raises sqlite3.Error for an error of the disk or a damaged file."""
 
     def __init__(self, directory: str) -> None:
-        """Open it, made where missing. Raises UnusableError for a foreign or newer file."""
+        """Open the file, or create it. Raises UnusableError for a file of another program or a newer version."""
         self._path = os.path.join(directory, FILE_NAME)
         self._connection = open_for_writing(self._path)
         self._identity = os.stat(self._path)
@@ -93,14 +93,14 @@ class Store:
         self._unpruned_diffs = 0
         self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
         self.in_force: frozenset[str] = frozenset()
-        """The refs of the manifest: they are never forgotten."""
+        """The refs of the manifest; their digests are never deleted."""
 
     def load(self) -> Found:
-        """All that has to be known at the start."""
+        """The state that a run needs at its start."""
         execute = self._connection.execute
-        owed = execute(OWED).fetchall()
+        pending = execute(PENDING).fetchall()
         originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
-        # Few have ever been in trouble, and only those are looked up: the file may hold what many manifests left.
+        # Only refs that have ever failed are looked up: the file may have the resources of many old manifests.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
         in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
         newest = execute(
@@ -108,13 +108,13 @@ class Store:
         ).fetchone()
         generation = Generation(*newest) if newest else None
         if generation and not has_table(self._connection, "members"):
-            # The same manifest begins a new generation, and so it is told who is in it.
+            # Without members, the same manifest begins a new generation, which writes them.
             generation = generation._replace(digest="")
         aliases = dict(execute("SELECT name, ref FROM aliases"))
-        return Found(owed, originals, in_trouble, generation, aliases)
+        return Found(pending, originals, in_trouble, generation, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
-        """The digests of those of ``refs`` that were ever applied."""
+        """Ref -> digest, for those of ``refs`` that were ever applied."""
         found: dict[str, str] = {}
         for first in range(0, len(refs), _ASKED_AT_ONCE):
             chunk = refs[first : first + _ASKED_AT_ONCE]
@@ -130,15 +130,15 @@ class Store:
         return str(result)
 
     def write(self, batch: Batch, *, durable: bool) -> None:
-        """Write the batch in one transaction. ``durable``: it is on the disk when this returns, and so is all before."""
+        """Write the batch in one transaction. ``durable``: it and everything before it is on disk when this returns."""
         with self._busy:
             self._write(batch, durable=durable)
 
     def close(self) -> None:
-        """Let go of the file and its WAL, which the next run reads as well, however this one ended.
+        """Close the file without a checkpoint. The next run reads the WAL, too.
 
-        The last connection that closes brings the WAL into the file, which waits for the disk several times: longer
-        than a run that changes nothing takes. One that can only read leaves it as it is.
+        The last connection that closes would copy the WAL into the file, and wait for the disk longer than a run that
+        changes nothing takes. A read-only connection does not do that.
         """
         self.closed = True
         with (
@@ -151,12 +151,12 @@ class Store:
             writer.close()
 
     def is_lost(self) -> bool:
-        """Whether somebody has removed or replaced the file: what is written now is gone with the process."""
+        """Whether the file was removed or replaced, so that all writes are lost with the process."""
         try:
             return not os.path.samestat(os.stat(self._path), self._identity)
         except FileNotFoundError:
             return True
-        except OSError:  # a sick disk tells nothing
+        except OSError:  # a disk error proves nothing
             return False
 
     def _write(self, batch: Batch, *, durable: bool) -> None:
@@ -205,7 +205,7 @@ class Store:
         self._insert_events(batch)
 
     def _insert_events(self, batch: Batch) -> None:
-        """With ids of our own, one higher than the other, as SQLite gives them: those of their diffs are the same."""
+        """Insert with our own ids, counting up as SQLite does, because their diffs need the same ids."""
         (newest,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
         rows = list(enumerate(batch.rows, newest + 1))
         self._connection.executemany(
@@ -216,7 +216,7 @@ class Store:
         self._unpruned_diffs += diffs.write_diffs(self._connection, found)
 
     def _insert_names(self, batch: Batch) -> None:
-        """All that the newest manifest has, in place of what was there."""
+        """Replace the aliases and members with those of the newest manifest."""
         execute, many = self._connection.execute, self._connection.executemany
         if batch.aliases is not None:
             execute("DELETE FROM aliases")
@@ -227,7 +227,7 @@ class Store:
             many("INSERT INTO members (ref) VALUES (?)", ((ref,) for ref in batch.members))
 
     def _insert_originals(self, batch: Batch) -> None:
-        """In the order of the changes, which their ids keep."""
+        """Insert undo records in the order of the changes, so that their ids keep that order."""
         many = self._connection.executemany
         many("DELETE FROM originals WHERE ref = ?", ((ref,) for ref in batch.originals))
         many(
@@ -236,7 +236,7 @@ class Store:
         )
 
     def _prune(self) -> None:
-        """Delete the oldest events beyond the limits, so many at once that no batch takes long."""
+        """Delete the oldest events beyond the limits, in portions, so that no batch takes long."""
         execute = self._connection.execute
         horizon = time.time() - AGE_LIMIT if is_settled() else -math.inf
         oldest = execute("SELECT time FROM events ORDER BY id LIMIT 1").fetchone()
@@ -252,7 +252,7 @@ class Store:
         execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
     def _prune_digests(self, horizon: float) -> None:
-        """Forget resources that the manifest does not have: those of long ago, and the oldest of too many."""
+        """Delete digests of resources that are not in the manifest: the old ones, and the oldest beyond the limit."""
         execute = self._connection.execute
         execute("DELETE FROM resources WHERE applied < ? AND NOT in_force(ref)", (horizon,))
         (count,) = execute("SELECT count(*) FROM resources").fetchone()
@@ -268,9 +268,9 @@ class Store:
 
 
 def open_store(directory: str) -> tuple[Store, Found, str | None]:
-    """Open the journal in ``directory`` and load it. One of no use is moved aside, which the last value tells.
+    """Open and load the journal in ``directory``. An unusable one is moved aside; the last value is the message about that.
 
-    Raises OSError and sqlite3.Error when the disk refuses.
+    Raises OSError and sqlite3.Error for an error of the disk.
     """
     try:
         return (*_open(directory), None)
@@ -282,9 +282,7 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
         store = Store(directory)
         try:
             store.write(_batch_of(saved), durable=True)
-            note = (
-                f"the journal is of no use ({error}); moved it to {aside} and began a new one; {saved.words}"
-            )
+            note = f"the journal can't be used ({error}); it was moved to {aside} and a new one was started; {saved.words}"
             return store, store.load()._replace(complete=saved.complete), note
         except BaseException:
             store.close()
@@ -294,23 +292,25 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
 def _batch_of(saved: Recovered) -> Batch:
     now = time.time()
     return Batch(
-        refreshes=dict.fromkeys(saved.owed, (now, None)),
+        refreshes=dict.fromkeys(saved.pending, (now, None)),
         originals={original.ref: original for original in saved.originals},
     )
 
 
 def beyond_repair(error: Exception) -> bool:
-    """Whether the file itself is at fault, and not the disk below it or somebody who holds it."""
-    if isinstance(error, (UnusableError, UnicodeDecodeError)):  # SQLite quotes a table whose name is no text
+    """Whether ``error`` means that the file is damaged, and not that the disk failed or the file is locked."""
+    if isinstance(
+        error, (UnusableError, UnicodeDecodeError)
+    ):  # SQLite quotes the name of a table that is not valid text
         return True
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # it is not SQLite that complains, but who makes a text of what it has read
+    if code is None:  # not from SQLite, but from decoding what it has read
         return isinstance(error, sqlite3.OperationalError)
     return code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in _THE_FILE
 
 
 def set_aside(directory: str) -> str:
-    """Move the journal and its companions out of the way; return where to."""
+    """Move the journal and its WAL aside; return the new path."""
     path = os.path.join(directory, FILE_NAME)
     aside = f"{path}{_BROKEN}{time.strftime('%Y%m%dT%H%M%S')}"
     while os.path.lexists(aside):
@@ -322,7 +322,7 @@ def set_aside(directory: str) -> str:
 
 
 def has_set_aside(directory: str) -> bool:
-    """Whether a journal that was moved out of the way is still there, or that can't be told."""
+    """Whether a journal that was moved aside is still there, or that is unknown."""
     try:
         return any(name.startswith(FILE_NAME + _BROKEN) for name in os.listdir(directory))
     except OSError:

@@ -1,4 +1,4 @@
-"""How things were before the first change of each resource that can be undone, in the form of what undoes it."""
+"""Undo records: for each resource with ``reverse: true``, the resource that restores the state before its first change."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reactor.resource.registry import find_kind
 
 
 class UndoRecord(NamedTuple):
-    """One row of the table: ``kind`` and ``properties`` (JSON) make the resource that undoes ``ref``.
+    """One row of the table: ``kind`` and ``properties`` (JSON) of the resource that undoes ``ref``.
 
-    Without them there is nothing to undo: it was as desired from the start. ``manifest`` is whose resource it is.
+    They are None if there is nothing to undo: the resource was as desired from the start. ``manifest`` is its manifest.
     """
 
     ref: str
@@ -24,9 +24,9 @@ class UndoRecord(NamedTuple):
 
 
 class UndoRecords:
-    """All that is on record, the first made first. Those of other manifests are kept and left alone.
+    """The undo records, the oldest first. Records of other manifests are kept unchanged.
 
-    No files here: the journal writes down what changes.
+    The journal writes the changes to disk.
     """
 
     def __init__(self, found: Iterable[UndoRecord], manifest: str, warn: Callable[[str], None]) -> None:
@@ -38,11 +38,11 @@ class UndoRecords:
         return ref in self._rows
 
     def rows(self) -> list[UndoRecord]:
-        """Everything."""
+        """All records."""
         return list(self._rows.values())
 
     def add(self, ref: str, reversal: Resource | None) -> UndoRecord:
-        """Before its first change, ``ref`` was as ``reversal`` says, or (None) as it is to be."""
+        """Record that ``reversal`` undoes ``ref``; None if ``ref`` was as desired from the start."""
         if reversal is None:
             row = UndoRecord(ref, self._manifest, None, None)
         else:
@@ -52,13 +52,14 @@ class UndoRecords:
         return row
 
     def drop(self, ref: str) -> bool:
-        """Forget how ``ref`` was. Returns whether it was on record."""
+        """Delete the record of ``ref``. Returns whether there was one."""
         return self._rows.pop(ref, None) is not None
 
-    def settle(self, resources: Mapping[str, Resource]) -> tuple[list[Resource], list[str]]:
-        """``resources`` are in force. Returns what undoes those that left, the last changed first, and what to forget.
+    def compare(self, resources: Mapping[str, Resource]) -> tuple[list[Resource], list[str]]:
+        """Compare the records with the current ``resources``.
 
-        To forget are those that no longer ask to be undone, or left with nothing to undo.
+        Returns the resources that undo removed ones, the last changed first, and the refs of records to delete: of
+        resources without ``reverse: true``, and of removed ones with nothing to undo.
         """
         undo, forget = [], []
         for row in reversed(self._rows.values()):

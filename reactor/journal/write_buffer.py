@@ -1,4 +1,4 @@
-"""What waits to be written, by what it is about: later words replace earlier ones, and so memory stays bounded."""
+"""The data that waits to be written. A newer value replaces an older one, so memory stays bounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reactor.journal.refresh_log import Pair
 from reactor.journal.undo_records import UndoRecord
 
 EVENT_LIMIT = 10_000
-"""Events that may wait for a disk. Beyond it the oldest are dropped, and counted."""
+"""Events that may wait for a slow disk. Beyond that, the oldest are dropped and counted."""
 
 
 class Generation(NamedTuple):
@@ -31,9 +31,9 @@ class Generation(NamedTuple):
 class Batch:
     """One transaction.
 
-    ``refreshes`` maps a pair to (owed since, last paid); ``resources`` a ref to (digest, time), and ``originals`` a ref
-    to what was there before, either to None where that is to be forgotten. ``aliases`` maps each other name to its
-    ref, all of them, and ``members`` holds the refs of the newest generation; None: they are as they were.
+    ``refreshes`` maps a pair to (pending since, last made). ``resources`` maps a ref to (digest, time), and ``originals`` a
+    ref to its undo record; None deletes either. ``aliases`` maps every alias to its ref, and ``members`` has the refs of the
+    newest generation; None leaves them unchanged.
     """
 
     refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Batch:
 
 
 class WriteBuffer:
-    """Gathers the next batch. Touched by the event loop only; a batch that was taken belongs to who took it."""
+    """Collects the next batch. Used by the event loop only; a batch belongs to the caller that took it."""
 
     def __init__(self) -> None:
         self._events: deque[tuple[Event, int | None]] = deque()
@@ -61,16 +61,16 @@ class WriteBuffer:
 
     @property
     def events(self) -> int:
-        """How many events wait to be made into rows."""
+        """The number of events that are not converted to rows yet."""
         return len(self._events)
 
     @property
     def rows(self) -> int:
-        """How many rows wait to be written."""
+        """The number of rows that wait to be written."""
         return len(self._batch.rows)
 
     def add_event(self, event: Event, generation: int | None) -> None:
-        """Keep the event, if need be in place of the oldest."""
+        """Add the event; drop the oldest one if the buffer is full."""
         if len(self._events) >= EVENT_LIMIT:
             dropped, _ = self._events.popleft()
             self._diffs_waiting -= size_of(dropped)
@@ -83,50 +83,47 @@ class WriteBuffer:
         self._events.append((event, generation))
 
     def make_rows(self, count: int) -> None:
-        """Turn that many of the oldest events into rows."""
+        """Convert the oldest ``count`` events to rows."""
         for _ in range(min(count, len(self._events))):
             event, generation = self._events.popleft()
             self._diffs_in_rows += size_of(event)
             self._batch.rows.append(row(event, generation))
 
-    def set_owed(self, pair: Pair, since: float | None, paid: float | None = None) -> None:
-        """The pair owes a refresh since then, or (None) no more; ``paid``: it was paid just now."""
-        _, paid_before = self._batch.refreshes.get(pair, (None, None))
-        self._batch.refreshes[pair] = (since, paid or paid_before)
+    def set_pending(self, pair: Pair, since: float | None, made: float | None = None) -> None:
+        """Set the time since which the refresh of a pair is pending; None ends it. ``made`` is when it was made."""
+        _, made_before = self._batch.refreshes.get(pair, (None, None))
+        self._batch.refreshes[pair] = (since, made or made_before)
 
     def set_applied(self, ref: str, digest: str, now: float) -> None:
-        """The resource is as the digest says."""
+        """Set the digest of the applied state of a resource."""
         self._batch.resources[ref] = (digest, now)
 
     def set_original(self, ref: str, original: UndoRecord | None, *, gone: bool = False) -> None:
-        """How things were before the first change of the resource, or (None) that is to be forgotten.
-
-        ``gone``: the resource itself is to be forgotten too.
-        """
+        """Set the undo record of a resource; None deletes it. ``gone`` deletes the digest of the resource, too."""
         self._batch.originals[ref] = original
         if gone:
             self._batch.resources[ref] = None
 
     def add_generation(self, generation: Generation, members: Collection[str]) -> None:
-        """A manifest was loaded that holds ``members``."""
+        """Add a generation with the refs ``members``."""
         self._batch.generations.append(generation)
         self._batch.members = members
 
     def set_aliases(self, aliases: dict[str, str]) -> None:
-        """The resources that have another name, by that."""
+        """Set all aliases: alias -> ref."""
         self._batch.aliases = aliases
 
     def restate(
         self,
-        owed: Iterable[Pair],
+        pending: Iterable[Pair],
         originals: Iterable[UndoRecord],
         digests: Mapping[str, str | None],
         aliases: dict[str, str],
     ) -> None:
-        """Say all of this once more, to a file that knows nothing. A digest of None: it was never applied."""
+        """Add all of this again, for a new file. A digest of None means never applied."""
         now = time.time()
-        for pair in owed:
-            self.set_owed(pair, now)
+        for pair in pending:
+            self.set_pending(pair, now)
         for original in originals:
             self.set_original(original.ref, original)
         for ref, digest in digests.items():
@@ -135,13 +132,13 @@ class WriteBuffer:
         self.set_aliases(aliases)
 
     def take_urgent(self) -> Batch:
-        """What must be on the disk before a change is made, in its newest state."""
+        """The data that must be on disk before a change is made."""
         batch = Batch(refreshes=self._batch.refreshes, originals=self._batch.originals)
         self._batch.refreshes, self._batch.originals = {}, {}
         return batch
 
     def take(self) -> Batch:
-        """All but the events that are not rows yet."""
+        """Everything except the events that are not rows yet."""
         if self._dropped:
             self._batch.rows.append(loss(self._dropped, time.time()))
             self._dropped = 0
@@ -151,11 +148,11 @@ class WriteBuffer:
         return batch
 
     def give_back(self, batch: Batch) -> None:
-        """The batch could not be written. What was said since then replaces what it says."""
+        """Put back a batch that could not be written. Newer values replace those in the batch."""
         late = self._batch
-        for pair, (since, paid) in late.refreshes.items():
-            _, paid_before = batch.refreshes.get(pair, (None, None))
-            late.refreshes[pair] = (since, paid or paid_before)
+        for pair, (since, made) in late.refreshes.items():
+            _, made_before = batch.refreshes.get(pair, (None, None))
+            late.refreshes[pair] = (since, made or made_before)
         given_back = sum(len(each.diffs) for each in batch.rows if each.diffs)
         self._diffs_waiting += given_back
         self._diffs_in_rows += given_back

@@ -1,7 +1,7 @@
 """Metrics of a continuous run, for Prometheus.
 
-- ``tally``: a sink that counts events, in plain numbers;
-- ``page``: these numbers, and what the engine knows at that moment, in the formats of Prometheus.
+- ``tally``: a sink that counts events, without Prometheus;
+- ``page``: these counts and the state of the engine in the formats of Prometheus.
 
 `docs/metrics.md` describes them.
 """

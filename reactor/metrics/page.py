@@ -1,4 +1,4 @@
-"""The page that Prometheus reads. Imported when somebody first asks for it: prometheus-client takes 45 ms."""
+"""The page that Prometheus scrapes. Imported at the first request, because prometheus-client takes 45 ms."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def render(tally: Tally, engine: Engine, accept: str) -> tuple[bytes, str]:
 
 
 class Families(Collector):
-    """Every metric of one run, made of what was counted and what the engine knows now."""
+    """Every metric of one run, from the counts and the current state of the engine."""
 
     def __init__(self, tally: Tally, engine: Engine) -> None:
         self._tally = tally
         self._engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        """All of them."""
+        """All metrics."""
         yield InfoMetricFamily("reactor", "The program.", {"version": _VERSION})
         yield from self._checks()
         yield from self._resources()
@@ -65,43 +65,41 @@ class Families(Collector):
             "reactor_changes", "Checks that changed something. One with two causes counts under both.", ("cause",),
             {(str(cause.name).lower(),): n for cause, n in tally.changes.items()},
         )  # fmt: skip
-        yield _counter(
-            "reactor_refreshes_paid", "Checks that carried a refresh and succeeded.", tally.refreshes_paid
-        )
+        yield _counter("reactor_refreshes", "Successful checks that made a refresh.", tally.refreshes)
         yield _histogram(
             "reactor_drift_repair_check_seconds",
-            "How long the checks took that repaired drift, from their start; what they waited for before is not in it.",
+            "Duration of the checks that repaired drift, without the wait before their start.",
             tally.drift_repair_checks,
         )
         yield _histogram(
             "reactor_drift_to_converged_seconds",
-            "Where drift was repaired: from its event until everything was as desired again, waits included.",
+            "Time from the event of a drift until everything was as desired again, with waits.",
             tally.drift_to_converged,
         )
         yield _counters(
-            "reactor_health_checks", "Health checks that were answered.", ("status",),
+            "reactor_health_checks", "Health checks that were run.", ("status",),
             {(status,): n for status, n in tally.health.items()},
         )  # fmt: skip
         yield _counter(
             "reactor_audit_found",
-            "Drift that the audit repaired and no event had announced; it should stay 0.",
+            "Drift that the audit repaired and no event had reported; should stay 0.",
             tally.audit_found,
         )
-        yield _counter("reactor_flapping", "Fights over a resource that were noticed.", tally.flapping)
+        yield _counter("reactor_flapping", "Resources that started to flap.", tally.flapping)
 
     def _resources(self) -> Iterator[Metric]:
         scheduler = self._engine.scheduler
         blocking = scheduler.blocking
         numbers = {
             "reactor_resources": ("Resources in force.", len(self._engine.vertex_table.present)),
-            "reactor_resources_in_motion": ("Resources that owe a check or are checked.", scheduler.order.active_count),
+            "reactor_resources_in_motion": ("Resources with a pending or running check.", scheduler.order.active_count),
             "reactor_resources_failed": ("Resources whose last check failed.", len(blocking.failed)),
             "reactor_resources_blocked": ("Resources that require one that failed.", len(blocking.blocked)),
-            "reactor_resources_paused": ("Resources that people have paused.", len(self._tally.paused)),
-            "reactor_refreshes_owed": ("Resources that owe a refresh.", refreshes_owed(scheduler)),
+            "reactor_resources_paused": ("Resources that are paused.", len(self._tally.paused)),
+            "reactor_refreshes_pending": ("Resources with a pending refresh.", pending_refreshes(scheduler)),
             "reactor_converged": ("Whether nothing is in motion, failed or blocked.", scheduler.converged),
             "reactor_converged_timestamp_seconds": (
-                "When that was reached last, in seconds since 1970; 0 for never.", self._tally.converged_time,
+                "Time of the last convergence, in seconds since 1970; 0 for never.", self._tally.converged_time,
             ),
         }  # fmt: skip
         for name, (text, value) in numbers.items():
@@ -110,40 +108,40 @@ class Families(Collector):
     def _watching(self) -> Iterator[Metric]:
         tally = self._tally
         yield _gauges(
-            "reactor_watcher_state", "1 for the state that the watcher is in; one without work is in none.",
+            "reactor_watcher_state", "1 for the current state of the watcher; a watcher without watches has none.",
             ("watcher", "state"),
             {(name, state): state is now for name, now in tally.watchers.items() for state in WatchState},
         )  # fmt: skip
         badly = Counter((watcher, state) for (watcher, _), state in tally.badly_watched.items())
         worse = (state for state in WatchState if state is not WatchState.ARMED)
         yield _gauges(
-            "reactor_resources_badly_watched", "Resources of which the watcher hears worse than it should.",
+            "reactor_resources_badly_watched", "Resources that the watcher can't watch fully.",
             ("watcher", "state"),
             {(name, state): badly[name, state] for state in worse for name in tally.watchers},
         )  # fmt: skip
         yield _counters(
-            "reactor_events_lost", "How often a watcher lost events, so that all it serves was checked.", ("watcher",),
+            "reactor_events_lost", "Times that a watcher lost events, so that all its resources were checked.", ("watcher",),
             {(name,): n for name, n in tally.events_lost.items()},
         )  # fmt: skip
 
     def _manifest(self) -> Iterator[Metric]:
         tally = self._tally
         yield GaugeMetricFamily(
-            "reactor_generation", "How many valid versions of the manifest there have been.", tally.generation
+            "reactor_generation", "Number of valid versions of the manifest.", tally.generation
         )
         yield GaugeMetricFamily(
             "reactor_generation_timestamp_seconds",
-            "Since when the version in force is, in seconds since 1970.",
+            "Time at which the current version came into force, in seconds since 1970.",
             tally.generation_time,
         )
         yield _counters(
-            "reactor_reloads", "Versions of the manifest that came while we ran.", ("result",),
+            "reactor_reloads", "Reloads of the manifest.", ("result",),
             {(result,): n for result, n in tally.reloads.items()},
         )  # fmt: skip
 
 
-def refreshes_owed(scheduler: Scheduler) -> int:
-    """How many vertices owe a refresh. What rests and is well owes none, so only the others are looked at."""
+def pending_refreshes(scheduler: Scheduler) -> int:
+    """The number of vertices with a pending refresh. Only active, failed and blocked ones can have one."""
     moving = compress(count(), scheduler.order.active)
     restless = {*moving, *scheduler.blocking.failed, *scheduler.blocking.blocked}
     return sum(1 for vertex in restless if int.__and__(scheduler.causes(vertex), _REFRESH))

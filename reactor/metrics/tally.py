@@ -1,4 +1,4 @@
-"""Counts what happens in one run. A sink: it only reads events, and knows nothing of Prometheus."""
+"""Counts the events of one run. A sink: it only reads events, and does not use Prometheus."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from reactor.engine.events import (
 from reactor.resource.watch import WatchState
 
 OUTCOMES = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED)
-"""How a check may end."""
+"""The results of a check."""
 
 HEALTH = ("ok", "warning", "critical", "unknown")
-"""What a health check may say."""
+"""The results of a health check."""
 
 BOUNDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
@@ -41,7 +41,7 @@ _REFRESH = int(Cause.REFRESH)
 
 
 class Histogram:
-    """How many values lie between neighbouring `BOUNDS`, and their sum."""
+    """The number of values between neighbouring `BOUNDS`, and their sum."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
@@ -54,9 +54,9 @@ class Histogram:
 
 
 class Tally:
-    """The numbers of one run. Costs half a microsecond for a check that found all well.
+    """The counts of one run. A check that found nothing to do costs half a microsecond.
 
-    ``refs`` are the resources and ``watchers`` the names of those installed, so that what never happened is seen as 0.
+    ``refs`` are the resources and ``watchers`` the names of the installed watchers, so that every metric starts at 0.
     ``started`` is seconds since 1970.
     """
 
@@ -67,18 +67,18 @@ class Tally:
         self.changes = dict.fromkeys(Cause, 0)
         """A change with two causes counts under both."""
         self.drift_repair_checks = Histogram()
-        """How long the checks took that repaired drift."""
+        """Durations of the checks that repaired drift."""
         self.drift_to_converged = Histogram()
-        """How long it took, where drift was repaired, from its event until all was as desired."""
-        self.refreshes_paid = 0
+        """Times from the event of a drift until everything was as desired again."""
+        self.refreshes = 0
         self.health = dict.fromkeys(HEALTH, 0)
         self.audit_found = 0
         self.flapping = 0
         self.watchers: dict[str, WatchState | None] = dict.fromkeys(watchers)
-        """None before the first word of the watcher, and for one that has nothing to do."""
+        """None before the first event of the watcher, and for a watcher without watches."""
         self.events_lost = dict.fromkeys(self.watchers, 0)
         self.badly_watched: dict[tuple[str, str], WatchState] = {}
-        """By watcher and ref: the state of a watcher that hears of this resource late, or not at all."""
+        """By watcher and ref: the state of a watcher that reports changes of this resource late, or not at all."""
         self.paused: set[str] = set()
         self.generation = 1
         self.generation_time = started
@@ -98,7 +98,7 @@ class Tally:
             self._other(event)
 
     def _know(self, refs: Iterable[str]) -> None:
-        """Begin to count for the kinds of ``refs``."""
+        """Start counting for the kinds of ``refs``."""
         for kind in {ref.partition("#")[0] for ref in refs} - self.checks.keys():
             self.checks[kind] = dict.fromkeys(OUTCOMES, 0)
 
@@ -106,7 +106,7 @@ class Tally:
         for examination in event.health:
             self.health[examination.status] += 1
         if event.result in (Result.OK, Result.CHANGED) and int.__and__(event.causes, _REFRESH):
-            self.refreshes_paid += 1
+            self.refreshes += 1
         if event.result is Result.CHANGED:
             for cause in event.causes:
                 self.changes[cause] += 1
@@ -170,7 +170,7 @@ class Tally:
             self.badly_watched[watcher, ref] = state
 
     def _forget(self, refs: Iterable[str]) -> None:
-        """What left the manifest is no longer paused or badly watched."""
+        """Remove the resources that left the manifest from the paused and badly watched ones."""
         gone = set(refs)
         self.paused -= gone
         for key in [key for key in self.badly_watched if key[1] in gone]:

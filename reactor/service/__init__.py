@@ -1,11 +1,11 @@
-"""reactor as a service of systemd.
+"""reactor as a systemd service.
 
-- ``notify``: the protocol in which a service tells its manager how it is;
-- ``reporter``: a sink that tells it about a run;
-- ``sandbox``: what a manifest lets be closed to the service;
+- ``notify``: the protocol sd_notify(3);
+- ``reporter``: a sink that notifies systemd about a run;
+- ``sandbox``: the sandbox of the service, for the needs of a manifest;
 - ``unit``: the unit file;
-- ``program``: whether only root can change the Python code that the service runs;
-- ``installation``: the unit put in its place, and taken away.
+- ``program``: checks that only root can change the Python code of the service;
+- ``installation``: installs and removes the unit.
 
-`docs/service.md` describes what comes of it.
+`docs/service.md` describes the service.
 """

@@ -1,4 +1,4 @@
-"""Puts the unit of the service in its place, and takes it away: each step only where it is needed."""
+"""Installs and removes the unit of the service. Each step is done only if it is needed."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from reactor.service.unit import MARK
 
 UNITS = "/etc/systemd/system"
 PACKAGED = "# Part of the package reactor-converge"
-"""How the unit begins that the Debian package brings: it gives way to one of ours, and stays when that goes."""
+"""The first line of the unit in the Debian package: our unit overrides it, and it stays when ours is removed."""
 _BOOTED = "/run/systemd/system"
 _UNTIL_BOOT = "/run"
 _WANTS = "multi-user.target.wants"
 
 
 class InstallationError(ReactorError):
-    """It can't be done; ``hint`` says how to mend that."""
+    """The service can't be installed or removed; ``hint`` says how to fix that."""
 
     code = "R0609"
 
 
 def require_root() -> None:
-    """Raises InstallationError when we may not install services."""
+    """Raise InstallationError unless this user may install services."""
     if os.geteuid() != 0:
         raise InstallationError("only root may install or remove a service", "run it with sudo")
 
 
 def require_systemd() -> None:
-    """Raises InstallationError when nothing on this host runs services."""
-    if not os.path.isdir(_BOOTED):  # as sd_booted(3) has it
-        hint = "have the supervisor of this host start 'reactor run MANIFEST'"
+    """Raise InstallationError unless systemd runs on this host."""
+    if not os.path.isdir(_BOOTED):  # as in sd_booted(3)
+        hint = "start 'reactor run MANIFEST' with the supervisor of this host"
         raise InstallationError("this host was not started by systemd", hint)
 
 
 def install(name: str, text: str, *, start: bool) -> Iterator[str]:
-    """Have the unit in force with ``text``, enabled, and with ``start`` running. Yields what was done.
+    """Install the unit with ``text``, enable it, and with ``start`` start it. Yields a sentence for each step done.
 
-    An installation that was cut short is noted until the next boot, which puts the unit in force, and done again.
+    An interrupted installation is marked until the next boot, so that the next call completes it.
     """
     unit = f"{name}.service"
     path, unfinished = os.path.join(UNITS, unit), os.path.join(_UNTIL_BOOT, f"{unit}.unfinished")
@@ -56,7 +56,7 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
     active = _asked("is-active", unit) == "active"
     if not start:
         if changed and active:
-            yield f"{name} runs on as it was: 'systemctl restart {unit}' puts the unit in force"
+            yield f"{name} still runs with the old unit: 'systemctl restart {unit}' applies the new one"
     elif changed or not active:
         _systemctl("restart", unit)
         yield f"{'restarted' if active else 'started'} {name}"
@@ -65,7 +65,7 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
 
 
 def uninstall(name: str) -> Iterator[str]:
-    """Have no such unit, nor anything of it running. Yields what was done."""
+    """Stop the service, and remove its unit. Yields a sentence for each step done."""
     unit = f"{name}.service"
     path = os.path.join(UNITS, unit)
     if _current(unit, path) is None:
@@ -79,34 +79,34 @@ def uninstall(name: str) -> Iterator[str]:
 
 
 def _switch_off(name: str, unit: str) -> Iterator[str]:
-    """Neither run the unit of the package nor start it at boot."""
+    """Stop and disable the unit of the Debian package."""
     if _asked("is-enabled", unit) == "enabled" or _asked("is-active", unit) not in ("inactive", "failed"):
         _systemctl("disable", "--now", "--quiet", unit)
         yield f"stopped {name}; its unit stays with the package"
 
 
 def _clear_away(name: str, unit: str) -> Iterator[str]:
-    """What is left of a unit whose file somebody has removed: a process that runs on, a link that starts it at boot.
+    """Remove what is left of a unit whose file was removed: a running process, a link that starts it at boot.
 
-    systemctl disables no unit that has no file.
+    systemctl can't disable a unit that has no file.
     """
     link = os.path.join(UNITS, _WANTS, unit)
     runs = _asked("show", "--property=ActiveState", "--value", unit) not in ("inactive", "failed", "")
     if runs:
         if not _runs_us(_asked("show", "--property=MainPID", "--value", unit)):
-            raise _not_ours(f"the process of {unit}, whose file is gone,")
+            raise _not_ours(f"the process of {unit}, whose file was removed,")
         _systemctl("stop", unit)
-        yield f"stopped {name}, whose unit was gone"
+        yield f"stopped {name}, whose unit was removed"
     if is_enabled := os.path.islink(link):
         os.unlink(link)
-        yield f"removed {link}, which led nowhere"
+        yield f"removed {link}, a broken link"
     if runs or is_enabled:
         _systemctl("daemon-reload")
         _asked("reset-failed", unit)
 
 
 def _runs_us(pid: str) -> bool:
-    """Whether the process runs reactor; also one that waits to be started again, and has no process, may be ours."""
+    """Whether the process runs reactor. A service without a process, which waits to be restarted, may be ours, too."""
     if pid in ("", "0"):
         return True
     try:
@@ -118,13 +118,13 @@ def _runs_us(pid: str) -> bool:
 
 
 def _current(unit: str, path: str) -> str | None:
-    """The text of the unit that is at ``path``. One that is not ours, there or where packages have theirs, is an error."""
+    """The text of the unit at ``path``. Raises InstallationError for a unit that reactor has not written, also elsewhere."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except FileNotFoundError:
         where = _file_of(unit)
-        if where not in ("", path) and not _is_packaged(where):  # systemd may still know one that is gone
+        if where not in ("", path) and not _is_packaged(where):  # systemd may still list a removed one
             raise _not_ours(where) from None
         return None
     if not text.startswith(MARK):
@@ -133,12 +133,12 @@ def _current(unit: str, path: str) -> str | None:
 
 
 def _file_of(unit: str) -> str:
-    """Where systemd has the unit from, if from anywhere."""
+    """The file that systemd has loaded the unit from; empty for none."""
     return _asked("show", "--property=FragmentPath", "--value", unit)
 
 
 def _is_packaged(path: str) -> bool:
-    """Whether the Debian package of reactor has brought this file."""
+    """Whether this file is from the Debian package of reactor."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(len(PACKAGED)) == PACKAGED
@@ -147,12 +147,12 @@ def _is_packaged(path: str) -> bool:
 
 
 def _not_ours(path: str) -> InstallationError:
-    hint = "choose another name with --name, or move that unit away"
-    return InstallationError(f"{path} is there, and not written by reactor", hint)
+    hint = "choose another name with --name, or remove that unit"
+    return InstallationError(f"{path} exists, and was not written by reactor", hint)
 
 
 def _asked(*arguments: str) -> str:
-    """What systemctl answers; an exit code is a part of the answer."""
+    """The output of systemctl; the exit code is ignored."""
     return _run(*arguments).stdout.strip()
 
 
@@ -160,7 +160,7 @@ def _systemctl(*arguments: str) -> None:
     done = _run(*arguments)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        hint = f"'journalctl -u {arguments[-1]} -n 20' tells more"
+        hint = f"see 'journalctl -u {arguments[-1]} -n 20'"
         raise InstallationError(f"systemctl {' '.join(arguments)}: {said[0]}", hint)
 
 

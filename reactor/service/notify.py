@@ -1,4 +1,4 @@
-"""The protocol of sd_notify(3): lines in a datagram, to a socket that the environment names."""
+"""The protocol of sd_notify(3): lines in a datagram, to the socket in $NOTIFY_SOCKET."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _WITHOUT_WAITING = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK
 
 
 class Notifier:
-    """Tells the service manager about this process. ``watchdog``: seconds within which it wants a sign of life.
+    """Notifies the service manager about this process. ``watchdog`` is the interval for keep-alives, in seconds.
 
-    Nothing waits and nothing is raised: what the manager can't take now is said again soon, or no matter.
+    It never waits or raises: a notification that the manager can't take now is repeated soon, or unimportant.
     """
 
     def __init__(self, address: str, watchdog: float | None = None) -> None:
@@ -25,7 +25,7 @@ class Notifier:
 
     @classmethod
     def from_environment(cls, environment: MutableMapping[str, str] = os.environ) -> Notifier | None:
-        """What the manager that started us asks for; None when nobody did. Commands that we start do not inherit it."""
+        """The notifier for the manager that started us; None without one. Our commands do not inherit the variables."""
         address = environment.pop("NOTIFY_SOCKET", "")
         microseconds = environment.pop("WATCHDOG_USEC", "")
         process = environment.pop("WATCHDOG_PID", "")
@@ -35,23 +35,23 @@ class Notifier:
         return cls(address, int(microseconds) / _MICRO or None if meant else None)
 
     def ready(self, status: str) -> None:
-        """We have started, or a reload is over."""
+        """Report that the start, or a reload, is complete."""
         self._send(f"READY=1\n{_status(status)}")
 
     def reloading(self) -> None:
-        """A reload begins. The time lets the manager tell the reload it asked for from an earlier one."""
+        """Report that a reload begins. The time lets the manager distinguish it from an earlier one."""
         self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}\n{_status('reloading')}")
 
     def status(self, text: str) -> None:
-        """How we are, in a line for people."""
+        """Set the status line."""
         self._send(_status(text))
 
     def alive(self) -> None:
-        """A sign of life."""
+        """Send a keep-alive for the watchdog."""
         self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        """We are ending."""
+        """Report that the process is stopping."""
         self._send(f"STOPPING=1\n{_status('ending')}")
 
     def _send(self, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The Python code that the service runs as root: nobody else may be able to change it."""
+"""Checks the Python code that the service runs as root: only root may be able to change it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reactor.trust.rule import DistrustedError, Trust
 
 _OURS = ("reactor", "reactor.resources", "reactor.watchers")
 _PLUGINS = ("reactor.resources", "reactor.health", "reactor.watchers")
-_HINT = "install reactor as root where nobody else can write, such as a virtual environment in /opt: see docs/service.md"
+_HINT = "install reactor as root where no other user can write, such as a virtual environment in /opt: see docs/service.md"
 
 
 def require_own_program() -> None:
-    """Raises InstallationError when anybody but root could change what the service runs.
+    """Raise InstallationError if a user other than root could change the code of the service.
 
-    Looked at are the interpreter, every directory that it imports from with all that is in it, and the packages that were
-    installed in place, such as a checkout: each of them on the way from ``/``.
+    It checks the interpreter, every directory that it imports from with its contents, and packages that are installed in
+    place, such as a checkout; and for each of them every directory from ``/`` on.
     """
     trust = Trust()
     roots = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"), *_search_path(), *_packages())
@@ -29,23 +29,23 @@ def require_own_program() -> None:
         for path in _with_all_within(roots):
             _require(trust, path)
     except DistrustedError as error:
-        words = f"the service would run code as root that others can change: {error}"
+        words = f"other users can change code that the service would run as root: {error}"
         raise InstallationError(words, _HINT) from error
 
 
 def _require(trust: Trust, path: str) -> None:
-    """Raises DistrustedError. Not all that Python asks for is there, and a symlink may lead to nothing."""
+    """Raise DistrustedError unless only root can change ``path``. A missing path and a broken symlink are accepted."""
     with suppress(FileNotFoundError, NotADirectoryError):
         trust.require_file(path)
 
 
 def _search_path() -> list[str]:
-    """Where the service looks for modules: it is started with ``-P``, so not where the command was found or called."""
+    """The import path of the service. It runs with ``-P``, so neither the directory of the command nor the current one is in it."""
     return [each for each in (sys.path if sys.flags.safe_path else sys.path[1:]) if each]
 
 
 def _packages() -> Iterator[str]:
-    """The directories of our packages, and of those that plugins are in: they need not be on the search path."""
+    """The directories of our packages and of plugins, which need not be on the import path."""
     plugins = {entry.module.partition(".")[0] for group in _PLUGINS for entry in entry_points(group=group)}
     for name in sorted({*_OURS, *plugins}):
         spec = find_spec(name)
@@ -56,9 +56,9 @@ def _packages() -> Iterator[str]:
 
 
 def _with_all_within(roots: Iterable[str]) -> Iterator[str]:
-    """These paths, and where one is a directory all that is below, through symlinks too.
+    """These paths and everything below them, also through symlinks.
 
-    But for hidden names, as ``.git``: nothing can be imported from there.
+    Hidden names such as ``.git`` are left out: nothing is imported from there.
     """
     pending, seen = list(roots), set()
     while pending:

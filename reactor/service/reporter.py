@@ -1,4 +1,4 @@
-"""Tells the service manager about one run: a sink of its events, and a task beside its engine."""
+"""Notifies the service manager about one run: a sink of its events, and a task beside its engine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from reactor.resource.redaction import redact
 from reactor.service.notify import Notifier
 
 INTERVAL = 1.0
-"""Seconds between two lines of status."""
+"""Seconds between two status lines."""
 
 _NAMED = 3
 _ENDS_OF_RELOADS = {Reloaded, ReloadRejected}
 
 
 class Reporter:
-    """What the manager is told: that we are ready, how the resources stand, reloads, signs of life, the end."""
+    """Sends readiness, status lines, reloads, keep-alives and the end to the service manager."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
@@ -33,11 +33,11 @@ class Reporter:
         self._news.set()
 
     def loading(self) -> None:
-        """The manifest is being loaded anew. May be called from any thread."""
+        """Report that the manifest is being reloaded. May be called from any thread."""
         self._notifier.reloading()
 
     async def run(self, engine: Engine) -> None:
-        """Say that we are ready, and then how we are, until cancelled."""
+        """Report readiness, then the status, until cancelled."""
         self._engine = engine
         self._notifier.ready("starting")
         async with trio.open_nursery() as nursery:
@@ -46,11 +46,11 @@ class Reporter:
             nursery.start_soon(self._report)
 
     def ending(self) -> None:
-        """The engine has ended."""
+        """Report that the engine has ended."""
         self._notifier.stopping()
 
     async def _stay_alive(self, interval: float) -> None:
-        """Give signs of life. They come from the loop that repairs: when that hangs, they stop."""
+        """Send keep-alives. They come from the event loop, so they stop if that hangs."""
         while True:
             self._notifier.alive()
             await trio.sleep(interval)
@@ -67,11 +67,11 @@ class Reporter:
 
     def _status(self) -> str:
         status = "starting" if self._engine is None else resource_status(self._engine)
-        return f"{status}; the manifest has changed and can't be used" if self._rejected else status
+        return f"{status}; the new version of the manifest is invalid" if self._rejected else status
 
 
 def resource_status(engine: Engine) -> str:
-    """How the resources stand, in a line."""
+    """The status of the resources, in one line."""
     scheduler = engine.scheduler
     total = f"{len(engine.vertex_table.present)} resources"
     if scheduler.converged:

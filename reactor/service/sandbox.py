@@ -1,7 +1,7 @@
-"""What can be closed to the service, given what its manifest manages: lines of the unit, with reasons for what stays open.
+"""The sandbox of the service: settings of the unit for everything that the manifest does not need, with reasons for the rest.
 
-It is decided by what the kinds say that their resources need, and by where their files are, not by single paths: what is
-added later to a manifest mostly needs what is open already.
+It depends on the access that kinds declare and on the areas of the file system that their files are in, not on single paths:
+so most resources that are added later need no new sandbox.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reactor.resource.sandbox_access import SandboxAccess
 
 
 class Area(Enum):
-    """A part of the file system that can be closed, as the end of a sentence like those of `SandboxAccess`."""
+    """A part of the file system that can be closed; the value ends a sentence, as in `SandboxAccess`."""
 
     USR = "is about something below /usr or /boot"
     ETC = "is about something below /etc"
@@ -35,13 +35,13 @@ _BELOW: Mapping[str, SandboxAccess | Area] = {
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """A line of the unit that closes something, and the needs that forbid it besides those that forbid all."""
+    """A setting of the unit that closes something, and the needs that rule it out, besides those that rule out all."""
 
     line: str
     against: tuple[SandboxAccess | Area, ...] = ()
 
     def hindrance(self, needs: Mapping[SandboxAccess | Area, str]) -> str | None:
-        """Why it can't be: who needs what it closes."""
+        """Why the setting can't be used: the resource that needs the access; None if it can be used."""
         return next((f"{needs[need]} {need.value}" for need in self.against if need in needs), None)
 
 
@@ -84,14 +84,14 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (Protection("RestrictRealtime=yes"),),
     (Protection("RestrictSUIDSGID=yes", (SandboxAccess.SETGID,)),),
 )
-"""Of each group, the first that can be. What is closed refuses, and deceives nobody: so PrivateTmp= is missing, where files
-would be made that nobody else sees, and ProtectHostname=, which would hide from us that the name changes."""
+"""Of each group, the first setting that can be used. Closed access must fail, not be hidden: so PrivateTmp= is missing, where
+other programs would not see the files, and ProtectHostname=, which would hide a change of the host name from us."""
 
 
 def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterator[str]:
-    """Lines for the section ``[Service]``: what can be closed, and as comments why the rest can't.
+    """Lines for the section ``[Service]``: the settings, and comments why others can't be used.
 
-    ``paths`` are what the program itself writes.
+    ``paths`` are those that reactor itself writes to.
     """
     needs = _needs(resources, paths)
     if SandboxAccess.ANYTHING in needs:
@@ -107,7 +107,7 @@ def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterato
 
 
 def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[SandboxAccess | Area, str]:
-    """What is needed, each with the name of one who needs it."""
+    """The needs of the resources, each with the name of one resource that has it."""
     found = [
         *((need, path) for path in paths for need in _areas(path)),
         *((need, resource.ref) for resource in resources for need in _needs_of(resource)),
@@ -123,11 +123,11 @@ def _needs_of(resource: Resource) -> Iterator[SandboxAccess | Area]:
 
 
 def _areas(path: str) -> Iterator[SandboxAccess | Area]:
-    """Symlinks may lead elsewhere."""
+    """The areas of ``path``, and of its target if it is a symlink."""
     for place in {path, os.path.realpath(path)}:
         yield next((need for top, need in _BELOW.items() if f"{place}/".startswith(f"{top}/")), Area.FILES)
 
 
 def _on_one_line(text: str) -> str:
-    """A name may hold anything, and is not to write lines of the unit."""
+    """``text`` on one line: a name may contain line breaks, which would add lines to the unit."""
     return text if text.isprintable() else text.encode("unicode_escape").decode()

@@ -12,7 +12,7 @@ from reactor.resource.base import Resource
 from reactor.service.sandbox import sandbox
 
 MARK = "# Written by `reactor service install`"
-"""How a unit of ours begins: no other is touched."""
+"""The first line of our units: no other unit is changed."""
 
 _ESCAPES = str.maketrans(
     {"\\": r"\\", '"': r"\"", "%": "%%", **{chr(code): f"\\x{code:02x}" for code in range(32)}}
@@ -27,8 +27,8 @@ StartLimitIntervalSec=0
 {{order}}
 
 [Service]
-# Ready once the manifest was found valid. A life that hangs for 30 s is ended, and another begun: first by SIGABRT,
-# which has no effect on what waits in the kernel. No core is left: the secrets of the manifest would be in it.
+# Ready once the manifest is valid. A process that hangs for 30 s is restarted: first with SIGABRT, which has no effect
+# while it waits in the kernel. No core is written: it would contain the secrets of the manifest.
 Type=notify
 ExecStart={{command}}
 ExecReload=/bin/kill -HUP $MAINPID
@@ -39,13 +39,13 @@ WatchdogSec=30s
 TimeoutAbortSec=5s
 LimitCORE=0
 SyslogIdentifier=reactor
-# Commands that run are let end. If reactor is killed, so are they, but not a package manager halfway: that is left alone.
+# Running commands may finish. If reactor is killed, so are its commands, except a package manager, which is left alone.
 KillMode=process
 TimeoutStopSec=60s
 {{state}}
 CacheDirectory=reactor
 
-# What this manifest lets be closed. Install again when it has resources of another kind, or files elsewhere.
+# The sandbox for this manifest. Install again if it gets resources of other kinds, or files elsewhere.
 {{sandbox}}
 
 [Install]
@@ -55,11 +55,11 @@ WantedBy=multi-user.target
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What runs as a service: ``manifests`` (absolute paths or URLs), with further options of ``reactor run``.
+    """A service: ``manifests`` (absolute paths or URLs) and further options of ``reactor run``.
 
-    Their names are printable and have no backslashes: not every setting of a unit has a way to write those.
-    ``state_directory`` and ``cache`` are the directories that were chosen for it. Where there is none, systemd makes it;
-    that of the state is called as the unit is.
+    Paths are printable and have no backslashes: some settings of a unit can't express those. ``state_directory`` and
+    ``cache`` are the directories from the options; systemd creates those that are None, and names the state directory
+    after the unit.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Service:
 
     @property
     def directory(self) -> str:
-        """Where it runs: paths among the options are relative to that."""
+        """The working directory: relative paths in the options start there."""
         first = next(filter(os.path.isabs, self.manifests), "/")
         return first if os.path.isdir(first) else os.path.dirname(first)
 
@@ -106,5 +106,5 @@ _AFTER_FILES = "After=local-fs.target network.target"
 
 
 def quoted(word: str) -> str:
-    """``word`` as one of several in a setting of a unit, as systemd.syntax(7) has it."""
+    """``word`` quoted for a setting of a unit, as in systemd.syntax(7)."""
     return word if _PLAIN.fullmatch(word) else f'"{word.translate(_ESCAPES)}"'

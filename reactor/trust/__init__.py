@@ -1,6 +1,6 @@
-"""Whose files are believed: what a run reads to learn what to do must be out of reach of other users.
+"""Trust in files: other users must not be able to change the files that tell a run what to do.
 
-- ``rule``: whose files and directories are believed, checked on the way to them;
-- ``groups``: whether a group gives anybody else the right to write;
-- ``inputs``: opens what a run reads to learn what to do, under the policy of the process.
+- ``rule``: checks a file and every directory on the path to it;
+- ``groups``: checks whether a group lets other users write;
+- ``inputs``: opens the inputs of a run, under the policy of the process.
 """

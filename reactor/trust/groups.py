@@ -1,4 +1,4 @@
-"""Whether a group, or an access control list, lets anybody write who is not trusted."""
+"""Checks whether a group or an access control list lets untrusted users write."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import pwd
 from collections.abc import Collection
 
 _SYSTEM_GROUPS = 100
-"""The groups below are the distribution's own, as ``staff``: what the host lists as their members are all there are."""
+"""Groups below this number belong to the distribution, such as ``staff``: their members are all listed on the host."""
 _ACCESS_LIST = "system.posix_acl_access"
 
 
 def is_private(gid: int, users: Collection[int], groups: Collection[int] = ()) -> bool:
-    """Whether nobody but ``users`` is in the group, as far as that is known for sure; or it is one of ``groups``.
+    """Whether the group is one of ``groups``, or certainly has no members but ``users``.
 
-    Group 0 is root's. The group of the same name as a user is that user's own, as useradd(8) makes it.
+    Group 0 belongs to root. A group with the name of a user belongs to that user, as useradd(8) creates it.
     """
     return gid == 0 or gid in groups or _has_only(gid, users)
 
 
 def has_access_list(path: str) -> bool:
-    """Whether the file at ``path`` has an access control list, whose rights the bits of the group stand for then.
+    """Whether the file at ``path`` has an access control list, which the group bits of its mode then stand for.
 
-    The answer is yes where nobody can tell.
+    True if it is unknown.
     """
     try:
         os.getxattr(path, _ACCESS_LIST, follow_symlinks=False)

@@ -1,7 +1,7 @@
-"""Opens what a run reads to learn what to do: manifests, data, facts, templates, and what expressions read.
+"""Opens the inputs of a run: manifests, data, facts, templates, and files that expressions read.
 
-The policy is the process's, as its user is: what root carries out must be root's, or of the user who called sudo(8), or
-of those named with ``--trust-owner``. A command that carries nothing out may read the files of everybody.
+The policy applies to the process: inputs of root must belong to root, to the user who called sudo(8), or to the owners in
+``--trust-owner``. A command that changes nothing may read the files of all users.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ class _Policy(NamedTuple):
 
 
 _in_force: list[_Policy] = []
-"""The last one counts; without any, that of `trust_owners` without further users."""
+"""The last policy applies; without one, that of `trust_owners` without further users."""
 
 
 def open_input(path: str, flags: int = _READ) -> int:
-    """Open a file that somebody has named as os.open does, and return its descriptor; fit to be an opener.
+    """Open an input as os.open does, and return its descriptor; can be the ``opener`` of `open`.
 
-    Raises DistrustedError when a user who is not trusted could change the file, and OSError as os.open does.
+    Raises DistrustedError if an untrusted user could change the file, and OSError as os.open does.
     """
     policy = _policy()
     return os.open(path, flags) if policy.reads_everything else policy.trust.open(path, flags)
 
 
 def require_input_directory(path: str) -> None:
-    """Raise DistrustedError when a user who is not trusted could change which files are in a directory of inputs."""
+    """Raise DistrustedError if an untrusted user could add or remove files in a directory of inputs."""
     policy = _policy()
     if not policy.reads_everything:
         policy.trust.require_directory(path)
 
 
 def require_own_directory(path: str) -> None:
-    """The same for a directory where we keep what we believe later, whatever the command reads."""
+    """The same for a directory of our own files, which are always trusted later."""
     _policy().trust.require_directory(path)
 
 
 def open_own(path: str, flags: int = _READ) -> int:
-    """A descriptor of a file that we keep there. Raises DistrustedError, and OSError as os.open does."""
+    """Open one of our own files. Raises DistrustedError, and OSError as os.open does."""
     return _policy().trust.open(path, flags)
 
 
@@ -55,14 +55,14 @@ def open_own(path: str, flags: int = _READ) -> int:
 def trust_owners(
     users: Iterable[int] = (), groups: Iterable[int] = (), *, caller: bool = True
 ) -> Iterator[None]:
-    """Believe these too within the block; with ``caller`` also the user who called sudo(8)."""
+    """Trust these users and groups within the block, too; with ``caller`` also the user who called sudo(8)."""
     with _enforced(_Policy(Trust((*users, *(_callers() if caller else ())), groups))):
         yield
 
 
 @contextmanager
 def trust_everybody() -> Iterator[None]:
-    """Read the files of everybody within the block, for a command that only shows what they say."""
+    """Trust the files of all users within the block, for a command that only shows them."""
     with _enforced(_policy()._replace(reads_everything=True)):
         yield
 
@@ -81,6 +81,6 @@ def _policy() -> _Policy:
 
 
 def _callers() -> tuple[int, ...]:
-    """The user who called sudo(8): who may do that is root whenever he likes."""
+    """The user who called sudo(8): such a user can become root anyway."""
     caller = os.environ.get("SUDO_UID", "")
     return (int(caller),) if os.geteuid() == 0 and caller.isascii() and caller.isdigit() else ()

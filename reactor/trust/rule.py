@@ -1,12 +1,12 @@
-"""Whose files are believed. What root reads to learn what to do, nobody else may be able to change.
+"""The rule for trusted files: only trusted users may be able to change a file that tells root what to do.
 
-A file is believed when it belongs to a trusted user and nobody else may write to it; when the same holds for every
-directory from ``/`` down to it, because who may write to a directory may put another file in its place; and when every
-symlink on the way is of a trusted user. A directory that others may write to will do if it is sticky, as ``/tmp``: there
-nobody can move what belongs to somebody else.
+A file is trusted if it belongs to a trusted user and no other user can write to it; if the same holds for every directory
+from ``/`` down to it, because a user who can write to a directory can replace a file in it; and if every symlink on the path
+belongs to a trusted user. A directory that others can write to is accepted if it is sticky, such as ``/tmp``: there users
+can't move files of other users.
 
-The way is walked from the top, so nobody who is not trusted can change what was looked at: each step is taken in a
-directory that only trusted users can change. The file itself is looked at through the descriptor that is read.
+The path is walked from the top, so an untrusted user can't change what was checked already: each step is in a directory
+that only trusted users can change. The file itself is checked through the descriptor that is read.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from reactor.errors import ReactorError
 from reactor.trust.groups import has_access_list, is_private
 
 _MOST_SYMLINKS = 40
-"""As many as the kernel follows."""
+"""The limit of the kernel."""
 _REMEMBERED = 1.0
-"""Seconds for which a directory that was found good is not looked at again: one load reads many files."""
+"""Seconds for which a trusted directory is not checked again: one load reads many files."""
 _KEEP_ELSEWHERE = "keep it in a directory that only root, or you, can change"
 
 
 class DistrustedError(ReactorError, OSError):
-    """Somebody else could change what is read.
+    """An untrusted user could change the file.
 
-    ``fix`` takes the right away from them, in words or as a command. ``hint`` offers besides to trust them, where that
-    would help.
+    ``fix`` removes the permission, as a command or a sentence. ``hint`` also offers to trust the owner if that helps.
     """
 
     code = "R0401"
@@ -48,7 +47,7 @@ class DistrustedError(ReactorError, OSError):
 
 
 class Trust:
-    """Believes root, the user that this process runs as, the further ``users``, and members of ``groups``."""
+    """Trusts root, the user of this process, the further ``users``, and members of ``groups``."""
 
     def __init__(self, users: Iterable[int] = (), groups: Iterable[int] = ()) -> None:
         self._users = frozenset((0, os.geteuid(), *users))
@@ -57,17 +56,19 @@ class Trust:
         self._since = 0.0
 
     def open(self, path: str, flags: int = os.O_RDONLY | os.O_CLOEXEC) -> int:
-        """Open the file at ``path`` as os.open does, and return its descriptor; fit to be an opener.
+        """Open the file at ``path`` as os.open does, and return its descriptor; can be the ``opener`` of `open`.
 
         Raises DistrustedError, and OSError as os.open does.
         """
         place, found = self._walked(path)
         if found is not None:
-            self._judge(place, found)  # to open a pipe of another user would be to wait for that user
+            self._judge(place, found)  # opening a pipe of another user would wait for that user
         descriptor = os.open(path, flags) if found is None else os.open(place, flags | os.O_NOFOLLOW)
         try:
             opened = os.fstat(descriptor)
-            if found is not None or stat.S_ISREG(opened.st_mode):  # a pipe was given to us by who started us
+            if found is not None or stat.S_ISREG(
+                opened.st_mode
+            ):  # a pipe comes from the process that started us
                 self._judge(place, opened)
         except DistrustedError:
             os.close(descriptor)
@@ -75,15 +76,15 @@ class Trust:
         return descriptor
 
     def require_file(self, path: str) -> None:
-        """Raise DistrustedError unless the file at ``path`` is believed, and OSError when there is none."""
+        """Raise DistrustedError unless the file at ``path`` is trusted, and OSError if there is none."""
         place, found = self._walked(path)
         if found is not None:
             self._judge(place, found)
 
     def require_directory(self, path: str) -> None:
-        """Raise DistrustedError unless only trusted users can change what is in the directory at ``path``.
+        """Raise DistrustedError unless only trusted users can change the contents of the directory at ``path``.
 
-        What can't be looked at is no matter: it can't be used either, or is made in a directory that is believed.
+        An unreadable or missing directory is accepted: it can't be used, or is created in a trusted directory.
         """
         try:
             place, found = self._walked(path)
@@ -95,13 +96,13 @@ class Trust:
             self._judge(place, found)
 
     def _walked(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Where ``path`` leads, without a symlink left in it, and what is there; nothing for a descriptor of ours.
+        """The real path of ``path`` and its stat; None for a descriptor of this process.
 
-        What is there is for the caller to judge; every step before it has been judged.
+        Every directory on the path has been checked; the caller checks the file itself.
         """
         if not path:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        self._forget_the_old()
+        self._drop_old_results()
         here, names = self._start(path)
         found = os.lstat(here)
         symlinks = 0
@@ -134,24 +135,24 @@ class Trust:
         return here, found
 
     def _start(self, path: str) -> tuple[str, list[str]]:
-        """Where the walk begins, and the names from there, the first one last."""
+        """The directory where the walk begins, and the names from there, the first one last."""
         if os.path.isabs(path):
             return "/", _parts(path)
         try:
             current = os.getcwd()
             os.lstat(current)
-        except PermissionError:  # above it, we may not even look
+        except PermissionError:  # directories above may be unreadable
             return ".", _parts(path)
         return "/", _parts(f"{current}/{path}")
 
-    def _forget_the_old(self) -> None:
+    def _drop_old_results(self) -> None:
         now = time.monotonic()
         if now - self._since > _REMEMBERED:
             self._directories.clear()
             self._since = now
 
     def _enter(self, directory: str) -> bool:
-        """Judge a directory on the way. Returns whether others may put files there, though not move those of ours."""
+        """Check a directory on the path. Returns whether others may create files there, though not move existing ones."""
         known = self._directories.get(directory)
         if known is not None:
             return known
@@ -168,7 +169,7 @@ class Trust:
 
     def _judge(self, path: str, found: os.stat_result) -> None:
         self._judge_owner(path, found, "chown {us} {path}")
-        if not stat.S_ISCHR(found.st_mode):  # nobody reads what others write to /dev/null
+        if not stat.S_ISCHR(found.st_mode):  # nothing is read from /dev/null
             self._judge_writers(path, found)
 
     def _judge_owner(self, path: str, found: os.stat_result, fix: str) -> None:
@@ -178,7 +179,7 @@ class Trust:
 
     def _judge_writers(self, path: str, found: os.stat_result) -> None:
         if found.st_mode & stat.S_IWOTH:
-            raise DistrustedError(path, "can be written by everybody", f"chmod o-w {_quoted(path)}")
+            raise DistrustedError(path, "can be written by every user", f"chmod o-w {_quoted(path)}")
         if not found.st_mode & stat.S_IWGRP:
             return
         if not is_private(found.st_gid, self._users, self._groups):
@@ -192,10 +193,10 @@ class Trust:
 
 
 def _refuse_planted(path: str, found: os.stat_result, *, is_shared: bool) -> None:
-    """Where all may put files, anybody may have put a hard link of a trusted one."""
+    """Raise DistrustedError for a hard link in a shared directory: any user may have linked a trusted file there."""
     if is_shared and found.st_nlink > 1 and not stat.S_ISDIR(found.st_mode):
-        reason = "has other hard links, and others may make those where it is"
-        raise DistrustedError(path, reason, "put a copy of what you want in its place")
+        reason = "has other hard links, and is in a directory where other users can create them"
+        raise DistrustedError(path, reason, "replace it with a copy")
 
 
 def _parts(path: str) -> list[str]:
@@ -204,7 +205,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _is_descriptor(path: str) -> bool:
-    """Whether it stands for an open file of a process, such as ``/dev/stdin``: its text does not say where that is."""
+    """Whether the path names an open file of a process, such as ``/dev/stdin``."""
     return path.startswith("/proc/") and path.rpartition("/")[0].endswith("/fd")
 
 

@@ -17,16 +17,16 @@ _SHORTEST = 32
 
 
 def stored_token(directory: str) -> str:
-    """The token in the state directory ``directory``, which is ours. Raises OSError.
+    """The token in the state directory ``directory``, which belongs to us. Raises OSError.
 
-    It is made when there is none yet, and when others could read the one there is.
+    A new one is created if there is none, or if other users could read it.
     """
     path = os.path.join(directory, FILE)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(path, flags, 0o600), "r+b") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink != 1:
-            raise OSError(f"{path} is not a file of ours alone: remove it, and a new one is made")
+            raise OSError(f"{path} is not a private file of ours: remove it, and a new one is created")
         kept = file.read(_SHORTEST * _BYTES).strip()
         if kept and not stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
             return _valid(kept, path)
@@ -44,12 +44,12 @@ def _valid(kept: bytes, path: str) -> str:
     except UnicodeDecodeError:
         token = ""
     if len(token) < _SHORTEST or not all(each.isalnum() or each in "-_" for each in token):
-        raise OSError(f"{path} holds no token: remove it, and a new one is made")
+        raise OSError(f"{path} has no token: remove it, and a new one is created")
     return token
 
 
 def new_token() -> str:
-    """One that nobody can guess, and that can stand in an address."""
+    """A random token that can be used in a URL."""
     return secrets.token_urlsafe(_BYTES)
 
 
@@ -58,32 +58,32 @@ _LETTERS = 32
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Those who know the ``token`` may see the page: every user of this host can reach a port on loopback."""
+    """The address of the page and its token, which is needed because every user of this host can connect to a local port."""
 
     address: Address
     token: str = field(repr=False)
 
     @classmethod
     def to(cls, address: Address, directory: str | None) -> Access:
-        """The access to a page at ``address`` of a run with that state directory, if it has one. Raises OSError."""
+        """The access to a page at ``address``. With a state directory, the token is stored there. Raises OSError."""
         return cls(address, new_token() if directory is None else stored_token(directory))
 
     @property
     def url(self) -> str:
-        """What to open in a browser. It holds the token."""
+        """The URL to open in a browser, with the token."""
         return f"http://{self.address.as_reached}/?token={self.token}"
 
     @property
     def home(self) -> str:
-        """The path below which the page is in a browser, such as ``/page-0f3d``; only those who have shown the token know it.
+        """The path of the page in a browser, such as ``/page-0f3d``, which is derived from the token.
 
         A browser sends a cookie to every port of a host, so also to a server of another user, but only below its path.
         """
         name = hmac.digest(self.token.encode(), b"the path of the live page", hashlib.sha256).hex()
         return f"/page-{name[:_LETTERS]}"
 
-    def told(self, *, openly: bool) -> str:
-        """Where the page is, for the person who starts the run. Unless ``openly``, others may read that too."""
-        if openly:
+    def message(self, *, with_token: bool) -> str:
+        """The message with the address of the page. It must not have the token if other users can read it."""
+        if with_token:
             return f"the live page is at {self.url}"
-        return f"the live page is at http://{self.address.as_reached}/; 'reactor ui' tells its address with the token"
+        return f"the live page is at http://{self.address.as_reached}/; 'reactor ui' shows its address with the token"

@@ -36,7 +36,7 @@ _USUAL_EVENTS = 200
 
 
 def application(page: LivePage, warn: Callable[[str], None]) -> RequestGuard:
-    """The ASGI application for one page. ``warn`` hears of our own bugs, as the client does."""
+    """The ASGI application for one page. ``warn`` is called for a bug in a request."""
     endpoints = Endpoints(page)
     routes = [
         Route("/", endpoints.index),
@@ -58,7 +58,7 @@ def application(page: LivePage, warn: Callable[[str], None]) -> RequestGuard:
 
 
 class Endpoints:
-    """What each route answers."""
+    """The answers of the routes."""
 
     def __init__(self, page: LivePage) -> None:
         self._page = page
@@ -70,7 +70,7 @@ class Endpoints:
         return self._file("index.html")
 
     async def file(self, request: Request) -> Response:
-        """What the page pulls in."""
+        """A file that the page loads."""
         return self._file(request.path_params["name"])
 
     def _file(self, name: str) -> Response:
@@ -79,12 +79,14 @@ class Endpoints:
         return Response(self._files[name].read_bytes(), media_type=_media_type(name))
 
     async def graph(self, request: Request) -> Response:
-        """The graph as it is drawn, and how everything stands."""
+        """The layout of the graph, and the status of every resource."""
         page, asked = self._page, request.query_params
         opened = frozenset(asked.getlist("open")) if "folded" in asked else None
         edition, picture = await page.drawing.picture(page.engine, opened)
         resource_status = await page.resource_statuses.now()
-        text = f'{{"edition":{edition},"run":{page.page_stream.run_text()},"standing":{resource_status},{picture}'
+        text = (
+            f'{{"edition":{edition},"run":{page.page_stream.run_text()},"status":{resource_status},{picture}'
+        )
         return _answer(text)
 
     async def resource(self, request: Request) -> Response:
@@ -106,24 +108,24 @@ class Endpoints:
         return _answer(f'{{"events":[{",".join(texts)}]}}')
 
     async def pause(self, request: Request) -> Response:
-        """Pause what matches any of the globs."""
+        """Pause the resources that match any of the globs."""
         body = await body_of(request, {"refs", "for", "reason"})
         globs, seconds, reason = self._globs(body), _seconds(body), reason_of(body)
         refs = [ref for glob in globs for ref in self._page.run_handle.pause(glob, seconds, reason)]
         return _json({"paused": list(dict.fromkeys(refs))})
 
     async def resume(self, request: Request) -> Response:
-        """Take the pauses of what matches any of the globs back."""
+        """End the pauses of the resources that match any of the globs."""
         globs = self._globs(await body_of(request, {"refs"}))
         refs = [ref for glob in globs for ref in self._page.run_handle.resume(glob)]
         return _json({"resumed": refs})
 
     def _globs(self, body: dict[str, Any]) -> list[str]:
-        """What the request is about. All of it must be known, so that nothing is done by halves."""
+        """The globs in the request. Each must match a resource, so that a request is done completely or not at all."""
         globs = body.get("refs")
         if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
             refuse(
-                "'refs' must be a list of texts", "write each as kind#name, * stands for anything; [] for all"
+                "'refs' must be a list of strings", "write each as kind#name, * matches anything; [] for all"
             )
         for glob in globs:
             matching(self._page.engine.vertex_table, glob)
@@ -131,7 +133,7 @@ class Endpoints:
 
 
 def _json(value: Any, status: int = 200) -> Response:
-    """``value`` without its secrets. In ASCII: what commands say need not be text that can be encoded."""
+    """``value`` with secrets redacted, in ASCII: the output of commands may have characters that can't be encoded."""
     return _answer(json.dumps(redacted(value), separators=(",", ":")), status)
 
 
@@ -146,7 +148,7 @@ def _media_type(name: str) -> str | None:
 def _limit(request: Request) -> int:
     text = request.query_params.get("limit", str(_USUAL_EVENTS))
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= KEPT):
-        refuse(f"limit={text} is no number of events", f"from 1 to {KEPT}")
+        refuse(f"limit={text} is not a number of events", f"from 1 to {KEPT}")
     return int(text)
 
 
@@ -171,21 +173,21 @@ async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
     return _error(
         409,
         str(error),
-        "pauses are kept in the state directory, and a run with --noop or --monitor-only has none",
+        "a run with --noop or --monitor-only has no state directory to keep pauses in",
         error.code,
     )
 
 
 async def _busy(_request: Request, error: DrawingError) -> Response:
-    return _error(503, str(error), "reactor status tells the same in a terminal", error.code)
+    return _error(503, str(error), "reactor status shows the same in a terminal", error.code)
 
 
 _DIGITS = 20
-"""The longest number we read. No event has one that long."""
+"""The longest number that is parsed. No event has one that long."""
 
 
 class SseStream:
-    """An ASGI application of its own: streams until the run ends, the client leaves, or is too slow and dropped."""
+    """The stream of the page: an ASGI application. It ends with the run, with the client, or if the client is too slow."""
 
     def __init__(self, page: LivePage) -> None:
         self._page = page
@@ -193,7 +195,7 @@ class SseStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client."""
         place = place_of(scope)
-        with self._page.page_stream.listening(place.leave, _heard(scope)) as listener:
+        with self._page.page_stream.listening(place.leave, _last_event_id(scope)) as listener:
             place.stay()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_leave, receive, nursery.cancel_scope)
@@ -206,8 +208,8 @@ class SseStream:
                 nursery.cancel_scope.cancel()
 
 
-def _heard(scope: Scope) -> int:
-    """The number of the last event that the client has had before its connection was lost; 0 for none."""
+def _last_event_id(scope: Scope) -> int:
+    """The number of the last event that the client has received before it lost the connection; 0 for none."""
     said = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
     return int(said) if said.isascii() and said.isdecimal() and len(said) <= _DIGITS else 0
 

@@ -70,7 +70,7 @@ RECENT = 20
 
 
 async def details(page: LivePage, name: str) -> dict[str, Any]:
-    """The resource called ``name``, as a JSON object. Raises UnknownNameError."""
+    """The details of the resource ``name`` as a JSON object. Raises UnknownNameError."""
     engine = page.engine
     resource = engine.vertex_table.resources[find(engine.vertex_table, name)]
     resource_status, diff = page.run_handle.resource(resource.ref), page.diffs.of(resource.ref)
@@ -82,7 +82,7 @@ async def details(page: LivePage, name: str) -> dict[str, Any]:
         "alias": resource.alias,
         "place": None if resource.place is None else str(resource.place),
         "properties": shortened(properties(resource)),
-        "standing": resource_status,
+        "status": resource_status,
         "edges": await in_thread(partial(_neighbours, page, resource.ref)),
         "diff": None if diff is None else diff._asdict(),
         "why": why,
@@ -103,7 +103,7 @@ def _neighbour(ref: str, edge: Edge) -> dict[str, str]:
 
 
 async def _past(page: LivePage, ref: str) -> tuple[list[str] | None, list[dict[str, Any]]]:
-    """The why-chain and the last events; without a journal only the events of this run."""
+    """The explanation and the last events; without a journal only the events of this run."""
     if page.past is not None:
         return await page.past.of(ref, RECENT)
     return None, [json.loads(text_of(each)) for each in page.event_buffer.latest(ref=ref)[-RECENT:]]

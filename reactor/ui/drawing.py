@@ -1,4 +1,4 @@
-"""The picture of the graph that is in force, drawn once for each edition of it, by a process of its own."""
+"""The layout of the current graph, computed once for each edition of it, in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from reactor.resource.threads import in_thread
 from reactor.ui.time_slice import TimeSlice
 
 PATIENCE = 120.0
-"""Seconds that drawing may take. Two thousand resources take less than one."""
+"""Seconds that the layout may take. 2,000 resources take less than one."""
 
 KEPT = 8
-"""Pictures that are kept: people who look at one run open different folds."""
+"""Layouts that are kept: the browsers of one run may have different folds open."""
 
 Opened = frozenset[str] | None
-"""The names of the folds that are open; None for a picture without folds."""
+"""The names of the open folds; None for a layout without folds."""
 
 _PROGRAM = "reactor.ui.graph_json"
 
 
 class DrawingError(ReactorError):
-    """There is no picture; the text says why."""
+    """The graph can't be drawn; the message says why."""
 
     code = "R0606"
 
 
 class Drawing:
-    """The graph of a run and its picture. ``graph`` is the one the run starts with.
+    """The graph of a run and its layouts. ``graph`` is the first one of the run.
 
-    ``edition`` counts what `changed`: another generation, or something undone that left.
+    ``edition`` counts the changes of the graph: a reload, or a resource that is undone after it left the manifest.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -48,22 +48,22 @@ class Drawing:
         self.edition = 1
 
     def adopt(self, graph: Graph) -> None:
-        """``graph`` comes into force."""
+        """Use ``graph`` from now on."""
         self._graph = graph
 
     def changed(self) -> None:
-        """From now on the picture is out of date."""
+        """Mark all layouts as out of date."""
         self.edition += 1
 
     def edges(self, engine: Engine) -> list[Edge]:
-        """The edges in force, with those of resources that are being undone. It may take long: call it in a thread."""
+        """The current edges, with those of resources that are being undone. This may take long: call it in a thread."""
         undoing = [*engine.reversals.pending.values()]
         return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
 
     async def picture(self, engine: Engine, opened: Opened = None) -> tuple[int, str]:
-        """The edition, and what `reactor.ui.graph_json` makes of it. Those who ask meanwhile wait for the same.
+        """The edition, and the output of `reactor.ui.graph_json` for it. Concurrent callers share one computation.
 
-        ``opened`` are the names of the folds to draw one by one; with None, nothing is folded. Raises DrawingError.
+        ``opened`` are the names of the open folds; with None, nothing is folded. Raises DrawingError.
         """
         async with self._lock:
             while (drawn := self._drawn.get(opened)) is None or drawn[0] != self.edition:
@@ -76,7 +76,7 @@ class Drawing:
             return drawn
 
     async def _description(self, engine: Engine, opened: Opened) -> str:
-        """What there is to draw, as JSON: without the edges of resources that have left meanwhile."""
+        """The input of the layout as JSON, without the edges of resources that were removed meanwhile."""
         edges, time_slice, vertex_table = (
             await in_thread(self.edges, engine),
             TimeSlice(),

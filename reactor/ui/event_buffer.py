@@ -9,10 +9,10 @@ from reactor.engine.events import Event
 from reactor.journal.records import Selector, lean, row
 
 KEPT = 1000
-"""Events of this run that a page can ask for after it was opened, or found its connection again."""
+"""Events of this run that a page can request after it was opened or has reconnected."""
 
 QUIET = 100
-"""How many checks that found nothing to do are told at a time: a check of everything would crowd out all other events."""
+"""Checks that found nothing to do, per update: a check of every resource would displace all other events."""
 
 Numbered = tuple[int, Event]
 
@@ -20,8 +20,8 @@ Numbered = tuple[int, Event]
 class EventBuffer:
     """Keeps and numbers the events of a run that began at ``started`` (seconds since 1970).
 
-    The numbers of a run are higher than those of the runs before it. A page that stays open over a restart asks for
-    what came after the last number it has seen, and so gets the events of the new run.
+    The numbers are higher than those of the runs before. A page that stays open during a restart requests the events after
+    the last number it has, and so gets those of the new run.
     """
 
     def __init__(self, started: float) -> None:
@@ -32,10 +32,10 @@ class EventBuffer:
         self._quiet: deque[Numbered] = deque(maxlen=QUIET)
         self._touched: set[str] = set()
         self.followed = False
-        """Whether somebody takes what is `fresh`."""
+        """Whether a page reads the fresh events."""
 
     def __call__(self, event: Event) -> None:
-        """Take one event. Costs next to nothing while nobody looks."""
+        """Take one event. Costs almost nothing while no page is open."""
         kept = self._select.keeps(event)
         if not (kept or self.followed):
             return
@@ -49,14 +49,14 @@ class EventBuffer:
                 self._touched.add(ref)
 
     def take_fresh(self) -> list[Numbered]:
-        """What has come since the last call, in order."""
+        """The events since the last call, in order."""
         taken = sorted([*self._fresh, *self._quiet], key=lambda numbered: numbered[0])
         self._fresh.clear()
         self._quiet.clear()
         return taken
 
     def take_touched(self) -> set[str]:
-        """Whom events since the last call were about."""
+        """The refs of the events since the last call."""
         taken, self._touched = self._touched, set()
         return taken
 
@@ -74,21 +74,21 @@ def text_of(numbered: Numbered) -> str:
 
 
 LONGEST = 100_000
-"""Characters of one diff: nobody reads more."""
+"""Characters that are kept of one diff."""
 
 ROOM = 8_000_000
-"""Characters of all diffs. Beyond that, the oldest go."""
+"""Characters of all diffs. Beyond that, the oldest are dropped."""
 
 
 class Diff(NamedTuple):
-    """What a check changed, or would have. ``time`` is seconds since 1970."""
+    """The diff of a check. ``time`` is seconds since 1970."""
 
     time: float
     text: str
 
 
 class Diffs:
-    """Keeps them by ref."""
+    """The last diff of each resource, by ref."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
@@ -96,7 +96,7 @@ class Diffs:
         self._size = 0
 
     def keep(self, ref: str, time: float, diffs: tuple[str, ...]) -> None:
-        """Remember ``diffs`` in place of what was known of ``ref``."""
+        """Keep ``diffs`` in place of the last diff of ``ref``."""
         text = "\n".join(diffs)
         if len(text) > LONGEST:
             text = f"{text[:LONGEST]}\n… ({len(text) - LONGEST} characters more)\n"

@@ -1,8 +1,8 @@
-"""Where everything stands in the picture of the page. A program of its own, so that drawing never holds up a repair.
+"""Lays out the graph of the page, in a process of its own, so that the layout never delays a repair.
 
-It reads what `reactor.ui.drawing` writes: ``vertices``, each ``[ref, kind, name, manifest]``, ``edges``, each ``[first,
-second, kind]`` by number, and ``opened``, the folds to draw one by one (null folds nothing). It answers with the part of ``GET /graph`` that only a new generation changes, less its
-opening brace. ``docs/live-page.md`` describes that.
+Its input comes from `reactor.ui.drawing`: ``vertices``, each ``[ref, kind, name, manifest]``; ``edges``, each ``[first,
+second, kind]`` by number; and ``opened``, the open folds (null folds nothing). Its output is the part of ``GET /graph`` that
+does not change within a generation, without the opening brace. ``docs/live-page.md`` describes it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _NICENESS = 10
 
 Json = dict[str, Any]
 Way = tuple[int, int, Json]
-"""An edge from one box to another, by number, with its kind and path."""
+"""An edge between two boxes, by number, with its kind and path."""
 
 
 def graph_json(vertices: list[Member], edges: list[list[Any]], opened: list[str] | None) -> Json:
-    """The size of the picture, its boxes and its edges; those that follow from others are left out."""
+    """The size of the layout, its boxes and its edges, without edges that follow from others."""
     outgoing: Edges = [{} for _ in vertices]
     for first, second, kind in edges:
         outgoing[first][second] = EdgeKind(kind)
@@ -57,7 +57,7 @@ def graph_json(vertices: list[Member], edges: list[list[Any]], opened: list[str]
 
 
 def _shown(vertices: list[Member], box: Box) -> tuple[str, str]:
-    """The two texts of a box."""
+    """The two lines of text in a box."""
     if box.fold is None:
         return printable(vertices[box.members[0]].kind), printable(vertices[box.members[0]].name)
     kind = printable(box.fold.kind)
@@ -67,13 +67,13 @@ def _shown(vertices: list[Member], box: Box) -> tuple[str, str]:
 
 
 def _keys(vertices: list[Member], boxed: list[Box]) -> list[str]:
-    """What edges call each box: a resource by its ref, a fold by its number. No ref is like that: all have a ``#``."""
+    """The key of each box in edges: the ref of a resource, or the number of a fold, which can't be a ref without ``#``."""
     number = count()
     return [vertices[box.members[0]].ref if box.fold is None else f"fold {next(number)}" for box in boxed]
 
 
 def _laid_out(shown: list[tuple[str, str]], outgoing: Edges) -> tuple[list[Json], list[Way], Json]:
-    """The place of each box, the ways of the edges, and the size of the picture."""
+    """The place of each box, the paths of the edges, and the size of the layout."""
     box_width = common_width(text for pair in shown for text in pair)
     layout = lay_out(outgoing, box_width)
     places: list[Json] = [{} for _ in shown]
@@ -92,7 +92,7 @@ def _laid_out(shown: list[tuple[str, str]], outgoing: Edges) -> tuple[list[Json]
 
 
 def _moved(block: Block, x: float, y: float) -> Block:
-    """``block`` in the coordinates of the whole picture, where its corner is at ``x`` and ``y``."""
+    """``block`` in the coordinates of the whole layout, with its corner at ``x`` and ``y``."""
     spots = {number: replace(spot, x=spot.x + x, y=spot.y + y) for number, spot in block.spots.items()}
     tops, bottoms = ([height + y for height in heights] for heights in (block.tops, block.bottoms))
     return replace(block, spots=spots, tops=tops, bottoms=bottoms)

@@ -1,4 +1,4 @@
-"""The live page of one run: a sink of its events, and a task beside its engine. Costs next to nothing while nobody looks."""
+"""The live page of one run: a sink of its events, and a task beside its engine. Costs almost nothing while no page is open."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _RESHAPING = (Reloaded, Reversing, Reversed)
 
 
 class LivePage:
-    """What the page shows of the run under ``control``, from ``port``, to those who have ``access``.
+    """The live page of the run under ``control``, served on ``port`` to clients with the token in ``access``.
 
-    ``graph`` is the one the run starts with, ``past`` its journal if there is one.
+    ``graph`` is the first graph of the run, ``past`` its journal if there is one.
     """
 
     engine: Engine
@@ -55,7 +55,7 @@ class LivePage:
             self.drawing.changed()
 
     async def run(self, engine: Engine, warn: Callable[[str], None]) -> None:
-        """Serve until cancelled. ``warn`` reaches the person at the terminal."""
+        """Serve until cancelled. ``warn`` shows a warning."""
         self.engine = engine
         self.run_handle = self._control.run_handle(engine)
         self.resource_statuses = StatusStream(engine, self._control.status_table)
@@ -67,6 +67,6 @@ class LivePage:
             nursery.start_soon(serve, self._port.listener, "reactor.ui.application", self, warn)
 
     async def farewell(self) -> None:
-        """The run is over: let those who look have its end."""
+        """Send every open page the end of the run."""
         with trio.move_on_after(FAREWELL):
             await self.page_stream.end()

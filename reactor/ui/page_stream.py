@@ -1,6 +1,6 @@
-"""The stream of the page: how everything stands, then what changes, told to all who look at a few fixed times a second.
+"""The stream of the page: the status of every resource, then changes, at fixed intervals.
 
-However much happens, and however many look, the engine pays for one look at what is in motion for each beat.
+All pages share the work: for each interval, the status of the active resources is compared once.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from reactor.ui.status_stream import StatusStream
 from reactor.ui.time_slice import TimeSlice
 
 BEAT = 0.1
-"""Seconds between two looks at what has changed."""
+"""Seconds between two updates."""
 
 RUN_INTERVAL = 1.0
-"""Seconds between two reports on the run as a whole."""
+"""Seconds between two updates of the run as a whole."""
 
 HEARTBEAT = 15.0
-"""Seconds after which every resource is compared again, and clients hear that the connection is alive."""
+"""Seconds after which every resource is compared again, and a keep-alive is sent."""
 
 
 class PageStream:
-    """Tells what happens to all who `listen`, while there are any. ``warn`` hears of clients that are too slow."""
+    """Sends updates to all `listening` pages, while there are any. ``warn`` is called for a page that is too slow."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class PageStream:
 
     @contextmanager
     def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
-        """A new listener, who has had the events up to the number ``after``, or wants none of the past (0).
+        """A new page that has the events up to the number ``after``, or needs no earlier ones (0).
 
-        Raises TooManyReadersError. ``drop`` ends its connection.
+        ``drop`` closes its connection. Raises TooManyReadersError.
         """
         if self._subscribers.listeners + len(self._newcomers) >= MOST:
             raise TooManyReadersError
@@ -71,7 +71,7 @@ class PageStream:
             self._subscribers.leave(newcomer[0])
 
     async def run(self) -> None:
-        """Beat while somebody listens, until cancelled."""
+        """Send updates while a page is open, until cancelled."""
         while True:
             while not self._newcomers:
                 self._wanted = trio.Event()
@@ -83,7 +83,7 @@ class PageStream:
                     await self._beat()
                     await trio.sleep(BEAT)
             except Exception as error:  # noqa: BLE001 - a bug in the page must not end the run
-                self._warn(f"the live page lost those who look: {type(error).__name__}: {error}")
+                self._warn(f"the live page had to close its connections: {type(error).__name__}: {error}")
                 self._dismiss()
             self._event_buffer.followed = False
             self._event_buffer.take_fresh()
@@ -96,7 +96,7 @@ class PageStream:
         self._subscribers.dismiss()
 
     async def end(self) -> None:
-        """The run is over: wait until everybody has had what still waits for them, and has left."""
+        """Send every page its queued updates and the end of the stream; return when all have disconnected."""
         if self._subscribers.listeners:
             await self._beat()
         await self._subscribers.end()
@@ -142,16 +142,16 @@ class PageStream:
         )
 
     async def _welcome_newcomers(self) -> None:
-        """Newcomers hear how things stand, and what they have missed, and are with the others from here on."""
+        """Send new pages the status of every resource and the events they have missed; then they get the same as the others."""
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer
             whole = f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._resource_statuses.whole()}}}'
-            listener.put(f"event: standing\ndata: {whole}\n\n")
+            listener.put(f"event: status\ndata: {whole}\n\n")
             time_slice = TimeSlice()
             for number, event in self._event_buffer.latest(after=after) if after else ():
                 await time_slice.step()
                 listener.put(_event(number, text_of((number, event))))
-            if newcomer in self._newcomers:  # it may have left meanwhile
+            if newcomer in self._newcomers:  # it may have disconnected meanwhile
                 self._newcomers.remove(newcomer)
                 self._subscribers.admit(listener)
 

@@ -1,9 +1,8 @@
-"""Who may ask the page for what: the checks that come before every answer, and the headers that go with it.
+"""The checks before every answer of the page, and the security headers of the answers.
 
-The page speaks for the user who runs the converger, so no other web page may speak to it: neither by a name that
-suddenly means this host (the ``Host`` of a request must be one of ours), nor from another origin (a POST must come from
-our own page, and be JSON, which no form can send). And nobody is let in without the token, for every user of this host
-can reach a port on loopback.
+The page acts for the user who runs reactor, so other web pages must not use it. Against DNS rebinding, the ``Host`` of a
+request must be one of this host's names. Against cross-site requests, a POST must come from our own origin and be JSON,
+which no form can send. Every request needs the token, because every user of this host can connect to a local port.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ HEADERS = {
 """On every answer."""
 
 _READING = ("GET", "HEAD")
-_LOCKED = "This page needs its token: open the address that 'reactor ui' tells.\n"
+_LOCKED = "This page needs its token: open the address that 'reactor ui' shows.\n"
 
 
 class AnsweredError(Exception):
-    """The request goes no further: ``response`` is the answer."""
+    """The request is answered with ``response``, and is not passed to the application."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
@@ -46,10 +45,10 @@ class AnsweredError(Exception):
 
 
 class RequestGuard:
-    """Stands before ``application`` and lets those in who have ``access``.
+    """Passes requests with the token in ``access`` to ``application``, and answers all others.
 
-    Programs send the token with each request. A browser shows it once, in the address, and gets a cookie; with that it
-    sees the page below a path of its own (`Access.home`), and nowhere else.
+    Programs send the token with each request. A browser sends it once, in the URL, and gets a cookie, which is valid only
+    below the path `Access.home`.
     """
 
     def __init__(self, application: ASGIApp, access: Access) -> None:
@@ -59,7 +58,7 @@ class RequestGuard:
         self._cookie = f"reactor-{access.address.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or have it answered."""
+        """Answer one request, or pass it on."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -74,10 +73,12 @@ class RequestGuard:
         await answer(scope, receive, send_with_headers)
 
     def _checked_service(self, scope: Scope) -> Scope:
-        """The request as the application is to see it. Raises AnsweredError."""
+        """The request for the application. Raises AnsweredError."""
         request = HTTPConnection(scope)
         if self._access.address.is_loopback and not names_loopback(request.headers.get("host", "")):
-            _refuse(421, "this page answers to names of this host only", "open it as localhost or 127.0.0.1")
+            _refuse(
+                421, "this page is served for names of this host only", "open it as localhost or 127.0.0.1"
+            )
         if is_at_home := scope["path"].startswith(f"{self._home}/"):
             is_known = self._is_token(request.cookies.get(self._cookie, ""))
         else:
@@ -90,7 +91,7 @@ class RequestGuard:
         return {**scope, "path": scope["path"].removeprefix(self._home)} if is_at_home else scope
 
     def _welcomed(self, request: HTTPConnection, path: str) -> bool:
-        """Whether the token was in the address; then AnsweredError is raised, which sends the browser on with its cookie."""
+        """Redirect a browser that has the token in the URL, with the cookie. Raises AnsweredError then, else returns False."""
         offered = request.query_params.get("token")
         if path != "/" or offered is None or not self._is_token(offered):
             return False

@@ -1,4 +1,4 @@
-"""How every resource stands, in the few words that a picture needs, and what of it has changed."""
+"""The status of every resource in the short form of the page, and its changes."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from reactor.ui.time_slice import TimeSlice
 
 
 class StatusStream:
-    """What was told last of every resource, as JSON texts: comparing two is fast, and telling everything again too."""
+    """The last status that was sent of every resource, as JSON: comparing and sending again is fast."""
 
     def __init__(self, engine: Engine, status_table: StatusTable) -> None:
         self._engine = engine
         self._status_table = status_table
-        self._told: dict[str, str] = {}
+        self._sent: dict[str, str] = {}
         """By ref, each with it: ``"kind#name":{...}``."""
         self._moving: set[int] = set()
         self._texts: dict[tuple[str, str | None, bool, bool], str] = {}
 
     def whole(self) -> str:
-        """What was told of all resources, as a JSON object."""
-        return _object(self._told.values())
+        """The status that was sent of all resources, as a JSON object."""
+        return _object(self._sent.values())
 
     async def now(self) -> str:
-        """How all resources stand at this moment, as a JSON object; what was told of them stays as it is."""
+        """The current status of all resources, as a JSON object. Does not count as sent."""
         return _object([member async for _, member in self._found(sorted(self._engine.vertex_table.present))])
 
     async def renew(self) -> str | None:
-        """Look at every resource; what left is forgotten. Returns what has changed, as a JSON object; None for nothing."""
+        """Compare every resource, and forget removed ones. Returns the changes as a JSON object; None for no changes."""
         vertex_table = self._engine.vertex_table
-        for ref in self._told.keys() - {vertex_table.refs[vertex] for vertex in vertex_table.present}:
-            del self._told[ref]
+        for ref in self._sent.keys() - {vertex_table.refs[vertex] for vertex in vertex_table.present}:
+            del self._sent[ref]
         self._moving = set(self._in_motion())
         return await self._look_at(sorted(vertex_table.present))
 
     async def follow(self, touched: Iterable[str]) -> str | None:
-        """The same for what is or was in motion, and for those ``touched`` by an event."""
+        """The same for resources that are or were active, and for those that were ``touched`` by an event."""
         vertex_table = self._engine.vertex_table
         numbers = {vertex_table.number(ref) for ref in touched if ref in self._status_table.resource_statuses}
         moving = set(self._in_motion())
@@ -56,12 +56,12 @@ class StatusStream:
                 vertex = order.active.find(1, vertex + 1)
 
     async def _look_at(self, vertices: Iterable[int]) -> str | None:
-        changed = {ref: told async for ref, told in self._found(vertices) if self._told.get(ref) != told}
-        self._told.update(changed)
+        changed = {ref: told async for ref, told in self._found(vertices) if self._sent.get(ref) != told}
+        self._sent.update(changed)
         return _object(changed.values()) if changed else None
 
     async def _found(self, vertices: Iterable[int]) -> AsyncIterator[tuple[str, str]]:
-        """The refs of ``vertices``, and how each stands, as a member of a JSON object."""
+        """The refs of ``vertices`` and the status of each, as a member of a JSON object."""
         refs, now, time_slice = self._engine.vertex_table.refs, time.time(), TimeSlice()
         running = set(self._engine.running())
         for vertex in vertices:
@@ -86,7 +86,7 @@ class StatusStream:
         return text
 
     def _activity(self, vertex: int, ref: str, running: set[str], paused: bool) -> str | None:
-        """What a resource in motion is doing; None for one that rests."""
+        """The activity of an active resource; None for an idle one."""
         order = self._engine.scheduler.order
         if not order.active[vertex]:
             return None

@@ -1,4 +1,4 @@
-"""Long work in the event loop, in pieces: whatever the page asks for, a repair goes first."""
+"""Splits long work in the event loop into pieces, so that a repair goes first."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from reactor.engine.worker_pool import SLICE
 
 
 class TimeSlice:
-    """Ask it once for each small piece of work: it lets others have their turn when it is time."""
+    """Call `step` for each small piece of work: it yields to other tasks when the time slice is used up."""
 
     def __init__(self) -> None:
         self._end = trio.current_time() + SLICE
 
     async def step(self) -> None:
-        """Go on, or let others go on first."""
+        """Yield to other tasks if the time slice is used up."""
         if trio.current_time() > self._end:
             await trio.lowlevel.checkpoint()
             self._end = trio.current_time() + SLICE

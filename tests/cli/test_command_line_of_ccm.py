@@ -35,7 +35,7 @@ def test_two_contents_a_missing_one_and_one_that_is_no_text_are_refused(reactor,
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     file = ("ensure", "file", tmp_path / "f")
     both = reactor(*file, "--content", "x", "--content-file", tmp_path / "binary")
-    assert (both.code, "--content and --content-file are given" in both.err) == (2, True)
+    assert (both.code, "--content and --content-file can't be used together" in both.err) == (2, True)
     assert "No such file" in reactor(*file, "--content-file", tmp_path / "nowhere").err
     assert "is not UTF-8 text" in reactor(*file, "--content-file", tmp_path / "binary").err
     assert not (tmp_path / "f").exists()
@@ -58,7 +58,7 @@ def test_the_group_of_an_owner_is_set(reactor, tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--owner", "a:b", "--group", "c"), "--owner and --group name a group each"),
+        (("--owner", "a:b", "--group", "c"), "--owner and --group both name a group"),
         (("--owner", "a:"), "--owner a: lacks a name"),
     ],
 )
@@ -120,7 +120,7 @@ def test_the_password_of_an_archive_comes_from_the_environment_where_a_user_is_n
     options = ("--url", "http://127.0.0.1:9/a.tar.gz", *(("--username", user) if user else ()))
     done = reactor("ensure", "archive", tmp_path / "a.tar.gz", "--noop", "--owner", "root:root", *options)
     assert "hunter2" not in done.out + done.err
-    assert "every user of this host can see" not in done.err
+    assert "every user of this host can read" not in done.err
     forget_all()
 
 

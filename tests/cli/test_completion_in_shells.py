@@ -107,14 +107,14 @@ def test_fish_offers_the_one_word_that_a_line_may_become(home, line, word):
 
 
 def test_zsh_shows_what_each_option_is_for(home):
-    assert "--converged-timeout  -- End once nothing has changed" in typed(
+    assert "--converged-timeout  -- Exit once nothing has changed" in typed(
         "zsh", home, "reactor run --converge\t"
     )
 
 
 def test_fish_shows_what_each_option_is_for(home):
     assert offered_by_fish(home, "run --converge-o") == [
-        ("--converge-once", "End when nothing is left to do, instead of staying to repair.")
+        ("--converge-once", "Exit once the manifest is applied, instead of repairing drift.")
     ]
 
 

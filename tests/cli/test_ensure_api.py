@@ -225,7 +225,7 @@ def test_bytes_that_are_no_text_are_an_answer(pipe):
 
 def test_a_requirement_without_a_session_is_an_answer(pipe):
     error = pipe(request("exec", {"name": "true", "require": "exec#x"}))["error"]
-    assert error.startswith("nothing in this session is called exec#x")
+    assert error.startswith("this session has no resource exec#x")
 
 
 def test_a_closed_stdin_is_an_empty_request():

@@ -33,7 +33,7 @@ def test_a_session_is_private_and_has_a_place_of_its_own(reactor, session, tmp_p
     assert stat.S_IMODE(session.stat().st_mode) == 0o700
     done = reactor("session", "new", "--directory", session)
     assert (done.code, done.out) == (1, "")
-    assert "is there already" in done.err
+    assert "already exists" in done.err
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     first, second = (reactor("session", "new").out for _ in range(2))
     assert first != second
@@ -121,7 +121,7 @@ def test_an_unknown_name_is_an_error_with_the_nearest(reactor, session, tmp_path
     reactor("ensure", "exec", "true", "--alias", "reload")
     done = reactor("ensure", "exec", f"touch {tmp_path}/a", "--require", "exec#relaod")
     assert done.code == 2
-    assert "nothing in this session is called exec#relaod" in done.err
+    assert "this session has no resource exec#relaod" in done.err
     assert "did you mean 'exec#reload'?" in done.err
     assert not (tmp_path / "a").exists()
 
@@ -174,7 +174,7 @@ def test_remove_takes_the_session_away_and_nothing_else(reactor, session):
 def test_without_a_session_there_is_nothing_to_report(reactor, tmp_path):
     done = reactor("session", "report")
     assert done.code == 2
-    assert "no session is named" in done.err
+    assert "there is no session" in done.err
     assert "there is no session" in reactor("session", "report", "--session", tmp_path / "x").err
 
 
@@ -182,7 +182,7 @@ def test_a_session_that_others_may_write_to_is_not_believed(reactor, session):
     session.chmod(0o777)
     done = reactor("ensure", "exec", "true")
     assert done.code == 2
-    assert "everybody may write" in done.err
+    assert "every user can write" in done.err
 
 
 def test_the_session_is_a_journal_like_any_other(reactor, session):

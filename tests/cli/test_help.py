@@ -47,13 +47,13 @@ def test_a_misspelt_command_is_answered_with_the_nearest_in_every_group(reactor,
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("run", "error[R0703]: missing argument 'MANIFEST...'\nhint: 'reactor run --help' tells how it is used\n"),
+        ("run", "error[R0703]: missing argument 'MANIFEST...'\nhint: 'reactor run --help' shows its usage\n"),
         ("example", "error[R0703]: missing argument 'NAME'. Choose from: quickstart, webserver, broken\nhint: "),
         ("completion ksh", "error[R0702]: invalid value for 'SHELL': 'ksh' is not one of 'bash', 'zsh', 'fish'\nhint: "),
         ("run --convergeonce x", "error[R0701]: no such option '--convergeonce'\nhint: did you mean --converge-once or "),
-        ("run --noop --monitor-only x", "error[R0703]: --noop and --monitor-only can't go together\nhint: choose one of them\n"),
+        ("run --noop --monitor-only x", "error[R0703]: --noop and --monitor-only can't be used together\nhint: choose one of them\n"),
         ("events --since soon", "error[R0702]: invalid value for '--since': 'soon' is no time\nhint: write "),
-        ("status x y", "error[R0703]: got unexpected extra argument (y)\nhint: 'reactor status --help' tells how it is used\n"),
+        ("status x y", "error[R0703]: got unexpected extra argument (y)\nhint: 'reactor status --help' shows its usage\n"),
     ],
 )  # fmt: skip
 def test_every_error_has_the_same_form_whoever_found_it(reactor, words, said):

@@ -58,7 +58,7 @@ def test_why_tells_what_it_was_before(reactor, converge, tmp_path, state):
     converge("old-content")
     converge("new-content")
     lines = reactor("why", "--state-dir", state, f"file#{tmp_path}/f").out.splitlines()
-    told = lines.index("  What it was before (-), and became (+):")
+    told = lines.index("  Content before (-) and after (+):")
     assert "    -old-content" in lines[told:]
     assert "    +new-content" in lines[told:]
 
@@ -67,7 +67,7 @@ def test_why_does_not_tell_all_of_a_long_one(reactor, converge, tmp_path, state)
     converge("x")
     converge(json.dumps("".join(f"line {number}\n" for number in range(100))))
     said = reactor("why", "--state-dir", state, f"file#{tmp_path}/f").out
-    assert "lines more: reactor events --diff tells them" in said
+    assert "more lines: reactor events --diff shows them" in said
     assert "line 50" not in said
 
 
@@ -143,7 +143,7 @@ def test_restore_shows_nothing_of_a_file_that_held_a_secret(reactor, converge, t
     converge("'{{ Data.password }}{{ Data.password }}'", top=SECRET)
     converge("plain")
     done = reactor("restore", "--state-dir", state, "--diff", tmp_path / "f")
-    assert (done.code, "holds secrets" in done.err) == (1, True)
+    assert (done.code, "has secrets" in done.err) == (1, True)
     assert "hunter2" not in done.out + done.err
     assert reactor("restore", "--state-dir", state, tmp_path / "f").code == 0
     assert (tmp_path / "f").read_text() == "hunter2-was-here" * 2
@@ -158,5 +158,5 @@ def test_restore_shows_nothing_of_what_a_scaffold_made_with_a_secret(reactor, ma
         done = reactor("run", "--converge-once", "--state-dir", state, path)
         assert done.code == 0, done.err
     done = reactor("restore", "--state-dir", state, "--diff", tmp_path / "to" / "f")
-    assert (done.code, "holds secrets" in done.err) == (1, True)
+    assert (done.code, "has secrets" in done.err) == (1, True)
     assert b"hunter2-was-here" not in bytes_of(state)

@@ -32,4 +32,4 @@ def test_an_onlooker_with_a_bug_is_left_out_and_the_run_goes_on(tmp_path, capfd)
     assert len(broken.heard) == 1
     told = capfd.readouterr().err
     assert told.count("\n") == 1
-    assert "the Broken of this run failed and is told nothing more: KeyError: 'what it counts by'" in told
+    assert "the Broken of this run failed and gets no more events: KeyError: 'what it counts by'" in told

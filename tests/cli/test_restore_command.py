@@ -68,7 +68,7 @@ def look(path):
 def test_the_newest_version_comes_back_with_its_mode(restore, motd):
     done = restore(motd)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"{motd} is again as in version ")
+    assert done.out.startswith(f"restored {motd} to version ")
     assert look(motd) == ("second", 0o600, os.getuid(), os.getgid())
     assert [entry.name for entry in motd.parent.iterdir() if entry.name.endswith(".reactor")] == []
 
@@ -120,7 +120,7 @@ def test_setuid_does_not_come_back_and_that_is_said(restore, tmp_path, store):
     converge(store, tool, ensure="present", content="new", mode="0755", **OWNERS)
     done = restore(tool)
     assert look(tool)[:2] == ("old", 0o755)
-    assert "of its mode 4755 the setuid, setgid and sticky bits are left out" in done.err
+    assert "the setuid, setgid and sticky bits of its mode 4755 are not restored" in done.err
 
 
 def test_programs_get_the_versions_and_what_was_done_as_json(restore, motd):
@@ -164,7 +164,7 @@ def test_a_damaged_version_is_not_put_back(restore, motd, state):
         kept.write_bytes(b"x" * kept.stat().st_size)
     done = restore(motd)
     assert done.code == 1
-    assert f"version {newest} can't be read: the content that was kept is damaged" in done.err
+    assert f"version {newest} can't be read: the backup is damaged" in done.err
     assert look(motd)[0] == "third"
 
 
@@ -185,7 +185,7 @@ def test_a_run_that_goes_on_is_named(restore, motd, state):
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = restore(motd)
     assert "warning: process 4711 (reactor run /etc/site.yaml, since " in done.err
-    assert f"if its manifest has file#{motd}, it repairs the file again" in done.err
+    assert f"if its manifest has file#{motd}, it changes the file back" in done.err
 
 
 def run(reactor, state, manifest, *options):

@@ -140,7 +140,7 @@ def test_monitor_only_runs_beside_a_converger(manifest):
 def test_monitor_only_and_noop_exclude_each_other(manifest, detailed, exit_code):
     done = run("--monitor-only", "--noop", *detailed, manifest())
     assert done.code == exit_code
-    assert "--noop and --monitor-only can't go together" in done.err
+    assert "--noop and --monitor-only can't be used together" in done.err
 
 
 def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path):

@@ -24,7 +24,7 @@ def ensure(*options, text=None):
 def test_a_password_on_the_command_line_gets_a_warning_that_does_not_quote_it():
     done = ensure("--password", HASH)
     assert done.returncode == 0
-    assert "every user of this host can see what --password is" in done.stderr
+    assert "every user of this host can read the value of --password" in done.stderr
     assert "--password-file" in done.stderr
     assert HASH not in done.stdout + done.stderr
 
@@ -52,7 +52,10 @@ def test_a_password_from_a_file_is_judged_as_any_other_and_not_quoted(tmp_path):
     ("options", "message"),
     [
         (("--password-file", "/nonexistent/x"), "/nonexistent/x: No such file or directory"),
-        (("--password-file", "/dev/null", "--password", HASH), "--password and --password-file are given"),
+        (
+            ("--password-file", "/dev/null", "--password", HASH),
+            "--password and --password-file can't be used together",
+        ),
     ],
 )
 def test_what_can_not_be_read_or_is_given_twice_is_bad_usage(options, message):

@@ -248,4 +248,4 @@ def test_the_unit_of_a_service_runs_all_of_them(reactor, parts):
     assert f"-m reactor run {parts}\n" in text
     assert f"WorkingDirectory={parts}\n" in text
     late = reactor("service", "install", "--dry-run", parts, "--", "--jobs", "2", base)
-    assert (late.code, "name all manifests before it" in late.err) == (2, True)
+    assert (late.code, "write all manifests before it" in late.err) == (2, True)

@@ -38,7 +38,7 @@ async def test_a_termination_that_nobody_repeats_takes_the_next_step_by_itself(a
     assert interruption.number == signal.SIGTERM
     assert [words.split(":")[0] for words in told] == [
         "stopping",
-        "cancelling exec#x; interrupt again to kill what they run",
+        "cancelling exec#x; interrupt again to kill their processes",
     ]
 
 

@@ -37,7 +37,7 @@ def system(tmp_path):
 def test_who_finds_nothing_of_their_own_is_told_where_root_keeps_it(tmp_path, system, words):
     said = asked_by_nobody(words, tmp_path, system)
     assert str(tmp_path / ".local/state/reactor") in said
-    assert f"keeps its state in {system}: ask with sudo" in said
+    assert f"keep their state in {system}: use sudo" in said
 
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
@@ -47,4 +47,4 @@ def test_who_may_not_look_into_a_state_directory_is_told_who_may(tmp_path, syste
     system.chmod(0o700)
     assert said.startswith("error[")
     assert str(system) in said
-    assert said.endswith("hint: ask as the user who runs it\n")
+    assert said.endswith("hint: run the command as the user who runs reactor\n")

@@ -157,7 +157,7 @@ def test_noop_goes_on_without_a_journal_that_can_not_be_read_and_says_so(reactor
     (state_directory / "journal.sqlite").write_text("no database")
     done = once(reactor, manifest(TWO), "--noop")
     assert done.code == 0
-    assert "refreshes that are owed from earlier runs are not told" in done.err
+    assert "pending refreshes of earlier runs are not shown" in done.err
     assert [each.name for each in state_directory.iterdir()] == ["journal.sqlite"]
 
 
@@ -196,7 +196,7 @@ def test_a_state_directory_that_is_removed_under_a_run_is_made_anew(
         done = finish(process)
     assert done.code == 0
     lost = "lock, journal.sqlite, control.sock"
-    assert f"somebody has removed {lost} from the state directory {state_directory}" in done.err
+    assert f"{lost} was removed from the state directory {state_directory}" in done.err
 
 
 @pytest.mark.parametrize("removed", ["", "pauses.json"])
@@ -286,7 +286,7 @@ def test_programs_get_warnings_as_records(reactor, manifest, state_directory):
     (state_directory / "journal.sqlite").write_text("no journal\n" * 100)
     done = once(reactor, path, "--format", "json")
     warnings = [json.loads(line) for line in done.out.splitlines() if '"event":"warning"' in line]
-    assert "moved it to" in warnings[0]["text"]
+    assert "it was moved to" in warnings[0]["text"]
     assert all("refresh" in warning["text"] for warning in warnings[1:])
     assert done.code == 0
 
@@ -371,23 +371,23 @@ def test_why_tells_the_chain_from_the_source_to_the_refresh(reactor, manifest, t
     once(reactor, path)
     told = reactor("why", "exec#restart").out.splitlines()
     assert told[0].startswith("exec#restart was changed ")
-    assert "something it subscribes to had changed" in told[1]
+    assert "a resource that it subscribes to had changed" in told[1]
     assert told[2].strip().startswith(f"file#{tmp_path}/a was changed ")
-    assert "something outside had touched it" in told[3]
+    assert "something outside of reactor had changed it" in told[3]
     assert "It refreshed exec#restart " in reactor("why", f"file#{tmp_path}/a").out
 
 
 def test_why_names_what_is_owed_and_why_it_is_not_paid(reactor, manifest, tmp_path):
     once(reactor, manifest(FAILING_REFRESH))
     told = reactor("why", f"file#{tmp_path}/a").out
-    assert "exec#restart owes a refresh because of it" in told
+    assert "A refresh of exec#restart because of it is pending" in told
     assert "  exec#restart failed " in told
 
 
 def test_why_names_the_root_culprit_of_a_blocked_resource(reactor, manifest, tmp_path):
     once(reactor, manifest(BLOCKED))
     told = reactor("why", f"file#{tmp_path}/a").out.splitlines()
-    assert " is blocked since " in told[0]
+    assert " was blocked " in told[0]
     assert told[1].strip().startswith("exec#migrate failed ")
 
 
@@ -440,13 +440,13 @@ def test_why_of_a_path_names_the_file_that_is_meant(reactor, manifest, tmp_path)
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [
-        ("user#nobody-like-it", "'reactor status --all' shows those it knows"),
+        ("user#nobody-like-it", "'reactor status --all' lists all resources"),
         ("nothing", "a resource is written kind#name"),
     ],
 )
 def test_why_of_what_is_not_known_says_where_to_look(reactor, manifest, asked, hint):
     once(reactor, manifest(TWO))
-    assert reactor("why", asked).err == f"error[R0605]: the journal knows no resource {asked}\nhint: {hint}\n"
+    assert reactor("why", asked).err == f"error[R0605]: the journal has no resource {asked}\nhint: {hint}\n"
 
 
 def test_a_run_removes_what_came_of_downloads_that_nobody_goes_on_with(reactor, manifest, state_directory):

@@ -148,7 +148,7 @@ def test_lost_events_and_audit_finds_are_told():
     text = Seen()(EventsLost(1.0, "inotify", "queue overflow"), AuditFound(1.0, "file#/a"))
     assert text == (
         "watcher inotify  warning  events lost: queue overflow\n"
-        "file#/a  warning  the audit found drift that no event had announced\n"
+        "file#/a  warning  the audit found drift that no event had reported\n"
     )
 
 

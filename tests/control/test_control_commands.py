@@ -62,8 +62,8 @@ def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest
         assert code == 1
         assert f"file#{tmp_path}/a  ok  for " in out
         assert re.search(r"paused since \d{4}-\d\d-\d\d .*, until \d{4}-\d\d-\d\d .*: ask Ada\n", out)
-        assert "a check is owed once the pause is over; something has touched it since\n" in out
-        assert status(f"file#{tmp_path}/a")["resources"][0]["owed"] == ["drift"]
+        assert "a check is pending until the pause is over; something has changed it since\n" in out
+        assert status(f"file#{tmp_path}/a")["resources"][0]["pending"] == ["drift"]
         assert f"{tmp_path}/b" not in out
         assert call("resume") == (0, f"file#{tmp_path}/a  resumed\n", "")
         wait_until(lambda: (tmp_path / "a").read_text() == "x")
@@ -107,7 +107,7 @@ def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manif
     path = manifest(FILES)
     code, out, err = call("pause", "file#*/a", "--for", "1h", "--reason", "x")
     assert (code, out) == (0, "")
-    assert "the next one will leave file#*/a alone" in err
+    assert "file#*/a is paused for the next one" in err
     code, out, _ = call("run", "--converge-once", path)
     assert code == 1
     assert f"file#{tmp_path}/a  paused  until " in out
@@ -166,7 +166,7 @@ def test_a_stopped_run_is_told_from_the_journal_and_is_no_run(manifest):
     code, out, err = call("status")
     assert code == 2
     assert err.startswith("no run is active on ")
-    assert out.startswith("as the last run left it at ")
+    assert out.startswith("at the end of the last run at ")
     assert "exec#fail  failed  at " in out
     assert "exec#low  blocked  by exec#fail; at " in out
     told = status("--all")
@@ -187,7 +187,7 @@ def test_where_nothing_ever_ran_status_says_so(state_directory):
         (("pause", "--reason", "x"), "--for"),
         (("pause", "--for", "2h"), "--reason"),
         (("pause", "--for", "2h", "--reason", " "), "say why"),
-        (("pause", "--for", "0", "--reason", "x"), "a pause lasts some time"),
+        (("pause", "--for", "0", "--reason", "x"), "a pause must be above 0"),
         (("pause", "--for", "8785h", "--reason", "x"), "at most a year"),
         (("pause", "--for", "2", "--reason", "x"), "write it as 500ms, 30s, 5m or 1h30m"),
         (("status", "--format", "xml"), "xml"),
@@ -219,7 +219,7 @@ def test_pauses_that_can_not_be_kept_are_told_alike_with_and_without_a_run(
     assert (code, out) == (2, "")
     assert err == (
         f"error[R0606]: the system refused: [Errno 21] Is a directory: '{state_directory}/pauses.lock'\n"
-        "hint: see whether the state directory can be written\n"
+        "hint: check whether the state directory is writable\n"
     )
 
 
@@ -247,7 +247,7 @@ def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifes
     assert [each["ref"] for each in status("--all")["resources"]] == ["exec#true"]
     code, out, err = call("status", "exec#false")
     assert (code, out) == (2, "")
-    assert "hint: it has left the manifest; 'reactor why exec#false' tells what became of it" in err
+    assert "hint: it was removed from the manifest; see 'reactor why exec#false'" in err
     told = call("why", "exec#false")[1].splitlines()
     assert told[0] == "exec#false is not in the manifest any more."
     assert told[1].startswith("exec#false failed ")
@@ -369,6 +369,6 @@ def test_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, state_dire
 def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words):
     call("run", "--converge-once", manifest(ALIASES))
     _, out, err = call(*words, "exec#wil")
-    assert "the journal knows no resource exec#wil" in err
+    assert "the journal has no resource exec#wil" in err
     assert "did you mean 'exec#wild'?" in err
     assert "exec#" not in out

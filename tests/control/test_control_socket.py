@@ -112,7 +112,7 @@ async def test_what_is_no_socket_is_left_alone_and_the_run_goes_on(tmp_path):
     async with controlled(tmp_path, scripted("a")) as world:
         await world.story.converged()
         assert "no control socket" in world.told[0]
-        assert "it is not a socket; move it away" in world.told[0]
+        assert "it is not a socket; remove it" in world.told[0]
     assert (tmp_path / SOCKET_FILE).read_text() == "precious"
 
 
@@ -246,7 +246,7 @@ async def test_while_as_many_follow_the_events_as_may_others_are_answered(tmp_pa
             assert (await world.status())["run"]["readers"] == CROWD
         for each in (*crowd, *idle):
             each.socket.close()
-    assert (one_more, told["error"]["message"]) == (503, f"{CROWD} readers follow the events already")
+    assert (one_more, told["error"]["message"]) == (503, f"there are already {CROWD} readers of the events")
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ async def test_while_as_many_follow_the_events_as_may_others_are_answered(tmp_pa
         ("DELETE /v1/status", b"", 405, "Method Not Allowed"),
         ("GET /v1/pause", b"", 405, "Method Not Allowed"),
         ("GET /v1/status?match=file%23x", b"", 404, "no resource matches file#x"),
-        ("GET /v1/status?all=1", b"", 400, "all=1 is neither true nor false"),
+        ("GET /v1/status?all=1", b"", 400, "all=1 must be true or false"),
         ("GET /v1/status?what=1", b"", 400, "there is no parameter 'what'"),
         ("GET /v1/resources/file%23x", b"", 404, "no resource matches file#x"),
         ("POST /v1/pause", b"", 400, "the body is not JSON"),
@@ -268,7 +268,7 @@ async def test_while_as_many_follow_the_events_as_may_others_are_answered(tmp_pa
         ("POST /v1/pause", b'{"for": "5", "reason": "x"}', 400, "'for' must be a number of seconds"),
         ("POST /v1/pause", b'{"for": NaN, "reason": "x"}', 400, "'for' must be a number of seconds"),
         ("POST /v1/pause", b'{"for": 1e99, "reason": "x"}', 400, "'for' must be a number of seconds"),
-        ("POST /v1/pause", b'{"for": 5, "reason": "x", "match": 5}', 400, "'match' must be a text"),
+        ("POST /v1/pause", b'{"for": 5, "reason": "x", "match": 5}', 400, "'match' must be a string"),
         ("POST /v1/resume", b'{"mach": "x"}', 400, "there is no 'mach' in it"),
         ("POST /v1/resume", b" " * 100_000, 413, "the body is longer than"),
     ],

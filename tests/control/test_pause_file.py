@@ -125,7 +125,7 @@ def test_pauses_that_can_not_be_read_now_are_told_and_kept_for_later(tmp_path, p
     with limited(resource.RLIMIT_NOFILE):
         assert pauses.read() == ()
     assert told == [
-        f"{tmp_path}/{PAUSES_FILE} can't be read (Too many open files): nothing is paused; mend or remove it"
+        f"{tmp_path}/{PAUSES_FILE} can't be read (Too many open files): nothing is paused; fix or remove it"
     ]
     assert in_force(pauses, "file#/a", 1.0) == "upgrade"
 

@@ -17,7 +17,7 @@ DATE = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(NOW))
 PAUSE = {"since": NOW, "until": NOW, "reason": "x"}
 RECORD = {
     "ref": "file#/a", "state": "ok", "since": NOW - 10, "mode": "enforce", "in_motion": False,
-    "refresh_at": None, "owed": [],
+    "refresh_at": None, "pending": [],
     "checked": {"time": NOW - 10, "causes": ["drift"], "duration": 0.1}, "changed": None, "error": None, "hint": None,
     "retry_at": None, "blocked_by": [], "watching": [], "flapping": None, "paused": None,
 }  # fmt: skip
@@ -63,17 +63,17 @@ def test_the_worst_comes_first():
         ({"state": "unknown", "checked": None}, "file#/a  unknown  not checked yet\n"),
         ({"in_motion": True}, "; has work to do\n"),
         ({"mode": "warn"}, "file#/a  ok  for 10 s; mode: warn\n"),
-        ({"in_motion": True, "refresh_at": NOW + 2}, "file#/a  ok  for 10 s; gathers refreshes for another 2 s\n"),
+        ({"in_motion": True, "refresh_at": NOW + 2}, "file#/a  ok  for 10 s; waits for further refreshes for another 2 s\n"),
         ({"changed": {"time": NOW, "causes": ["drift"], "actions": ["updated the content"]}}, ": updated the content (drift)\n"),
         ({"paused": {"since": NOW, "until": NOW + 7205, "reason": "ask Ada"}}, " (2 h 0 min left): ask Ada\n"),
         ({"paused": PAUSE}, f"paused since {DATE}, until {DATE} ("),
-        ({"paused": PAUSE, "in_motion": True, "owed": ["drift"]}, ": x\n    a check is owed once the pause is over; something has touched it since\n"),
-        ({"paused": PAUSE, "in_motion": True, "owed": ["refresh"]}, ": x\n    a check is owed once the pause is over\n"),
+        ({"paused": PAUSE, "in_motion": True, "pending": ["drift"]}, ": x\n    a check is pending until the pause is over; something has changed it since\n"),
+        ({"paused": PAUSE, "in_motion": True, "pending": ["refresh"]}, ": x\n    a check is pending until the pause is over\n"),
         ({"watching": [{"watcher": "inotify", "state": "polling", "reason": "no watches left"}]}, "    watching: polling  no watches left\n"),
         ({"flapping": {"time": NOW, "actions": {"wrote": 50}, "expressions": []}}, ": something else changes it back: wrote 50 times\n"),
         (
             {"flapping": {"time": NOW, "actions": {"wrote": 50}, "expressions": ["content: {{ now() }}"]}},
-            ": what it asks for changes by itself (content: {{ now() }}): wrote 50 times\n",
+            ": its desired state changes by itself (content: {{ now() }}): wrote 50 times\n",
         ),
     ],
 )  # fmt: skip
@@ -99,10 +99,10 @@ def test_a_run_that_began_before_the_clock_was_set_back_is_not_said_to_begin_in_
 
 def test_how_the_last_run_left_things_is_said_with_times_not_durations():
     text = left({"state": "failed"}, ended={"time": NOW, "reason": "stopped"})
-    assert text.startswith("as the last run left it at ")
+    assert text.startswith("at the end of the last run at ")
     assert f"file#/a  failed  at {time.strftime('%H:%M:%S', time.localtime(NOW - 10))}\n" in text
     assert "converged" not in text
-    assert left(ended=None).startswith("as the last run left it\n")
+    assert left(ended=None).startswith("at the end of the last run\n")
 
 
 def test_no_name_or_text_can_drive_the_terminal():

@@ -129,7 +129,7 @@ def test_an_empty_file_has_lost_what_it_held_and_says_so(directory):
         assert not journal.is_complete
     assert len(notes) == 1
     assert "it is empty" in notes[0]
-    assert "others are forgotten" in notes[0]
+    assert "others are lost" in notes[0]
     with journal_in(directory) as journal:
         assert journal.is_complete
 
@@ -186,7 +186,7 @@ async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_anew_once_i
         await journal.intend("file#/c", ["exec#x"])
         assert owed_on_disk(directory) == {(f"file#/{each}", "exec#x") for each in "abc"}
     assert [note.split(":")[0].split(" (")[0] for note in notes] == [
-        "the journal is of no use",
+        "the journal can't be used",
         "the journal can't be written",
         "the journal is written again",
     ]

@@ -72,7 +72,7 @@ def test_a_damaged_journal_gives_back_the_refresh_or_names_who_may_have_lost_one
     done = run(world)
     assert done.returncode == 0, done.stderr
     if not (world / "told").exists():
-        assert "a refresh that an earlier run owed to exec#tell may be lost" in done.stderr
+        assert "a pending refresh of exec#tell may be lost" in done.stderr
     again = run(world)
     assert again.returncode == 0
     assert "may be lost" not in again.stderr

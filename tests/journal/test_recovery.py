@@ -53,7 +53,7 @@ def test_what_is_owed_is_kept_when_the_rest_is_of_no_use(directory, harm):
         assert owed_on_disk(directory) == {("file#/a", "exec#x"), ("file#/a", "exec#y")}
         assert journal.reversals({}) == [REVERSAL]
     (note,) = notes
-    assert note.endswith("; refreshes owed from before are kept")
+    assert note.endswith("; pending refreshes are kept")
 
 
 def test_a_state_directory_may_have_a_name_that_is_no_text(tmp_path):
@@ -84,7 +84,7 @@ def test_a_damaged_record_of_debts_is_read_up_to_the_damage(directory):
     with journal_in(directory, notes) as journal:
         kept = len(list(journal.owed_refreshes()))
     assert 0 < kept < 300
-    assert notes[0].endswith(f"; {kept} refreshes owed from before could be read, others are forgotten")
+    assert notes[0].endswith(f"; {kept} pending refreshes could be read, others are lost")
 
 
 def test_nothing_is_taken_from_the_database_of_another_program(directory):
@@ -95,4 +95,4 @@ def test_nothing_is_taken_from_the_database_of_another_program(directory):
     with journal_in(directory, notes) as journal:
         assert list(journal.owed_refreshes()) == []
         assert journal.reversals({}) == []
-    assert notes[0].endswith("; 0 refreshes owed from before could be read, others are forgotten")
+    assert notes[0].endswith("; 0 pending refreshes could be read, others are lost")

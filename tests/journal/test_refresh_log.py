@@ -11,7 +11,7 @@ REFS = ["a", "b", "c"]
 def test_an_intent_is_owed_by_every_subscriber():
     refresh_log = RefreshLog()
     assert refresh_log.intend("a", ["x", "y"]) == [("a", "x"), ("a", "y")]
-    assert list(refresh_log.owing()) == ["x", "y"]
+    assert list(refresh_log.by_subscriber()) == ["x", "y"]
 
 
 def test_what_is_owed_already_is_not_owed_anew():
@@ -41,7 +41,7 @@ def test_a_refresh_that_failed_pays_nothing_and_the_next_one_all():
     refresh_log.intend("b", ["x"])
     refresh_log.begins("x")
     assert sorted(refresh_log.refreshed("x")) == [("a", "x"), ("b", "x")]
-    assert refresh_log.owing() == {}
+    assert refresh_log.by_subscriber() == {}
 
 
 @given(st.lists(st.tuples(st.sampled_from(["intend", "begin", "end"]), st.sampled_from(REFS))))

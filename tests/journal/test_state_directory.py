@@ -83,7 +83,7 @@ def test_one_that_is_there_is_taken_as_it_is(tmp_path):
 
 def test_one_that_everybody_may_write_to_is_refused(tmp_path):
     tmp_path.chmod(0o777)
-    with pytest.raises(StateDirectoryError, match="everybody may write") as refused:
+    with pytest.raises(StateDirectoryError, match="every user can write") as refused:
         StateDirectory.make(str(tmp_path))
     assert "chmod 0700" in refused.value.hint
 

@@ -43,7 +43,7 @@ async def test_every_series_is_there_before_anything_has_happened(tmp_path):
         assert found["reactor_checks_total", "scripted", result] == 0
     for cause in Cause:
         assert found["reactor_changes_total", cause.name.lower()] == 0
-    assert found["reactor_refreshes_paid_total"] == found["reactor_audit_found_total"] == 0
+    assert found["reactor_refreshes_total"] == found["reactor_audit_found_total"] == 0
     assert found["reactor_drift_repair_check_seconds_count"] == 0
     assert found["reactor_resources"] == found["reactor_generation"] == 1
     assert found["reactor_converged"] == 0
@@ -59,7 +59,7 @@ async def test_what_happened_is_in_the_numbers(tmp_path):
     assert found["reactor_checks_total", "scripted", "changed"] == 2
     assert found["reactor_checks_total", "scripted", "failed"] >= 1
     assert found["reactor_changes_total", "initial"] == 2
-    assert found["reactor_refreshes_paid_total"] == 1
+    assert found["reactor_refreshes_total"] == 1
     assert found["reactor_resources_failed"] == found["reactor_resources_blocked"] == 1
     assert found["reactor_converged"] == 0
 
@@ -68,16 +68,16 @@ async def test_a_refresh_is_owed_until_it_is_paid(tmp_path):
     changed, owing = scripted("a"), scripted("b", subscribe=["scripted#a"])
     async with controlled(tmp_path, changed, owing) as world:
         await world.story.converged()
-        assert (await scraped(scrape_socket, tmp_path))["reactor_refreshes_owed"] == 0
+        assert (await scraped(scrape_socket, tmp_path))["reactor_refreshes_pending"] == 0
         world.engine.pause(1)
         world.engine.mark(1, Cause.REFRESH)
         found = await scraped(scrape_socket, tmp_path)
-        assert found["reactor_refreshes_owed"] == found["reactor_resources_in_motion"] == 1
+        assert found["reactor_refreshes_pending"] == found["reactor_resources_in_motion"] == 1
         world.engine.unpause(1)
         await world.story.converged(2)
         found = await scraped(scrape_socket, tmp_path)
-    assert found["reactor_refreshes_owed"] == found["reactor_resources_in_motion"] == 0
-    assert found["reactor_refreshes_paid_total"] == 2
+    assert found["reactor_refreshes_pending"] == found["reactor_resources_in_motion"] == 0
+    assert found["reactor_refreshes_total"] == 2
     assert found["reactor_converged"] == 1
 
 
@@ -198,9 +198,9 @@ def manifest(tmp_path):
     ("options", "complaint"),
     [
         (["--metrics", "9469"], "'9469' is not HOST:PORT, as in 127.0.0.1:9469"),
-        (["--metrics", "0.0.0.0:9469"], "give a token with --metrics-token-file, or listen on 127.0.0.1"),
-        (["--metrics", "127.0.0.1:0", "--converge-once"], "leave --converge-once out"),
-        (["--metrics-token-file", "{dir}/token"], "does nothing without --metrics"),
+        (["--metrics", "0.0.0.0:9469"], "set a token with --metrics-token-file, or listen on 127.0.0.1"),
+        (["--metrics", "127.0.0.1:0", "--converge-once"], "remove --converge-once"),
+        (["--metrics-token-file", "{dir}/token"], "--metrics-token-file needs --metrics"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/none"], "none"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/short"], "openssl rand -hex 32"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/lines"], "openssl rand -hex 32"),

@@ -79,7 +79,7 @@ def test_what_changed_nothing_is_no_change(tally, result):
 )
 def test_a_refresh_is_paid_by_a_check_that_carries_it_and_succeeds(tally, result, causes, paid):
     tally(checked(result, causes))
-    assert tally.refreshes_paid == paid
+    assert tally.refreshes == paid
 
 
 def test_only_repaired_drift_is_in_the_histograms(tally):

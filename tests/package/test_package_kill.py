@@ -113,7 +113,7 @@ async def test_three_interrupts_leave_dpkg_at_its_work_and_are_waited_for(slow):
     life, dpkg = await begun(slow, stdout=subprocess.PIPE, text=True)
     for words in (
         "interrupt again to cancel",
-        "to kill what they run",
+        "to kill their processes",
         "interrupt again to end without waiting",
     ):
         said = interrupted(life, words)
@@ -130,9 +130,9 @@ async def test_the_fourth_ends_reactor_and_not_dpkg(slow):
     life, dpkg = await begun(slow, stdout=subprocess.PIPE, text=True)
     for words in (
         "again to cancel",
-        "to kill what they run",
+        "to kill their processes",
         "to end without waiting",
-        "leaving it to its work",
+        "the package manager goes on",
     ):
         interrupted(life, words)
     life.communicate(timeout=60)

@@ -52,7 +52,7 @@ def test_no_service_runs_files_that_another_user_could_change(checkout, manifest
     done = install(checkout, manifest)
     assert done.code == 2
     assert (
-        f"error[R0609]: the service would run code as root that others can change: {os.path.normpath(foreign)} belongs to {MALLORY}"
+        f"error[R0609]: other users can change code that the service would run as root: {os.path.normpath(foreign)} belongs to {MALLORY}"
         in done.err
     )
     assert "in /opt" in done.err

@@ -184,7 +184,7 @@ def test_the_unit_runs_this_program_on_this_manifest():
 
 def settings_of(text):
     """All that a unit says, by section; without the sandbox, which comes after the directories."""
-    text = text.partition("# What this manifest lets be closed")[0]
+    text = text.partition("# The sandbox for this manifest")[0]
     return {line for line in text.splitlines() if re.match(r"\w+=", line)}
 
 
@@ -257,17 +257,17 @@ def test_a_dry_run_shows_the_unit_and_needs_nothing(manifest, tmp_path):
     ("args", "complaint"),
     [
         (["{manifest}", "--", "--jbos", "3"], "--jobs"),
-        (["{manifest}", "--", "--converge-once"], "a service is to stay"),
-        (["{manifest}", "--", "--render"], "a service is to stay"),
-        (["{manifest}", "--", "--help"], "no way to run a service"),
+        (["{manifest}", "--", "--converge-once"], "so a service can't have it"),
+        (["{manifest}", "--", "--render"], "so a service can't have it"),
+        (["{manifest}", "--", "--help"], "can't be an option of a service"),
         (["{manifest}", "--", "--metrics", "0.0.0.0:1"], "--metrics-token-file"),
         (["{manifest}", "--", "--metrics", "127.0.0.1:1", "--metrics-token-file", "/nowhere"], "/nowhere"),
         (["{manifest}", "second.yaml"], "second.yaml"),
-        (["--name", "a/b", "{manifest}"], "can't name a unit"),
+        (["--name", "a/b", "{manifest}"], "is not a valid name for a unit"),
         (["/nonexistent/site.yaml"], "there is no directory /nonexistent"),
         (["{manifest}.missing"], "No such file"),
         (["/tmp/two\nlines.yaml"], "can't be in a unit"),
-        (["https://ada:secret@example.net/site.tar.gz"], "the URL holds a password"),
+        (["https://ada:secret@example.net/site.tar.gz"], "the URL has a password"),
     ],
 )
 def test_what_can_not_run_as_a_service_is_refused_at_once(manifest, args, complaint):
@@ -283,7 +283,7 @@ def test_data_that_only_a_variable_names_are_refused_for_the_service_would_not_h
     monkeypatch.setenv("CCM_HIERA_DATA", str(manifest))
     done = service("install", manifest)
     assert done.code == 2
-    assert "name them after '--' with --hiera" in done.err
+    assert "add --hiera after '--'" in done.err
 
 
 def test_without_systemd_it_says_so(manifest):

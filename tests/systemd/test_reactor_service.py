@@ -150,7 +150,10 @@ async def test_installing_twice_does_nothing_the_second_time():
     with installed() as service:
         pid, text = service.pid, service.unit.read_text()
         again = service.install()
-        assert (again.exit_code, again.stdout) == (0, f"{service.name} is installed like that already\n")
+        assert (again.exit_code, again.stdout) == (
+            0,
+            f"{service.name} is already installed, with this unit\n",
+        )
         assert (service.pid, service.unit.read_text()) == (pid, text)
         other = service.install("--", "--jobs", "3")
         assert other.stdout.splitlines() == [f"wrote {service.unit}", f"restarted {service.name}"]
@@ -207,7 +210,7 @@ async def test_a_unit_of_a_package_is_not_hidden_by_one_of_its_name():
     for verb in (["install", service.manifest], ["uninstall"]):
         done = reactor("service", *verb, "--name", "packaged")
         assert done.exit_code == 2
-        assert "/lib/systemd/system/packaged.service is there, and not written by reactor" in done.stderr
+        assert "/lib/systemd/system/packaged.service exists, and was not written by reactor" in done.stderr
     assert not (ETC / packaged.name).exists()
 
 
@@ -271,7 +274,7 @@ async def test_one_that_does_not_start_is_told_with_where_to_look():
     service.drop_in("ExecStartPre=/bin/false", "Restart=no")
     done = service.install()
     assert done.exit_code == 2
-    assert f"hint: 'journalctl -u {service.unit.name} -n 20' tells more" in done.stderr
+    assert f"hint: see 'journalctl -u {service.unit.name} -n 20'" in done.stderr
     assert service.uninstall().exit_code == 0
 
 
@@ -494,7 +497,7 @@ def test_what_is_left_of_a_unit_without_a_file_is_taken_away():
             systemctl("daemon-reload")
         done = one.uninstall()
         assert done.exit_code == 0, done.stderr
-        assert done.stdout == f"stopped {one.name}, whose unit was gone\nremoved {link}, which led nowhere\n"
+        assert done.stdout == f"stopped {one.name}, whose unit was removed\nremoved {link}, a broken link\n"
         assert not Path(f"/proc/{pid}").exists()
         assert not link.is_symlink()
         assert one.uninstall().stdout == f"{one.name} is not installed\n"

@@ -99,7 +99,7 @@ def test_a_directory_that_all_may_write_to_must_be_sticky(tmp_path, file):
     file.parent.chmod(0o1777)
     assert text(file) == "x"
     file.parent.chmod(0o777)
-    with pytest.raises(DistrustedError, match=f"{file.parent} can be written by everybody"):
+    with pytest.raises(DistrustedError, match=f"{file.parent} can be written by every user"):
         text(file)
 
 

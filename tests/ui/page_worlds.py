@@ -117,11 +117,11 @@ class Reading:
                 return self.heard[-1]
 
     def _learn(self, name, data):
-        if name == "standing":
+        if name == "status":
             self.resource_status = data["vertices"]
         elif name == "states":
             self.resource_status.update(data)
-        if name in ("standing", "run"):
+        if name in ("status", "run"):
             self.run = data.get("run", data)
 
     async def until(self, name, condition=lambda _: True):

@@ -28,7 +28,7 @@ async def test_every_field_of_the_answers_is_documented(tmp_path):
         graph = (await world.get("/graph")).json()
         resource = (await world.get("/resource?ref=scripted%23a")).json()
     assert first_cells("The graph") == graph.keys()
-    assert first_cells("How a resource stands") == graph["standing"]["scripted#a"].keys()
+    assert first_cells("How a resource stands") == graph["status"]["scripted#a"].keys()
     assert first_cells("A resource") == resource.keys()
 
 

@@ -27,7 +27,7 @@ async def test_the_first_word_is_how_everything_stands(tmp_path):
         await world.story.rest()
         async with reading(world.address) as page:
             name, _, told = await page.next()
-    assert name == "standing"
+    assert name == "status"
     assert told["vertices"] == {
         "scripted#good": plain("changed"),
         "scripted#bad": plain("failed", fine=False),
@@ -107,7 +107,7 @@ async def test_another_generation_is_told_and_so_is_how_it_stands(tmp_path):
                 _, _, told = await other.next()
     assert [vertex["ref"] for vertex in graph["vertices"]] == ["scripted#b"]
     assert graph["edition"] == told["edition"] == 2
-    assert graph["standing"] == told["vertices"] == {"scripted#b": plain("changed")}
+    assert graph["status"] == told["vertices"] == {"scripted#b": plain("changed")}
 
 
 async def test_events_have_growing_numbers_and_no_diffs(tmp_path):
@@ -145,7 +145,7 @@ async def test_who_lost_the_connection_hears_what_it_missed(tmp_path, says):
         again = f"/stream?since={seen}" if says == "since" else "/stream"
         headers = {} if says == "since" else {"Last-Event-ID": str(seen)}
         async with reading(world.address, again, **headers) as page:
-            assert (await page.next())[0] == "standing"
+            assert (await page.next())[0] == "status"
             missed = await page.event("checked")
     assert missed["id"] > seen
     assert missed["result"] == "changed"
@@ -156,7 +156,7 @@ async def test_a_number_that_is_none_is_nothing_missed(tmp_path, since):
     async with paged(tmp_path, scripted("a")) as world:
         await world.story.converged()
         async with reading(world.address, f"/stream?since={quote(since)}") as page:
-            assert (await page.next())[0] == "standing"
+            assert (await page.next())[0] == "status"
             world.story.drift("scripted#a")
             await page.event("checked")
 
@@ -228,7 +228,7 @@ async def test_a_bug_of_ours_costs_those_who_look_their_connection_and_no_more(t
             await page.next()
             world.story.drift("scripted#a")
             await page.event("checked")
-    assert "the live page lost those who look: TypeError" in world.told[0]
+    assert "the live page had to close its connections: TypeError" in world.told[0]
 
 
 async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
@@ -256,7 +256,7 @@ async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
             await page.next()
             refused = await world.get("/stream")
         assert refused.status_code == 503
-        assert refused.json()["error"] == "1 readers follow the events already"
+        assert refused.json()["error"] == "there are already 1 readers of the events"
         with trio.fail_after(GUARD):
             while (
                 await world.get("/events")

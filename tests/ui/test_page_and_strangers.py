@@ -41,7 +41,7 @@ class Page:
         return httpx.get(f"http://{self.address}{path}", headers=headers, timeout=10)
 
     def state(self, ref):
-        return self.get("/graph").json()["standing"][ref]["state"]
+        return self.get("/graph").json()["status"][ref]["state"]
 
 
 def repaired(path, text):

@@ -45,7 +45,7 @@ async def test_the_graph_has_a_box_for_each_resource_and_the_edges_that_matter(t
         assert edge["path"].startswith(beginning)
     assert all(box["x"] + box["width"] <= graph["width"] for box in boxes.values())
     assert all(box["y"] + box["height"] <= graph["height"] for box in boxes.values())
-    assert graph["standing"].keys() == boxes.keys()
+    assert graph["status"].keys() == boxes.keys()
     assert graph["run"]["mode"] == "enforce"
 
 
@@ -115,7 +115,7 @@ async def test_a_resource_is_told_with_all_that_belongs_to_it(tmp_path):
     assert told["ref"] == same["ref"] == "scripted#b/#?"
     assert (told["kind"], told["name"], told["alias"], told["place"]) == ("scripted", "b/#?", "odd", None)
     assert told["properties"] == {"name": "b/#?", "alias": "odd", "require": ["scripted#a"]}
-    assert told["standing"]["changed"]["actions"] == ["did"]
+    assert told["status"]["changed"]["actions"] == ["did"]
     assert told["edges"] == {
         "before": [{"ref": "scripted#a", "kind": "require", "reason": "require in scripted#b/#?"}],
         "after": [{"ref": "scripted#c", "kind": "subscribe", "reason": "subscribe in scripted#c"}],
@@ -172,15 +172,15 @@ PAUSE = {"refs": [], "for": "1h", "reason": "x"}
         ("/graph", {}, 405, "Method Not Allowed"),
         ("/resource", None, 400, "'ref' is missing"),
         ("/resource?ref=scripted%23z", None, 404, "no resource matches scripted#z"),
-        ("/events?limit=0", None, 400, "limit=0 is no number of events"),
-        ("/events?limit=1001", None, 400, "limit=1001 is no number"),
-        ("/events?limit=%C2%B2", None, 400, "is no number of events"),
+        ("/events?limit=0", None, 400, "limit=0 is not a number of events"),
+        ("/events?limit=1001", None, 400, "limit=1001 is not a number"),
+        ("/events?limit=%C2%B2", None, 400, "is not a number of events"),
         ("/pause", [], 400, "not a JSON object"),
         ("/pause", {**PAUSE, "match": "*"}, 400, "there is no 'match' in it"),
-        ("/pause", {**PAUSE, "refs": "*"}, 400, "'refs' must be a list of texts"),
+        ("/pause", {**PAUSE, "refs": "*"}, 400, "'refs' must be a list of strings"),
         ("/pause", {**PAUSE, "reason": "\ud800"}, 400, "surrogates not allowed"),
-        ("/pause", {**PAUSE, "refs": [""]}, 400, "'refs' must be a list of texts"),
-        ("/pause", {"for": "1h", "reason": "x"}, 400, "'refs' must be a list of texts"),
+        ("/pause", {**PAUSE, "refs": [""]}, 400, "'refs' must be a list of strings"),
+        ("/pause", {"for": "1h", "reason": "x"}, 400, "'refs' must be a list of strings"),
         ("/pause", {**PAUSE, "for": "soon"}, 400, "'soon' is not a duration"),
         ("/pause", {**PAUSE, "for": 60}, 400, "a duration needs a unit"),
         ("/pause", {**PAUSE, "for": "0"}, 400, "'for' must be a duration"),
@@ -209,7 +209,7 @@ async def test_what_a_command_says_need_be_no_text(tmp_path):
         await world.story.converged()
         world.engine.emit(Checked(5.0, "scripted#a", Result.FAILED, Cause.DRIFT, 0.0, error="no \udcff text"))
         told = (await world.get("/resource?ref=scripted%23a")).json()
-    assert told["standing"]["error"] == "no \udcff text"
+    assert told["status"]["error"] == "no \udcff text"
 
 
 async def test_our_own_bug_is_told_to_both_ends(tmp_path, monkeypatch):

@@ -113,7 +113,7 @@ async def test_without_the_token_nothing_is_told_but_where_to_find_it(tmp_path, 
         answers = [await world.get(path, headers=headers) for path in PATHS]
     for answer in answers:
         assert answer.status_code == 401
-        assert answer.text == "This page needs its token: open the address that 'reactor ui' tells.\n"
+        assert answer.text == "This page needs its token: open the address that 'reactor ui' shows.\n"
         assert answer.headers["Connection"] == "close"
         assert answer.headers["WWW-Authenticate"] == "Bearer"
         assert has_safe_headers(answer)
@@ -215,12 +215,12 @@ def test_a_link_in_the_place_of_the_token_is_not_followed(tmp_path):
 
 def test_a_pipe_or_a_hard_link_is_no_token(tmp_path):
     os.mkfifo(tmp_path / FILE, 0o600)
-    with pytest.raises(OSError, match=r"not a file of ours alone|not seekable"):
+    with pytest.raises(OSError, match=r"not a private file of ours|not seekable"):
         stored_token(str(tmp_path))
     (tmp_path / FILE).unlink()
     stored_token(str(tmp_path))
     os.link(tmp_path / FILE, tmp_path / "other")
-    with pytest.raises(OSError, match="not a file of ours alone"):
+    with pytest.raises(OSError, match="not a private file of ours"):
         stored_token(str(tmp_path))
 
 
@@ -230,7 +230,7 @@ def test_a_pipe_or_a_hard_link_is_no_token(tmp_path):
 def test_what_can_be_no_token_is_an_error(tmp_path, content):
     (tmp_path / FILE).write_bytes(content)
     (tmp_path / FILE).chmod(0o600)
-    with pytest.raises(OSError, match="holds no token: remove it"):
+    with pytest.raises(OSError, match="has no token: remove it"):
         stored_token(str(tmp_path))
 
 
@@ -239,7 +239,7 @@ def test_every_address_needs_a_token(tmp_path, host):
     access = Access.to(Address(host, 8470), str(tmp_path))
     assert (tmp_path / FILE).read_text() == f"{access.token}\n"
     assert access.url.endswith(f":8470/?token={access.token}")
-    told = access.told(openly=True)
+    told = access.message(with_token=True)
     assert "0.0.0.0" not in told
     assert "[::]" not in told
     assert access.token not in repr(access) + access.home
@@ -252,6 +252,8 @@ def test_without_a_state_directory_each_run_has_a_token_of_its_own():
 
 def test_where_others_read_along_the_token_is_not_told(tmp_path):
     access = Access.to(Address("192.0.2.1", 8470), str(tmp_path))
-    assert access.told(openly=True) == f"the live page is at http://192.0.2.1:8470/?token={access.token}"
-    closed = "the live page is at http://192.0.2.1:8470/; 'reactor ui' tells its address with the token"
-    assert access.told(openly=False) == closed
+    assert (
+        access.message(with_token=True) == f"the live page is at http://192.0.2.1:8470/?token={access.token}"
+    )
+    closed = "the live page is at http://192.0.2.1:8470/; 'reactor ui' shows its address with the token"
+    assert access.message(with_token=False) == closed

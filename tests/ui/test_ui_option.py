@@ -51,7 +51,7 @@ class Shown:
 
         def look():
             graph = self.get("/graph", **options).json()
-            return graph if all(map(_rests, graph["standing"].items())) else None
+            return graph if all(map(_rests, graph["status"].items())) else None
 
         return wait_until(look)
 
@@ -94,7 +94,7 @@ async def test_a_file_that_drifts_is_seen_repaired_with_its_diff_and_why(tmp_pat
     assert told["place"] == f"{site}:3:9"
     assert told["properties"]["content"] == "x\n"
     assert f"file#{file} was changed " in told["why"][0]
-    assert "something outside had touched it" in told["why"][1]
+    assert "something outside of reactor had changed it" in told["why"][1]
     assert told["events"][-1]["causes"] == ["drift"]
     assert [each["causes"][0] for each in past if each.get("ref") == f"file#{file}"] == ["initial", "drift"]
     assert file.read_text() == "z\n"
@@ -123,7 +123,7 @@ def test_what_is_being_undone_is_on_the_page_until_it_is(tmp_path, manifest):
         assert (tmp_path / "b").exists()
         page.post("/resume", {"refs": []})
         gone = wait_until(lambda: (found := page.get("/graph").json())["edition"] > left["edition"] and found)
-    assert left["standing"][undone]["activity"] == "waiting"
+    assert left["status"][undone]["activity"] == "waiting"
     assert undone in [vertex["ref"] for vertex in left["vertices"]]
     assert detail["properties"]["ensure"] == "absent"
     assert [vertex["ref"] for vertex in gone["vertices"]] == [f"file#{tmp_path}/a"]
@@ -154,7 +154,7 @@ def test_a_rehearsal_is_shown_too(tmp_path, manifest, mode, state):
         told = page.get(f"/resource?ref=file%23{tmp_path}/a").json()
         refused = page.post("/pause", {"refs": [], "for": "1m", "reason": "x"})
     assert graph["run"]["pausable"] is False
-    assert told["standing"]["state"] == state
+    assert told["status"]["state"] == state
     assert told["why"] is None
     assert refused.status_code == 409
     assert not (tmp_path / "a").exists()
@@ -193,7 +193,7 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
             ask = httpx.QueryParams({"ref": vertex["ref"]})
             answers.append(await trio.to_thread.run_sync(page.get, f"/resource?{ask}"))
     resources = {answer.json().get("ref"): answer.json() for answer in answers}
-    assert resources["exec#fails"]["standing"]["state"] == "failed"
+    assert resources["exec#fails"]["status"]["state"] == "failed"
     assert resources[f"file#{tmp_path}/shown"]["properties"]["content"] == MASK
     assert "+password=[secret]" in resources[f"file#{tmp_path}/shown"]["diff"]["text"]
     assert any("wrong" in line for line in resources["exec#fails"]["why"])
@@ -211,10 +211,10 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
     [
         (["--ui", "8470"], "'8470' is not HOST:PORT, as in 127.0.0.1"),
         (["--ui", "host.example:8470"], "'host.example' is not an IP address"),
-        (["--ui", "127.0.0.1:65536"], "there is no port 65536"),
+        (["--ui", "127.0.0.1:65536"], "65536 is not a port"),
         (
             ["--ui", "127.0.0.1:0", "--converge-once"],
-            "--ui is for a run that stays hint: leave --converge-once out",
+            "--ui needs a continuous run hint: remove --converge-once",
         ),
         (["--ui", "192.0.2.1:8470"], "can't listen on 192.0.2.1:8470: Cannot assign requested address"),
     ],
@@ -306,7 +306,7 @@ def test_the_token_is_not_written_to_the_journal_of_the_system(manifest, state_d
         process.terminate()
         rest = told.read()
     token = (state_directory / FILE).read_text().strip()
-    assert line.endswith("/; 'reactor ui' tells its address with the token\n")
+    assert line.endswith("/; 'reactor ui' shows its address with the token\n")
     assert token not in line + rest
 
 
@@ -331,7 +331,7 @@ def test_a_rehearsal_whose_token_nobody_could_learn_is_refused(tmp_path, manifes
         os.close(writer)
         said = told.read()
         assert process.wait(GUARD) == 2
-    assert "nobody could learn the token of the page" in said
+    assert "the token of the page can't be shown" in said
     assert not (tmp_path / "a").exists()
 
 
@@ -341,7 +341,7 @@ def test_a_token_that_can_not_be_kept_ends_the_command(tmp_path, manifest, state
     with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         done = finish(process)
     assert done.code == 2
-    assert "error[R0602]: can't keep the token of the page: " in done.err
+    assert "error[R0602]: can't store the token of the page: " in done.err
     assert not (tmp_path / "a").exists()
 
 

@@ -93,25 +93,25 @@ complete --no-files --command %(prog_name)s --arguments '(%(complete_func)s)'
 """
 
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
-"""In click's format for such scripts."""
+"""The scripts, with the placeholders of click."""
 
 
-@click.command(short_help="Let your shell complete commands and names.")
+@click.command(short_help="Print the shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
 def completion(shell: str) -> None:
-    """Print the script that makes SHELL complete commands, options, kinds and the names of resources.
+    """Print the completion script for SHELL: bash, zsh or fish. It completes commands, options, kinds and resources.
 
-    Names come from the manifest on the line (run --only, graph --around), from the journal (why, status, pause) or
-    from the session (ensure --require).
+    Names of resources come from the manifest on the command line (run --only, graph --around), from the journal (why,
+    status, pause) or from the session (ensure --require).
 
     \b
-    For yourself, in what your shell reads when it starts (zsh: after compinit):
+    For the current user, add this to the startup file of the shell (zsh: after compinit):
       echo 'eval "$(reactor completion bash)"' >> ~/.bashrc
       echo 'eval "$(reactor completion zsh)"' >> ~/.zshrc
       echo 'reactor completion fish | source' >> ~/.config/fish/config.fish
 
-    The examples below are for all users, as root. What is there for bash is read by the package bash-completion; for
-    zsh by compinit, which must be in ~/.zshrc.
+    The examples below install the completion for all users, as root. bash needs the package bash-completion, and zsh
+    needs compinit in ~/.zshrc.
 
     Exit codes: 0 done; 2 bad usage.
 

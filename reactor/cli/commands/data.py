@@ -14,7 +14,7 @@ from reactor.cli import exitcodes
 from reactor.cli.messages import reporting_manifest_errors, warn
 from reactor.cli.options.formats import ValueFormat, value_format_option, yaml_option
 from reactor.cli.options.inputs import MANIFEST, readonly_inputs_options
-from reactor.cli.values import LayeredValue, found, show
+from reactor.cli.values import LayeredValue, look_up, show
 from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 
-@click.command(short_help="Show what the data of a manifest come to here.")
+@click.command(short_help="Show the data of a manifest on this host.")
 @click.argument("manifest", type=MANIFEST)
 @click.argument("query", required=False)
-@click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
+@click.option("--explain", is_flag=True, help="Show the layer that each value comes from.")
 @value_format_option
 @yaml_option
-@click.option("--env", is_flag=True, help="As lines KEY=VALUE for a shell, one for each key at the top.")
+@click.option("--env", is_flag=True, help="Write lines KEY=VALUE for a shell, one for each top-level key.")
 @click.option(
     "--env-prefix",
     default="HIERA",
     show_default=True,
     metavar="PREFIX",
-    help="What each KEY begins with.",
+    help="Begin each KEY with PREFIX.",
 )
 @click.option(
-    "--env-facts", "-E", is_flag=True, help="Take the variables of the environment for facts; --facts win."
+    "--env-facts", "-E", is_flag=True, help="Use environment variables as facts. --facts overrides them."
 )
 @readonly_inputs_options
 def data(
@@ -51,11 +51,10 @@ def data(
     env_facts: bool,
     inputs: Callable[[], Inputs],
 ) -> None:
-    """Show the data of MANIFEST, resolved for this host, or what the path QUERY finds in them.
+    """Show the data of MANIFEST, resolved for this host, or the value at the path QUERY.
 
-    MANIFEST may be a file with nothing but data, and either may be behind a URL. A path is what lookup('data.PATH')
-    takes in the manifest. Values whose key is annotated @secret are not shown. The resources of the manifest are not
-    looked at, so this works while they have errors.
+    MANIFEST may also be a file with data only, or a URL. QUERY is a path as in lookup('data.PATH'). Values whose key
+    is annotated @secret are masked. Resources are not read, so this works even if they have errors.
 
     Exit codes: 0 done; 1 there is no such key; 2 bad usage or invalid data.
 
@@ -73,11 +72,11 @@ def data(
         known = inputs()
         resolved = _resolved(manifest, with_variables(known) if env_facts else known)
     if env and (explain or form is not None):
-        raise click.UsageError("--env is a form of its own, without --format and --explain")
+        raise click.UsageError("--env can't be used with --format or --explain")
     values: Any = masked(resolved.values, resolved.secrets, MASK)
     # An alias may have taken a secret to another key.
     values = _explained(values, resolved.layers) if explain else redacted(values)
-    wanted = found(values, query, "key")
+    wanted = look_up(values, query, "key")
     if env:
         click.echo(variables(wanted if query is None else {"value": wanted}, env_prefix), nl=False)
     else:
@@ -99,7 +98,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
         raise ManifestError([source])
     problems = Problems(source)
     root = sections_of(problems)
-    strict = "resources" in root  # data alone may be those of a manifest in either form
+    strict = "resources" in root  # a file with data only may be for either form
     site = SiteData(inputs.site, inputs, strict=strict) if inputs.site is not None else None
     over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data, inputs.secrets))
     resolved = data_of(root, problems, inputs, over, strict=strict)
@@ -117,7 +116,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
 
 
 def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:
-    """The tree with each leaf, without secrets, beside the layer it came from."""
+    """The tree with each leaf replaced by its redacted value and its layer."""
     if path in layers:
         return LayeredValue(redacted(value), layers[path])
     if isinstance(value, dict):
@@ -131,13 +130,13 @@ _NO_NAME = re.compile(r"[^A-Z0-9_]")
 
 
 def variables(values: Mapping[str, Any], prefix: str) -> str:
-    """A line ``PREFIX_KEY=VALUE`` for each of ``values``, sorted, quoted for a shell; lists and maps are JSON."""
+    """A line ``PREFIX_KEY=VALUE`` for each value, sorted and quoted for a shell. Lists and maps are JSON."""
     lines = (f"{_name(prefix, key)}={shlex.quote(_text(values[key]))}\n" for key in sorted(values))
     return "".join(lines)
 
 
 def with_variables(inputs: Inputs) -> Inputs:
-    """The inputs, with the variables of the environment over the facts of the host and below those that were given."""
+    """The inputs with environment variables as facts: they override the facts of the host, but not those of options."""
     from reactor.facts.facts import Facts
 
     if not isinstance(inputs.facts, Facts):

@@ -1,4 +1,4 @@
-"""``reactor ensure api pipe``: one resource for programs, a request on stdin and the answer on stdout."""
+"""``reactor ensure api pipe``: applies one resource for a program; the request is on stdin, the answer on stdout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=AliasGroup, others={"piped": "pipe"})
 def api() -> None:
-    """Bring one resource into its state for a program that asks in JSON.
+    """Apply one resource for a program, with a request in JSON.
 
     \b
     Example:
@@ -33,25 +33,25 @@ def api() -> None:
 
 
 @api.command()
-@click.option("--noop", is_flag=True, help="Only say what would be done. Changes nothing.")
-@click.option("--yaml", "as_yaml", is_flag=True, help="Answer in YAML.")
+@click.option("--noop", is_flag=True, help="Dry run: show what would be done, and change nothing.")
+@click.option("--yaml", "as_yaml", is_flag=True, help="Write the answer in YAML.")
 @click.option(
     "--session",
     "directory",
     metavar="DIR",
-    help="Where to look for what is required.  [default: $REACTOR_SESSION]",
+    help="Look up required resources in this session.  [default: $REACTOR_SESSION]",
 )
 @single_resource_options
 @state_dir_option
 def pipe(
     noop: bool, as_yaml: bool, directory: str | None, state_dir: str | None, inputs: Callable[[], Inputs]
 ) -> None:
-    """Read one request in JSON or YAML from stdin, do it, and write the answer to stdout.
+    """Read one request in JSON or YAML from stdin, apply the resource, and write the answer to stdout.
 
-    The protocol is that of CCM: io.choria.ccm.v1.resource.ensure.request and .response. The answer has the resource's
-    state, or an error; what is wrong with the request is an answer too. The session is looked at, and not added to.
+    The protocol is that of CCM: io.choria.ccm.v1.resource.ensure.request and .response. The answer has the state of
+    the resource, or an error. An invalid request is also answered with an error. The session is read, but not changed.
 
-    Exit codes: 0 there is an answer; 2 bad usage; 130 or 143 cut short by a signal.
+    Exit codes: 0 an answer was written; 2 bad usage; 130 or 143 ended by a signal.
 
     \b
     A request:
@@ -110,7 +110,7 @@ def _answer(
 
 
 def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> RequestResult:
-    """Run it. Ends the command when a signal cuts that short: then there is no answer."""
+    """Apply the resource. Ends the command if a signal interrupts that: then there is no answer."""
     from reactor.cli import exitcodes
     from reactor.cli.running.engine_run import run_silently
     from reactor.cli.running.single_resource import backups_of, ensured
@@ -133,7 +133,7 @@ def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Reque
 
 
 def _status(entry: Entry) -> Any:
-    """How the thing is now; None when that can't be told."""
+    """The current state of the resource; None if it can't be read."""
     import trio
 
     from reactor.resource.plan import ResourceError

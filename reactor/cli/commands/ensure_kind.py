@@ -1,4 +1,4 @@
-"""``reactor ensure KIND``: the command for one kind, its options made of the kind's properties."""
+"""``reactor ensure KIND``: the command for one kind, with options generated from the properties of the kind."""
 
 from __future__ import annotations
 
@@ -42,40 +42,40 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 OPTIONS = (
-    click.Option(["--noop"], is_flag=True, help="Only say what would be done. Changes nothing."),
-    click.Option(["--diff"], is_flag=True, help="Show what changes as unified diffs."),
+    click.Option(["--noop"], is_flag=True, help="Dry run: show what would be done, and change nothing."),
+    click.Option(["--diff"], is_flag=True, help="Show changes as unified diffs."),
     click.Option(
         ["--require"], multiple=True, metavar="REF", shell_complete=complete_session,
-        help="Do it only if this one of the session went well. Repeatable.",
+        help="Apply only if REF, an earlier resource of the session, succeeded. Repeatable.",
     ),
     click.Option(
         ["--subscribe", "-S"], multiple=True, metavar="REF", shell_complete=complete_session,
-        help="Require it, and be refreshed if it has changed. Repeatable.",
+        help="Like --require, and refresh if REF has changed. Repeatable.",
     ),
-    click.Option(["condition", "--if"], metavar="EXPR", help="Do it only if this expression is true."),
-    click.Option(["exception", "--unless"], metavar="EXPR", help="Do not do it if this expression is true."),
+    click.Option(["condition", "--if"], metavar="EXPR", help="Apply only if this expression is true."),
+    click.Option(["exception", "--unless"], metavar="EXPR", help="Do not apply if this expression is true."),
     click.Option(
         ["--check"], multiple=True, metavar="COMMAND",
-        help="Then run this health check, which ends as Nagios plugins do. Repeatable.",
+        help="Run this health check afterwards, a Nagios plugin. Repeatable.",
     ),
-    click.Option(["--check-tries"], metavar="N", help="Try it up to so many times, until it is ok.  [default: 1]"),
-    click.Option(["--check-sleep"], metavar="DURATION", help="Wait between two tries.  [default: 1s]"),
+    click.Option(["--check-tries"], metavar="N", help="Run the health check up to N times, until it is ok.  [default: 1]"),
+    click.Option(["--check-sleep"], metavar="DURATION", help="Wait this long between tries.  [default: 1s]"),
     click.Option(
         ["form", "--format"], type=click.Choice(["text", "json"]), default="text", show_default=True,
-        help="Lines for people, or one JSON object per event.",
+        help="Write text, or one JSON object per event.",
     ),
     click.Option(
-        ["--session"], metavar="DIR", help="The session it belongs to.  [default: $REACTOR_SESSION]"
+        ["--session"], metavar="DIR", help="Use this session.  [default: $REACTOR_SESSION]"
     ),
     click.Option(
-        [exitcodes.DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
+        [exitcodes.DETAILED], is_flag=True, help="Exit with 0 for no change, 2 changed, 4 failed, 6 both, 1 bad usage."
     ),
 )  # fmt: skip
-"""What the command has for every kind, beside options for properties."""
+"""The options that every kind has, besides those for its properties."""
 
 
 def kind_command(kind: str) -> click.Command:
-    """The command ``reactor ensure KIND``. Raises ClickException when the kind can't be loaded."""
+    """The command ``reactor ensure KIND``. Ends the command if the kind can't be loaded."""
     model = found_kind(kind)
 
     @click.command(kind, params=[*OPTIONS], help=_help(model))
@@ -90,7 +90,7 @@ def kind_command(kind: str) -> click.Command:
 
 
 def found_kind(kind: str) -> type[Resource]:
-    """The class of the kind. Raises ClickException when it can't be loaded."""
+    """The class of the kind. Ends the command if it can't be loaded."""
     model = look_up(INSTALLED, kind)
     if isinstance(model, UnusableKind):
         fail("R0107", model.message, model.hint, 1)
@@ -98,7 +98,7 @@ def found_kind(kind: str) -> type[Resource]:
 
 
 class Call:
-    """One call of ``reactor ensure``: ``given`` are the values of all its options and arguments."""
+    """One call of ``reactor ensure``. ``given`` has the values of all options and arguments."""
 
     def __init__(self, options: KindOptions, given: dict[str, Any]) -> None:
         self._kind = options.model.kind
@@ -113,7 +113,7 @@ class Call:
         _add_common(self._line, given)
 
     def make(self, inputs: Callable[[], Inputs]) -> None:
-        """Do it, and end the command."""
+        """Apply the resource, and end the command."""
         problems = Problems(self._line.source)
         try:
             entry = load_entry(problems, self._kind, self._line.body, inputs())
@@ -181,14 +181,14 @@ class RecordingDisplay(Display):
         self.events.append(event)
 
     def conclude(self, result: Ensured) -> None:
-        """Say to people how it ended, where no event has: a run is quiet about what is well."""
+        """Show the result of a resource that was ok or skipped: a run shows no event for these."""
         if self.form == "text" and result.result in (Result.OK, Result.SKIPPED):
             reason = next((f"  {event.reason}" for event in self.events if isinstance(event, Skipped)), "")
             self.say(f"{result.ref}  {result.result}{reason}", {})
 
 
 def _add_common(line: CommandLine, given: dict[str, Any]) -> None:
-    """Add what every kind has, from the options that are made for it."""
+    """Add the properties that every kind has, from their options."""
     line.put_list("require", "--require", given["require"])
     line.put_list("subscribe", "--subscribe", given["subscribe"])
     conditions = (Given("if", "--if", given["condition"]), Given("unless", "--unless", given["exception"]))
@@ -201,13 +201,13 @@ def _add_common(line: CommandLine, given: dict[str, Any]) -> None:
             "health_checks", [[Given("command", "--check", text), *pace] for text in given["check"]]
         )
     elif pace:
-        raise click.UsageError("--check-tries and --check-sleep are about --check, which is not given")
+        raise click.UsageError("--check-tries and --check-sleep need --check")
 
 
 def _help(model: type[Resource]) -> str:
     words = inspect.getdoc(model) or ""
     example = f"reactor ensure {model.kind} {model.example or 'NAME'}"
     return (
-        f"{words.replace('``', '')}\n\nNAME and ENSURE are those of a manifest; what else is a property is an option."
+        f"{words.replace('``', '')}\n\nNAME and ENSURE are as in a manifest; every other property is an option."
         f"\n\n\b\nExample:\n  {example}"
     )

@@ -32,20 +32,20 @@ _UNITS = {
 
 
 def moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    """Seconds since 1970 of the time that the value of an option names; a duration is that long ago."""
+    """The time in the value of an option, as seconds since 1970. A duration counts back from now."""
     if value is None:
         return None
     try:
-        return moment_of(value.strip(), datetime.now())  # noqa: DTZ005 - people mean the time of their place
+        return moment_of(value.strip(), datetime.now())  # noqa: DTZ005 - the user means local time
     except (ValueError, OverflowError, OSError):
         from reactor.cli.messages import with_hint
 
         hint = "write 1h30m, '2 hours ago', today, yesterday, 14:00, 2026-01-31 or '2026-01-31 14:00'"
-        raise with_hint(click.BadParameter(f"{value!r} is no time"), hint) from None
+        raise with_hint(click.BadParameter(f"{value!r} is not a time"), hint) from None
 
 
 def moment_of(text: str, now: datetime) -> float:
-    """Seconds since 1970 of the time that ``text`` names. Raises ValueError, and for times out of reach OverflowError and OSError."""
+    """The time in ``text`` as seconds since 1970. Raises ValueError; OverflowError or OSError for a time out of range."""
     from reactor.resource.properties import parse_duration
 
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -66,23 +66,23 @@ def _shortened(text: str) -> str:
     return re.sub(r"\s*([^\W\d]+)\s*", lambda found: _UNITS.get(found[1].removesuffix("s"), found[1]), length)
 
 
-@click.command(short_help="Show what has happened.")
-@click.option("--follow", "-f", is_flag=True, help="Wait for more, until ^C.")
+@click.command(short_help="Show the history of events.")
+@click.option("--follow", "-f", is_flag=True, help="Wait for new events, until ^C.")
 @click.option(
     "--since",
     callback=moment,
     metavar="TIME",
-    help="Only what came since then: 1h30m, '2 hours ago', yesterday, 14:00, '2026-01-31 14:00'.  [default: all, or with --follow what comes]",
+    help="Show events since TIME: 1h30m, '2 hours ago', yesterday, 14:00, '2026-01-31 14:00'.  [default: all, or with --follow new ones]",
 )
-@click.option("--until", callback=moment, metavar="TIME", help="Only what came until then.")
+@click.option("--until", callback=moment, metavar="TIME", help="Show events until TIME.")
 @click.option(
     "--ref",
     type=TEXT,
     metavar="REF",
-    help="Only of this resource. REF may be an alias, or a glob: 'file#/etc/*'.",
+    help="Show events of this resource. REF may be an alias, or a glob: 'file#/etc/*'.",
 )
-@click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
-@click.option("--diff", is_flag=True, help="Also what was changed, as unified diffs.")
+@click.option("--failed", is_flag=True, help="Show only failed and blocked resources.")
+@click.option("--diff", is_flag=True, help="Show changes as unified diffs, too.")
 @format_option("one JSON object per event")
 @state_dir_option
 def events(
@@ -95,12 +95,12 @@ def events(
     form: Format,
     state_dir: str | None,
 ) -> None:
-    """Show what runs have found, changed and failed at, oldest first, from the journal.
+    """Show the events in the journal, oldest first: changes, failures, reloads, pauses.
 
-    Checks that found all as desired are not kept, and of diffs the newest 32 MiB. It works while a run goes on and when none does, and needs the
-    right to read the state directory only.
+    Checks that found nothing to do are not in the journal. Of diffs, the newest 32 MiB are. The command works whether
+    or not a run is active, and only needs permission to read the state directory.
 
-    Exit codes: 0 done; 1 there is no journal that can be read; 2 bad usage.
+    Exit codes: 0 done; 1 there is no readable journal; 2 bad usage.
 
     \b
     Examples:
@@ -113,10 +113,10 @@ def events(
     from reactor.journal.history import Filter, History, HistoryError
 
     if follow and until is not None:
-        raise click.UsageError("--follow waits for what comes, and --until leaves that out")
+        raise click.UsageError("--follow and --until can't be used together")
     wanted = Filter(since or 0.0, math.inf if until is None else until, ref, failed)
     if wanted.since > wanted.until:
-        raise click.UsageError("--until is before --since, so nothing came in between")
+        raise click.UsageError("--until is before --since")
     directory = directory_of(state_dir)
     try:
         with closing(History(directory)) as history:
@@ -131,7 +131,7 @@ def events(
 def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:
     if not follow:
         return history.entries(wanted)
-    gc.enable()  # this one stays
+    gc.enable()  # this command runs for long
     return history.follow(wanted, after=0 if wanted.since else history.newest_id())
 
 

@@ -1,4 +1,4 @@
-"""``reactor example``: write a manifest to try things with, for the user who asks and a directory of theirs."""
+"""``reactor example``: writes an example manifest for the current user and a directory."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from reactor.cli.messages import fail, with_hint
 _DIRECTORY = "/srv/reactor-example"
 _OWNER = "owner: root"
 _GROUP = "group: root"
-"""What the examples say as they stand; all three are replaced."""
+"""The values in the packaged examples; all three are replaced."""
 
 _NAMES = ("quickstart", "webserver", "broken")
 
 
-@click.command(short_help="Write a manifest to try things with.")
+@click.command(short_help="Write an example manifest.")
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def example(name: str, directory: Path) -> None:
-    """Write the example manifest NAME into DIRECTORY, made where missing.
+    """Write the example manifest NAME into DIRECTORY, and create the directory if needed.
 
-    The manifest keeps files below DIRECTORY and is owned by you, so running it needs no root and touches nothing
-    else.
+    The manifest manages files below DIRECTORY only, and they belong to you. So it needs no root.
 
     \b
-    quickstart  a directory, two files, and a command that runs when one changes
-    webserver   a configuration that is checked before the server reloads it
-    broken      mistakes, to see how they are reported
+    quickstart  a directory, two files, and a command that runs when a file changes
+    webserver   a configuration that is validated before the server reloads it
+    broken      mistakes, to show how they are reported
 
     \b
     Example:
@@ -39,8 +38,10 @@ def example(name: str, directory: Path) -> None:
     """
     target = directory.absolute() / f"{name}.yaml"
     if not re.fullmatch(r"[\w./+@-]+", str(target), re.ASCII):
-        error = click.BadParameter("the path goes into commands unquoted", param_hint="'DIRECTORY'")
-        raise with_hint(error, "keep to letters, digits and ./+@_-")
+        error = click.BadParameter(
+            "the example uses the path in commands, unquoted", param_hint="'DIRECTORY'"
+        )
+        raise with_hint(error, "use only letters, digits and ./+@_-")
     _write_new(target, _tailored(name, target.parent))
     click.echo(f"wrote {target}")
     command = "validate" if name == "broken" else "run --converge-once"
@@ -54,11 +55,11 @@ def _tailored(name: str, directory: Path) -> str:
 
 
 def _write_new(target: Path, text: str) -> None:
-    """Create the file. One that is there already stays, and must say the same."""
+    """Create the file. An existing file is kept; the command fails if its content differs."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with target.open("x") as file:
             file.write(text)
     except FileExistsError:
         if target.read_text() != text:
-            fail("R0704", f"{target} is there already", "name another directory", 1)
+            fail("R0704", f"{target} already exists", "name another directory", 1)

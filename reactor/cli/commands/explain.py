@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @click.argument("code", required=False, shell_complete=complete_code)
 @format_option("one JSON document")
 def explain(code: str | None, form: Format) -> None:
-    """Explain the error CODE, such as R0107: what it means, an example, and how to fix it. Without CODE, list all.
+    """Explain the error CODE, such as R0107: its meaning, an example, and how to fix it. Without CODE, list all codes.
 
-    An error shows its code as error[R0107], and JSON has it as "code".
+    Errors show their code as error[R0107], and as "code" in JSON.
 
-    Exit codes: 0 done; 1 there is no such code; 2 bad usage.
+    Exit codes: 0 done; 1 unknown code; 2 bad usage.
 
     \b
     Examples:
@@ -47,14 +47,14 @@ def explain(code: str | None, form: Format) -> None:
 
 
 def _canonical(code: str) -> str:
-    """The code as the catalogue has it, also of what was copied with its brackets: ``error[R0107]``."""
+    """The code as in the catalogue; accepts ``error[R0107]``, as copied from a message, and lower case."""
     return code.strip().removeprefix("error").strip("[]:").upper()
 
 
 def _unknown(code: str, codes: Iterable[str]) -> NoReturn:
     from reactor.resource.properties import did_you_mean
 
-    hint = did_you_mean(_canonical(code), codes) or "'reactor explain' lists all"
+    hint = did_you_mean(_canonical(code), codes) or "'reactor explain' lists all codes"
     fail("R0705", f"there is no error code {code!r}", hint, 1)
 
 

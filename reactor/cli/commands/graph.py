@@ -1,4 +1,4 @@
-"""``reactor graph``: show what depends on what."""
+"""``reactor graph``: exports the dependency graph."""
 
 from __future__ import annotations
 
@@ -29,36 +29,34 @@ FORMATS = {
     "png": (".png",),
     "html": (".html", ".htm"),
 }
-"""The formats, each with the suffixes it is guessed from."""
+"""The formats, each with the file name suffixes that select it."""
 
 DEFAULT_DEPTH = 2
 
 
-@click.command(short_help="Show what depends on what.")
+@click.command(short_help="Export the dependency graph.")
 @manifests_argument
 @click.option(
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    help="The format.  [default: by the suffix of the output file, else dot]",
+    help="Write this format.  [default: by the suffix of FILE, else dot]",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE, not to stdout."
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE instead of stdout."
 )
-@click.option(
-    "--state", is_flag=True, help="Check every resource, changing nothing, and colour it by what was found."
-)
+@click.option("--state", is_flag=True, help="Check every resource in a dry run, and colour it by its state.")
 @click.option(
     "--around",
     metavar="REF",
     shell_complete=complete_manifest,
-    help="Only this resource and its neighbourhood.",
+    help="Export only this resource and its neighbours.",
 )
 @click.option(
     "--depth",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"How many edges away the neighbourhood reaches.  [default: {DEFAULT_DEPTH}]",
+    help=f"Include neighbours up to N edges away.  [default: {DEFAULT_DEPTH}]",
 )
 @external_option
 @inputs_options
@@ -72,13 +70,13 @@ def graph(
     external: tuple[str, ...],
     inputs: Callable[[], Inputs],
 ) -> None:
-    """Show the resources of MANIFEST and the order between them.
+    """Export the dependency graph of MANIFEST: its resources and the order between them.
 
-    Solid edges are `require`, bold ones `subscribe`, dashed ones were found by reactor, dotted ones are order only.
-    The same manifest gives the same bytes, so a picture can be kept beside it in version control. svg and html
-    need nothing installed; the html page pans, zooms, searches and shows properties, offline. png needs Graphviz.
+    Solid edges are `require`, bold ones `subscribe`, dashed ones automatic, dotted ones order only. The output depends
+    only on the manifest, so it can be kept in version control. The html page works offline: it pans, zooms, searches
+    and shows properties. svg and html need no other program; png needs Graphviz.
 
-    Exit codes: 0 done; 1 the picture can't be made; 2 bad usage or an invalid manifest.
+    Exit codes: 0 done; 1 the export failed; 2 bad usage or an invalid manifest.
 
     \b
     Examples:
@@ -91,14 +89,14 @@ def graph(
 
     form = form or _guess(output)
     if depth is not None and around is None:
-        error = click.UsageError("--depth tells how far to go around a resource, and none is named")
-        raise with_hint(error, "name it with --around REF")
+        error = click.UsageError("--depth needs --around")
+        raise with_hint(error, "add --around REF")
     if form == "png" and output is None and sys.stdout.isatty():
         raise with_hint(
-            click.UsageError("a PNG would garble the terminal"), "write it to a file with -o FILE"
+            click.UsageError("a PNG can't be written to a terminal"), "write to a file with -o FILE"
         )
-    looking = nullcontext() if state else trust_everybody()  # a fresh check may run commands
-    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), looking:
+    trust = nullcontext() if state else trust_everybody()  # a check may run commands
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust:
         whole = load(manifests, inputs(), external).graph
         shown = (
             whole
@@ -115,7 +113,7 @@ def _guess(output: Path | None) -> str:
     for form, suffixes in FORMATS.items():
         if output.suffix.lower() in suffixes:
             return form
-    error = click.UsageError(f"the name {output.name} does not tell a format")
+    error = click.UsageError(f"the name {output.name} has no suffix of a format")
     raise with_hint(error, f"add --format, one of {', '.join(FORMATS)}")
 
 
@@ -151,7 +149,7 @@ def _write(picture: bytes, output: Path | None) -> None:
         return
     try:
         if output.exists() and not output.is_file():
-            output.write_bytes(picture)  # a device or a pipe: there is nothing to replace
+            output.write_bytes(picture)  # a device or a pipe can't be replaced
         else:
             replace_file(str(output.resolve()), picture, 0o666 & ~_umask())
     except OSError as error:
@@ -159,6 +157,6 @@ def _write(picture: bytes, output: Path | None) -> None:
 
 
 def _umask() -> int:
-    """What a new file may not be."""
+    """The umask of this process."""
     os.umask(mask := os.umask(0o077))
     return mask

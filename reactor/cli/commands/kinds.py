@@ -1,4 +1,4 @@
-"""``reactor kinds``: what a manifest, or ``reactor ensure``, can manage."""
+"""``reactor kinds``: lists the kinds of resources, or describes one."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from reactor.ensure.properties import Property
 
 Obstacles = dict[str, str | None]
-"""Why each provider can't work on this host; None for one that can."""
+"""Provider -> why it can't work on this host; None if it can."""
 
 _WIDTH = 98
-"""Wider is hard to read."""
+"""Columns; longer lines are hard to read."""
 
 
-@click.command(short_help="Show what can be managed, with all properties.")
+@click.command(short_help="List the kinds of resources, or describe one.")
 @click.argument("kind", required=False, shell_complete=complete_kind)
 @format_option("one JSON document")
 def kinds(kind: str | None, form: Format) -> None:
-    """List the kinds of resources that are installed; or tell all about KIND.
+    """List the installed kinds of resources, or describe KIND.
 
-    That is: its properties with their types, defaults and meaning, what reactor watches to notice drift, what goes
-    before it by itself, whether it can be undone, and its providers with whether they work on this host. Properties
-    that every kind has come last.
+    The description has the properties with type, default and meaning, what is watched for drift, the automatic
+    dependencies, whether changes can be undone, and the providers, with whether they work on this host. The properties
+    that every kind has are last.
 
     Exit codes: 0 done; 1 the kind can't be loaded; 2 bad usage.
 
@@ -106,11 +106,11 @@ def _lines(found: Description, obstacles: Obstacles) -> Iterator[str]:
     yield "Properties:"
     for each in found.own:
         yield from _property_lines(each)
-    yield from folded(f"  and, as every kind: {', '.join(each.name for each in found.common)}", 6)
+    yield from folded(f"  and those of every kind: {', '.join(each.name for each in found.common)}", 6)
     yield ""
     yield from folded(f"Watches: {found.watches}", 2)
-    yield from folded(f"Goes after: {found.goes_after or 'nothing by itself'}", 2)
-    yield from folded(f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}", 2)
+    yield from folded(f"Depends on: {found.goes_after or 'nothing automatically'}", 2)
+    yield from folded(f"Undo, with meta: {{reverse: true}}: {found.reversal or 'not possible'}", 2)
     for name, unavailable_reason in obstacles.items():
         yield from folded(f"Provider {name}: {unavailable_reason or 'works here'}", 2)
     yield ""
@@ -121,13 +121,13 @@ def _property_lines(found: Property) -> Iterator[str]:
     from reactor.ensure.description import default_of
 
     default = default_of(found) and f"default {default_of(found)}"
-    remark = "required" if found.required else default
-    yield from folded(f"  {found.name}  ({', '.join(filter(None, (found.type, remark)))})", 6)
+    note = "required" if found.required else default
+    yield from folded(f"  {found.name}  ({', '.join(filter(None, (found.type, note)))})", 6)
     yield from folded(f"      {found.meaning}", 6)
 
 
 def folded(text: str, hang: int = 0) -> list[str]:
-    """The text in lines that fit the terminal; all but the first begin with ``hang`` spaces."""
+    """The text wrapped to the terminal. All lines but the first are indented by ``hang`` spaces."""
     import shutil
     import textwrap
 

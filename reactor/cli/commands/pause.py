@@ -1,4 +1,4 @@
-"""``reactor pause``: leave resources alone for a while, in a way that nobody can overlook."""
+"""``reactor pause``: stops checks of resources for a while; status and metrics show the pause."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     if not is_valid_duration(seconds):
-        refusal = click.BadParameter("a pause lasts some time, and at most a year")
+        refusal = click.BadParameter("a pause must be above 0 and at most a year")
         raise with_hint(refusal, "write 30s, 10m or 2h")
     return seconds
 
 
-@click.command(short_help="Leave resources alone for a while.")
+@click.command(short_help="Pause resources for a while.")
 @click.argument("ref", type=TEXT, default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option(
     "--for", "seconds", required=True, callback=_duration, metavar="DURATION",
-    help="How long, as in 30m or 2h; then the pause ends by itself.",
+    help="End the pause after this time, such as 30m or 2h.",
 )  # fmt: skip
-@click.option("--reason", type=TEXT, required=True, metavar="TEXT", help="Why, for those who wonder later.")
+@click.option("--reason", type=TEXT, required=True, metavar="TEXT", help="Record why; status shows it.")
 @format_option("one JSON object")
 @state_dir_option
 def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | None) -> None:
-    """Start no check of what REF-GLOB names (without it: of anything) until the time is over or 'reactor resume'.
+    """Pause the resources that match REF-GLOB, or all: no check of them starts until the time is over or 'reactor resume'.
 
-    Naming an apply names all resources of the manifest that it applies.
+    An apply resource stands for all resources of the manifest that it applies.
 
-    Watching goes on: what drifts meanwhile owes a check, and what depends on it waits. A check that runs is let
-    end. The pause is kept in the state directory and survives a restart. Without a running converger it holds for
-    the next one.
+    Watching goes on: a paused resource that drifts is checked after the pause, and resources that depend on it wait. A
+    running check is not interrupted. The pause is kept in the state directory and survives a restart. If no run is
+    active, it applies to the next one.
 
-    Exit codes: 0 done; 2 nothing is called like that, or bad usage.
+    Exit codes: 0 done; 2 no resource matches, or bad usage.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
     from reactor.resource.escaping import escaped
 
     if not reason.strip():
-        raise click.BadParameter("say why, for those who wonder later", param_hint="'--reason'")
+        raise click.BadParameter("the reason must not be empty", param_hint="'--reason'")
     client = Client(directory_of(state_dir))
     with reporting_refusals():
         try:
@@ -78,7 +78,7 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
 
 
 def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) -> list[str]:
-    """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
+    """Write the pause to the file, then try the socket again: a run that just started may have read the file before."""
     from reactor.control.client import NoRunError
     from reactor.control.pause_file import PauseFile
     from reactor.journal.state_directory import StateDirectory, StateDirectoryError
@@ -92,6 +92,6 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     try:
         return client.pause(ref, seconds, reason)
     except NoRunError:
-        text = f"no run is active on {client.directory}; the next one will leave {ref} alone"
+        text = f"no run is active on {client.directory}; {ref} is paused for the next one"
         notice(text, hint_about(client.directory))
         return []

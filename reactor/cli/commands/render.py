@@ -1,4 +1,4 @@
-"""``reactor render``: the manifest as it is after loading."""
+"""``reactor render``: shows a manifest with its data and expressions resolved."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 
-@click.command(short_help="Show a manifest as it is after loading.")
+@click.command(short_help="Show a manifest with data and expressions resolved.")
 @manifests_argument
 @click.option(
     "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True,
-    help="How to write it.",
+    help="Write this format.",
 )  # fmt: skip
 @external_option
 @readonly_inputs_options
@@ -29,10 +29,10 @@ def render(
     external: tuple[str, ...],
     inputs: Callable[[], Inputs],
 ) -> None:
-    """Show MANIFEST with its defaults merged, its data resolved and its expressions evaluated for this host.
+    """Show MANIFEST with defaults merged, data resolved and expressions evaluated for this host.
 
-    Expressions that wait until their resource is checked, such as the content of a file, stay as they are written.
-    Secrets are masked. Nothing is touched. Several manifests are several YAML documents, or a JSON list.
+    Expressions that are evaluated only when their resource is checked are shown as written. Secrets are masked.
+    Nothing is changed. Several manifests become several YAML documents, or a JSON list.
 
     Exit codes: 0 done; 2 bad usage or an invalid manifest.
 
@@ -51,7 +51,7 @@ def show_rendered(
     bad_usage: int,
     external: tuple[str, ...] = (),
 ) -> None:
-    """Write the manifests after loading to stdout, or end the command with ``bad_usage``."""
+    """Write the rendered manifests to stdout. An invalid manifest ends the command with the exit code ``bad_usage``."""
     with reporting_manifest_errors(as_json=form == "json", exit_code=bad_usage):
         text = _rendered_text(manifests, form, inputs(), external)
     click.echo(text, nl=False)
@@ -60,7 +60,7 @@ def show_rendered(
 def _rendered_text(
     names: tuple[str, ...], form: Literal["yaml", "json"], inputs: Inputs, external: tuple[str, ...]
 ) -> str:
-    """The manifests after loading. Raises ManifestError."""
+    """The rendered manifests. Raises ManifestError."""
     from reactor.cli.values import json_text
     from reactor.cli.yaml_text import yaml_text
     from reactor.loading import validated

@@ -1,4 +1,4 @@
-"""``reactor restore``: put back what a file held before reactor replaced or removed it."""
+"""``reactor restore``: restores a file that reactor replaced or removed."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 _PERMISSIONS = 0o777
 
 
-@click.command(short_help="Put back what a file held before.")
+@click.command(short_help="Restore an earlier version of a file.")
 @click.argument("path", type=click.Path())
-@click.option("--from", "wanted", metavar="ID", help="This version.  [default: the newest]")
-@click.option("--list", "listing", is_flag=True, help="Show the versions there are, and change nothing.")
-@click.option("--diff", is_flag=True, help="Show what would change, as a unified diff, and change nothing.")
+@click.option("--from", "wanted", metavar="ID", help="Restore this version.  [default: the newest]")
+@click.option("--list", "listing", is_flag=True, help="List the versions, and change nothing.")
+@click.option("--diff", is_flag=True, help="Show the changes as a unified diff, and change nothing.")
 @format_option("one JSON object")
 @state_dir_option
 def restore(
     path: str, wanted: str | None, listing: bool, diff: bool, form: Format, state_dir: str | None
 ) -> None:
-    """Put back what the file at PATH held before a resource replaced or removed it, with owner and mode.
+    """Restore the file at PATH as it was before a resource replaced or removed it, with owner and mode.
 
-    What PATH holds now is kept first, so a second restore takes the first one back. Kept are files of up to 8 MiB,
-    for 30 days, and at most 100 versions of each and 256 MiB in all; of a directory that is removed with all that
-    is in it, nothing is. What was made with secrets is put back, but not shown.
+    The current content is backed up first, so a second restore undoes the first. Backups have files of up to 8 MiB, for
+    30 days, at most 100 versions of each and 256 MiB in all. Nothing is kept of a directory that is removed
+    recursively. A version with secrets can be restored, but is not shown.
 
-    Exit codes: 0 done; 1 there is no such version, or it can't be put back; 2 bad usage.
+    Exit codes: 0 done; 1 there is no such version, or it can't be restored; 2 bad usage.
 
     \b
     Examples:
@@ -55,10 +55,10 @@ def restore(
     try:
         versions = store.versions(path)
     except PermissionError:
-        fail("R0608", f"{directory} is not ours to look into", hint_about(directory), 1)
+        fail("R0608", f"{directory} can't be read: permission denied", hint_about(directory), 1)
     if not versions:
-        hint = hint_about(directory) or "write the path as the manifest does"
-        fail("R0608", f"no version of {path} is kept in {directory}", hint, 1)
+        hint = hint_about(directory) or "write the path as in the manifest"
+        fail("R0608", f"{directory} has no version of {path}", hint, 1)
     if listing:
         _show(versions, form)
     elif diff:
@@ -70,7 +70,7 @@ def restore(
 
 
 def _require_own_state(directory: str) -> None:
-    """What others could put there would be written with the rights we have."""
+    """End the command if other users can write to the state directory: their files would be restored with our rights."""
     from reactor.trust.inputs import require_own_directory
     from reactor.trust.rule import DistrustedError
 
@@ -89,7 +89,7 @@ def _choose(versions: list[Version], wanted: str | None) -> Version:
         fail(
             "R0608",
             f"{path} has no version {wanted}",
-            f"reactor restore --list {path} shows those there are",
+            f"'reactor restore --list {path}' lists the versions",
             1,
         )
     return chosen
@@ -127,7 +127,7 @@ def _print_json(record: dict[str, Any]) -> None:
 
 
 def _show_diff(store: Store, version: Version, versions: list[Version], form: Format) -> None:
-    """What putting ``version`` back would change. Where one of ``versions`` has a secret, others may hold it too."""
+    """Show what restoring ``version`` would change. If one of ``versions`` has a secret, the others may have it too."""
     import sys
 
     import trio
@@ -138,11 +138,11 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
     if any(each.is_secret for each in versions):
         fail(
             "R0608",
-            f"{escaped(version.path)} holds secrets, and is not shown",
-            "put it back, and look at it there",
+            f"{escaped(version.path)} has secrets, so its content is not shown",
+            "restore it, and read the file",
             1,
         )
-    verdict = trio.run(partial(_put_back, store, version, content, noop=True))
+    verdict = trio.run(partial(_apply_version, store, version, content, noop=True))
     if verdict.error is not None:
         fail(verdict.code or "R0608", verdict.error, verdict.hint, 1)
     if form == "json":
@@ -156,7 +156,7 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
 
 
 def _content(store: Store, version: Version) -> str:
-    """A file with what ``version`` held. Ends the command when that is damaged."""
+    """The path of a file with the content of ``version``. Ends the command if it is damaged."""
     try:
         return store.content(version)
     except OSError as error:
@@ -168,7 +168,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
 
     from reactor.engine.outcome import Outcome
 
-    verdict = trio.run(_put_back, store, version, _content(store, version))
+    verdict = trio.run(_apply_version, store, version, _content(store, version))
     if verdict.outcome is Outcome.FAILED:
         fail(verdict.code or "R0608", str(verdict.error), verdict.hint, 1)
     changed = verdict.outcome is not Outcome.OK
@@ -176,16 +176,16 @@ def _restore(store: Store, version: Version, form: Format) -> None:
         _print_json({"path": version.path, "version": version.name.id, "changed": changed})
     elif changed:
         click.echo(
-            f"{escaped(version.path)} is again as in version {version.name.id}, from before {_time(version)}"
+            f"restored {escaped(version.path)} to version {version.name.id}, from before {_time(version)}"
         )
     else:
         click.echo(f"{escaped(version.path)} is already as in version {version.name.id}")
     if changed and version.mode & ~_PERMISSIONS:
-        warn(f"of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
+        warn(f"the setuid, setgid and sticky bits of its mode {version.mode:04o} are not restored")
 
 
-async def _put_back(store: Store, version: Version, content: str, *, noop: bool = False) -> Verdict:
-    """Bring the path into the old state just as a manifest would, so it is as safe, and can be taken back."""
+async def _apply_version(store: Store, version: Version, content: str, *, noop: bool = False) -> Verdict:
+    """Apply a file resource with the old content, owner and mode: it is as safe as in a run, and is backed up."""
     from reactor.engine.check import check
     from reactor.resource.backup_store import backup_store
     from reactor.resource.output import speaker
@@ -207,7 +207,7 @@ async def _put_back(store: Store, version: Version, content: str, *, noop: bool 
 
 
 async def _nothing_to_record(_found: Any) -> None:
-    """Nothing is to be noted before the change."""
+    """A restore has no journal, so nothing is recorded before the change."""
 
 
 def _warn_of_active_run(directory: str, version: Version) -> None:
@@ -215,8 +215,8 @@ def _warn_of_active_run(directory: str, version: Version) -> None:
 
     if (running := holder(directory)) is not None:
         warn(
-            f"{running} is running; if its manifest has {version.ref}, it repairs the file again, unless the"
-            " manifest changes"
+            f"{running} is running; if its manifest has {version.ref}, it changes the file back, unless you"
+            " change the manifest"
         )
 
 

@@ -1,4 +1,4 @@
-"""``reactor resume``: end pauses before their time."""
+"""``reactor resume``: ends pauses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from reactor.control.client import Client
 
 
-@click.command(short_help="End pauses before their time.")
+@click.command(short_help="End pauses.")
 @click.argument("ref", type=TEXT, default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
 @format_option("one JSON object")
 @state_dir_option
 def resume(ref: str, form: Format, state_dir: str | None) -> None:
-    """End every pause of what REF-GLOB names (without it: of everything). Checks that are owed start at once.
+    """End the pauses of the resources that match REF-GLOB, or all pauses. Pending checks start at once.
 
-    Exit codes: 0 done, also when nothing was paused; 2 nothing is called like that, or bad usage.
+    Exit codes: 0 done, also if nothing was paused; 2 no resource matches, or bad usage.
 
     \b
     Examples:
@@ -52,14 +52,14 @@ def resume(ref: str, form: Format, state_dir: str | None) -> None:
 
 
 def _resume_without_run(client: Client, ref: str) -> list[str]:
-    """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
+    """Change the file, then try the socket again: a run that just started may have read the file before."""
     from reactor.control.client import NoRunError
     from reactor.control.pause_file import PauseFile, effective, patterns
 
     if not os.path.isdir(client.directory):
         return []
     pauses, now = PauseFile(client.directory, warn), time.time()
-    before = pauses.living(now)
+    before = pauses.active(now)
     left = pauses.remove(ref, now)
     try:
         return client.resume(ref)

@@ -1,4 +1,4 @@
-"""``reactor run``: converge, then stay and repair, or end."""
+"""``reactor run``: converges the host, then keeps repairing drift, or ends."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
     from reactor.control.address import Address
     from reactor.manifest.inputs import Inputs
 
-_HELP = """Bring this host into the state MANIFEST describes, and keep it there.
+_HELP = """Apply MANIFEST to this host, and keep the host in that state: run as an agent.
 
-MANIFEST is a file, a URL, or a directory whose .yaml and .yml files are manifests. Several run as one: their
-resources may refer to each other, and each keeps its own data.
+MANIFEST is a file, a URL, or a directory whose .yaml and .yml files are manifests. Several manifests run as one:
+their resources may refer to each other, and each has its own data.
 
-The whole manifest is validated before anything is touched. Then every resource is checked, in the order its
-dependencies ask for, and repaired where needed. After that reactor sleeps until the kernel reports a change,
-and repairs what has drifted. When the manifest itself changes, or on SIGHUP, it is loaded anew and only what
-differs is touched; an invalid one changes nothing. ^C ends it: the first waits for what is running, the second
-cancels it, the third kills it, but for package managers: for these, the fourth does not wait.
+The whole manifest is validated before anything is changed. Then every resource is checked, in the order of the
+dependencies, and repaired if needed. After that reactor waits for events of the kernel, and repairs each resource
+that drifts. When the manifest changes, or on SIGHUP, it is reloaded, and only the differences are applied; an
+invalid version changes nothing. --noop is a dry run. --converge-once applies the manifest and exits.
 
-Exit codes: 0 all is as desired; 1 something failed or is blocked;
-2 bad usage or an invalid manifest; 130 or 143 cut short by a signal.
+^C ends the run: the first waits for running checks, the second cancels them, the third kills their processes,
+except package managers; the fourth does not wait for these either.
+
+Exit codes: 0 all resources are as desired; 1 a resource failed or is blocked;
+2 bad usage or an invalid manifest; 130 or 143 ended by a signal.
 
 \b
 Examples:
@@ -46,12 +48,12 @@ Examples:
 
 
 class RunCommand(click.Command):
-    """A command some of whose options contradict each other."""
+    """A command that checks combinations of its options."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the command line. One that is being completed may still become what it is to be."""
+        """Parse the command line, and check it unless it is for shell completion, where it may be incomplete."""
         context = super().make_context(info_name, args, parent, **extra)
         if not context.resilient_parsing:
             _check_option_combinations(context)
@@ -60,7 +62,7 @@ class RunCommand(click.Command):
 
 def _check_option_combinations(context: click.Context) -> None:
     if context.params.get("noop") and context.params.get("monitor_only"):
-        error = click.UsageError("--noop and --monitor-only can't go together", context)
+        error = click.UsageError("--noop and --monitor-only can't be used together", context)
         raise with_hint(error, "choose one of them")
     check_metrics_options(context)
     check_live_page_option(context)
@@ -72,52 +74,48 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     return value
 
 
-@click.command(cls=RunCommand, short_help="Converge, then stay and repair.", help=_HELP)
+@click.command(cls=RunCommand, short_help="Apply a manifest, and repair drift until stopped.", help=_HELP)
 @manifests_argument
 @click.option(
-    "--converge-once", is_flag=True, help="End when nothing is left to do, instead of staying to repair."
+    "--converge-once", is_flag=True, help="Exit once the manifest is applied, instead of repairing drift."
 )
-@click.option("--noop", is_flag=True, help="Only say what would be done. Changes nothing.")
-@click.option(
-    "--monitor-only", is_flag=True, help="Only run the health checks, at once and on their intervals."
-)
-@click.option("--diff", is_flag=True, help="Show what changes as unified diffs.")
+@click.option("--noop", is_flag=True, help="Dry run: show what would be done, and change nothing.")
+@click.option("--monitor-only", is_flag=True, help="Run only the health checks, now and at their intervals.")
+@click.option("--diff", is_flag=True, help="Show changes as unified diffs.")
 @format_option("one JSON object per event")
 @click.option(
     "--converged-timeout",
     type=click.FloatRange(min=0, min_open=True),
     callback=_finite,
     metavar="SECONDS",
-    help="End once nothing has changed for this long.",
+    help="Exit once nothing has changed for this long.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"How many checks may run at once.  [default: {DEFAULT_JOBS}]",
+    help=f"Run up to N checks at once.  [default: {DEFAULT_JOBS}]",
 )
 @click.option(
     "--only",
     multiple=True,
     metavar="REF",
     shell_complete=complete_manifest,
-    help="Only these resources, and what they require. REF may be a glob: 'file#/etc/*'. Repeatable.",
+    help="Apply only these resources, and those that they require. REF may be a glob: 'file#/etc/*'. Repeatable.",
 )
 @click.option(
     "--exclude",
     multiple=True,
     metavar="REF",
     shell_complete=complete_manifest,
-    help="All but these, and what requires them. Repeatable.",
+    help="Leave out these resources, and those that require them. Repeatable.",
 )
 @click.option(
     exitcodes.DETAILED,
     is_flag=True,
-    help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest.",
+    help="Exit with 0 for no change, 2 changed, 4 failed, 6 both, 1 bad usage or manifest.",
 )
-@click.option(
-    "--render", is_flag=True, help="Only show the manifest as it is after loading, as reactor render does."
-)
+@click.option("--render", is_flag=True, help="Show the manifest as 'reactor render' does, and exit.")
 @ui_option
 @inputs_options
 @metrics_options
@@ -140,7 +138,7 @@ def run(
     ui: Address | None,
     endpoint: MetricsEndpoint | None,
 ) -> None:
-    """Bring the host into the state of manifests, and keep it there; the help is `_HELP`."""
+    """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
     from reactor.cli.running.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
 

@@ -7,10 +7,10 @@ import click
 
 @click.command(short_help="Print the JSON Schema of manifests.")
 def schema() -> None:
-    """Print the JSON Schema of manifests, with every kind that is installed, a third party's too.
+    """Print the JSON Schema of manifests, with every installed kind.
 
-    Editors use it to complete and check manifests as they are written: save it, and name it in the first line of a
-    manifest, '# yaml-language-server: $schema=reactor.schema.json', or under the key '$schema'.
+    Editors use it to complete and check manifests: save it, and name it in the first line of a manifest,
+    '# yaml-language-server: $schema=reactor.schema.json', or in the key '$schema'.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``reactor service``: run a manifest as a service of systemd, for good."""
+"""``reactor service``: installs a manifest as a systemd service."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _ONE_SHOT_OPTIONS = {"converge_once": "--converge-once", "render": "--render"}
 
 
-@click.group(cls=SuggestingGroup, short_help="Run a manifest as a service of systemd.")
+@click.group(cls=SuggestingGroup, short_help="Install a manifest as a systemd service.")
 def service() -> None:
-    """Have systemd run a manifest from boot on, watch over it, and start it again when it fails.
+    """Install or remove a systemd service that applies a manifest, from boot on, and is restarted if it fails.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ def service() -> None:
 def _unit_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     name = value.removesuffix(".service")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
-        error = click.BadParameter(f"{value!r} can't name a unit")
+        error = click.BadParameter(f"{value!r} is not a valid name for a unit")
         raise with_hint(error, "use letters, digits, '-', '_' and '.'")
     return name
 
@@ -52,26 +52,29 @@ _name_option = click.option(
     show_default=True,
     callback=_unit_name,
     metavar="NAME",
-    help="The name of the unit.",
+    help="Set the name of the unit.",
 )
 
 
-@service.command(short_help="Write the unit, and start it now and at boot.")
+@service.command(short_help="Install the service, and start it now and at boot.")
 @click.argument(
     "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MANIFEST... [-- OPTIONS OF RUN]"
 )
 @_name_option
-@click.option("--no-start", is_flag=True, help="Only write and enable it: it starts at the next boot.")
-@click.option("--dry-run", is_flag=True, help="Only show the unit. Needs no root.")
+@click.option(
+    "--no-start", is_flag=True, help="Install and enable the unit, but do not start it before the next boot."
+)
+@click.option("--dry-run", is_flag=True, help="Print the unit, and install nothing. Needs no root.")
 def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) -> None:
-    """Run MANIFEST (a file, a directory or a URL) as a service, from now on and from boot on.
+    """Install MANIFEST (a file, a directory or a URL) as a systemd service, and start it now and at boot.
 
-    The manifest must be valid; several run as one. What its resources do not need is closed to the service; comments in the unit say what
-    stays open and why. Install again when that has changed: only what differs is done.
+    The manifest must be valid; several manifests run as one. The service is sandboxed: everything that its resources
+    do not need is closed, and comments in the unit say what stays open, and why. Run the command again after the
+    manifest or its needs have changed, or to upgrade the unit: it changes only what differs.
 
-    Options for 'reactor run' go after '--'; paths among them are relative to the directory of the manifest.
+    Options for 'reactor run' go after '--'. Relative paths in them start at the directory of the manifest.
 
-    Exit codes: 0 it is installed; 2 it can't be, or bad usage.
+    Exit codes: 0 installed; 2 it can't be installed, or bad usage.
 
     \b
     Examples:
@@ -89,7 +92,7 @@ def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) ->
     if dry_run:
         click.echo(text, nl=False)
         return
-    with _telling():
+    with _reporting_installation_errors():
         require_root()
         require_own_program()
         require_systemd()
@@ -98,15 +101,15 @@ def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) ->
             click.echo(sentence)
             done = True
         if not done:
-            click.echo(f"{name} is installed like that already")
+            click.echo(f"{name} is already installed, with this unit")
 
 
-@service.command(short_help="Stop it and take the unit away.")
+@service.command(short_help="Stop and remove the service.")
 @_name_option
 def uninstall(name: str) -> None:
-    """Stop the service and take its unit away. What it has done stays, and so does its state directory.
+    """Stop the service and remove its unit. The managed resources and the state directory are kept.
 
-    Exit codes: 0 it is not installed any more; 2 that can't be done, or bad usage.
+    Exit codes: 0 removed, or not installed; 2 it can't be removed, or bad usage.
 
     \b
     Examples:
@@ -116,7 +119,7 @@ def uninstall(name: str) -> None:
     from reactor.service.installation import require_root, require_systemd
     from reactor.service.installation import uninstall as take_away
 
-    with _telling():
+    with _reporting_installation_errors():
         require_root()
         require_systemd()
         done = list(take_away(name)) or [f"{name} is not installed"]
@@ -126,12 +129,12 @@ def uninstall(name: str) -> None:
 def _checked_service(
     name: str, manifests: tuple[str, ...], run_options: tuple[str, ...]
 ) -> tuple[Service, list[Resource]]:
-    """What is to be installed, found valid in the directory that the service will run in."""
+    """The service to install and its resources, validated in the directory that the service will run in."""
     from reactor.loading import whole_path
     from reactor.service.unit import Service
 
     if not manifests:
-        raise with_hint(click.UsageError("no manifest is named"), "name it before '--'")
+        raise with_hint(click.UsageError("there is no manifest"), "write it before '--'")
     places = tuple(map(whole_path, manifests))
     for place in places:
         _check_unit_word(place)
@@ -149,21 +152,19 @@ def _checked_service(
 
 
 def _check_unit_word(place: str) -> None:
-    """Raises UsageError for the name of a manifest that must not, or can't, be in a unit."""
+    """Raises UsageError for the name of a manifest that a unit can't contain, or must not because it has a password."""
     from reactor.loading import shown
 
     if shown(place) != place:
-        raise click.UsageError(
-            "the URL holds a password, and everybody on the host can read how a service is started"
-        )
+        raise click.UsageError("the URL has a password, and every user of the host can read the unit")
     if not place.isprintable() or "\\" in place:
-        raise click.UsageError(f"{place!r} can't be in a unit: it holds a backslash or a control character")
+        raise click.UsageError(f"{place!r} can't be in a unit: it has a backslash or a control character")
 
 
 def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> LoadedManifest:
-    """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that.
+    """The manifest, loaded with the owners that the service will trust: it does not run under sudo(8).
 
-    Raises UsageError where the service would not start for the sake of the token of its metrics.
+    Raises UsageError if the service could not start because of the token of its metrics.
     """
     from reactor.cli.options.metrics import metrics_endpoint
     from reactor.loading import load
@@ -174,21 +175,22 @@ def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> LoadedManifest:
 
 
 def _run_parameters(manifests: tuple[str, ...], options: tuple[str, ...]) -> dict[str, Any]:
-    """What 'reactor run' makes of these options. Raises what it raises."""
+    """The parameters of 'reactor run' with these options. Raises UsageError as it does."""
     from reactor.cli.commands.run import run
 
     if {"-h", "--help"} & set(options):
-        raise click.UsageError("--help is no way to run a service")
+        raise click.UsageError("--help can't be an option of a service")
     given = run.make_context("reactor run", [*manifests, *options]).params
     for parameter, option in _ONE_SHOT_OPTIONS.items():
         if given[parameter]:
-            raise click.UsageError(f"{option} is for a run that ends, and a service is to stay")
+            raise click.UsageError(f"{option} ends the run, so a service can't have it")
     if os.environ.get(DATA_VARIABLE) and given["hiera"] is None:
-        words = f"${DATA_VARIABLE} names data, and is not in the environment of the service"
-        raise with_hint(click.UsageError(words), "name them after '--' with --hiera, or unset the variable")
+        words = f"${DATA_VARIABLE} is set, but the service will not have it"
+        raise with_hint(click.UsageError(words), "add --hiera after '--', or unset the variable")
     if given["manifests"] != manifests:
         raise with_hint(
-            click.UsageError("only options of 'reactor run' may follow '--'"), "name all manifests before it"
+            click.UsageError("only options of 'reactor run' may be after '--'"),
+            "write all manifests before it",
         )
     return given
 
@@ -199,8 +201,8 @@ def _inputs(*, inputs: Callable[[], Inputs], **_others: Any) -> Callable[[], Inp
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
-    """Show what keeps us from it, and end the command."""
+def _reporting_installation_errors() -> Iterator[None]:
+    """End the command with the error of the installation."""
     from reactor.service.installation import InstallationError
 
     try:

@@ -1,4 +1,4 @@
-"""``reactor session``: several calls of ``reactor ensure`` in one script that know of each other."""
+"""``reactor session``: lets the calls of ``reactor ensure`` in one script depend on each other."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _LABELS = {
     "refreshed_count": "Refreshed Resources",
     "total_errors": "Total Errors",
 }
-"""The lines of the summary, with CCM's words."""
+"""The lines of the summary, with the labels of CCM."""
 
 
 @click.group(
     cls=AliasGroup,
     others={"start": "new", "create": "new"},
-    short_help="Let calls of ensure in one script know of each other.",
+    short_help="Connect the calls of 'ensure' in one script.",
 )
 def session() -> None:
-    """Let several calls of 'reactor ensure' in one script know of each other.
+    """Connect the calls of 'reactor ensure' in one script, so that they can require and subscribe to each other.
 
-    'reactor session new' makes a directory and prints the line that names it to the calls that follow. They write
-    down in it how they ended, in the format of the journal: 'reactor events --state-dir "$REACTOR_SESSION"' and
-    'reactor why' read it too.
+    'reactor session new' creates a directory and prints a line for the shell that exports it. The calls record their
+    results there, in the format of the journal, so 'reactor events --state-dir "$REACTOR_SESSION"' and 'reactor why'
+    can read them.
 
     \b
     Example:
@@ -54,17 +54,17 @@ def session() -> None:
     """
 
 
-@session.command(short_help="Begin a session.")
+@session.command(short_help="Start a session.")
 @click.option(
     "--directory",
     metavar="DIR",
     type=click.Path(),
-    help="Make this one.  [default: a new one in $TMPDIR or /tmp]",
+    help="Create this directory.  [default: a new one in $TMPDIR or /tmp]",
 )
 def new(directory: str | None) -> None:
-    """Make a session and print the line for the shell that names it.
+    """Start a session and print the line for the shell that exports it.
 
-    Exit codes: 0 done; 1 the directory can't be made; 2 bad usage.
+    Exit codes: 0 done; 1 the directory can't be created; 2 bad usage.
 
     \b
     Example:
@@ -77,18 +77,18 @@ def new(directory: str | None) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            fail("R0704", f"{path} is there already", "name another directory", 1)
+            fail("R0704", f"{path} already exists", "name another directory", 1)
     click.echo(f"export REACTOR_SESSION={shlex.quote(path)}")
 
 
-@session.command(name="report", short_help="Show what the session has done.")
-@click.option("--session", "directory", metavar="DIR", help="The session.  [default: $REACTOR_SESSION]")
+@session.command(name="report", short_help="Show a summary of the session.")
+@click.option("--session", "directory", metavar="DIR", help="Use this session.  [default: $REACTOR_SESSION]")
 @click.option("--remove", is_flag=True, help="Remove the session afterwards.")
 @format_option("one JSON object")
 def show_report(directory: str | None, remove: bool, form: Format) -> None:
-    """Say how many resources the session has ensured, how that ended, and what is not as desired.
+    """Show how many resources the session has ensured, their results, and which ones are not as desired.
 
-    Exit codes: 0 all is as desired; 1 something failed or is blocked; 2 bad usage, or there is no session.
+    Exit codes: 0 all are as desired; 1 a resource failed or is blocked; 2 bad usage, or there is no session.
 
     \b
     Examples:
@@ -101,12 +101,12 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
 
     found = session_of(directory)
     if found is None:
-        fail("R0607", "no session is named", f"use --session DIR, or {BEGIN}")
+        fail("R0607", "there is no session", f"use --session DIR, or {BEGIN}")
     with reporting_session_errors():
         told = summary(found.past())
     click.echo(line(told) if form == "json" else _text(told), nl=False)
     if remove and not found.remove():
-        warn(f"{found.directory} stays: there are other files in it")
+        warn(f"{found.directory} is not removed: it has other files")
     raise click.exceptions.Exit(exitcodes.NOT_CONVERGED if told["troubles"] else 0)
 
 

@@ -1,4 +1,4 @@
-"""``reactor show``: the present state of one thing, without changing it."""
+"""``reactor show``: shows the current state of one resource."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from reactor.cli.command_groups import KindGroup
 
 @click.command(
     cls=KindGroup, make="reactor.cli.commands.show_kind:kind_command", subcommand_metavar="KIND NAME [OPTIONS]",
-    short_help="Show the present state of one thing.",
+    short_help="Show the current state of one resource.",
 )  # fmt: skip
 def show() -> None:
-    """Show how one thing is now. Changes nothing.
+    """Show the current state of one resource. Changes nothing.
 
-    Each kind has the options that 'reactor ensure' has for it: some say where to look, such as the network namespace
-    of a link. Without any, what is there is shown as it is.
+    Each kind has the same options as in 'reactor ensure'. Some select where to look, such as the network namespace of
+    a link. The others are ignored.
 
-    Exit codes: 0 done; 1 it can't be told; 2 bad usage.
+    Exit codes: 0 done; 1 the state can't be read; 2 bad usage.
 
     \b
     Examples:

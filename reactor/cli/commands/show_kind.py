@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def kind_command(kind: str) -> click.Command:
-    """The command ``reactor show KIND``. Raises ClickException when the kind can't be loaded."""
+    """The command ``reactor show KIND``. Ends the command if the kind can't be loaded."""
     model = found_kind(kind)
-    text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} {_example(model)}"
+    text = f"Show the current state of one {kind}. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} {_example(model)}"
 
     @click.command(kind, help=text)
     @single_resource_options
@@ -50,7 +50,7 @@ def kind_command(kind: str) -> click.Command:
 
 
 def _example(model: type[Resource]) -> str:
-    """What the example of ``reactor ensure`` is about, with the options that can't be left out."""
+    """The arguments of the example of ``reactor ensure``, with the required options only."""
     name, *more = shlex.split(model.example or "NAME")
     needed = {f"--{field}" for field, info in model.model_fields.items() if info.is_required()}
     given = (f" {option} {value}" for option, value in pairwise(more) if option in needed)
@@ -58,9 +58,9 @@ def _example(model: type[Resource]) -> str:
 
 
 def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inputs]) -> Resource:
-    """The resource that is asked for. Ends the command when there can't be such one.
+    """The resource to show. Ends the command if the options are invalid.
 
-    To look, it does not matter what is desired: a kind may need fewer properties for one ``ensure`` than for another.
+    The desired state does not matter here, so every value of ``ensure`` is tried: some need fewer properties.
     """
     kind, known = options.model.kind, inputs()
     failures = []

@@ -1,4 +1,4 @@
-"""``reactor status``: how everything stands, what waits for what, and how well it is watched."""
+"""``reactor status``: shows the status of all resources, what blocks them, and how they are watched."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from reactor.control.protocol import StatusQuery
 
 
-@click.command(short_help="Show how everything stands, and why.")
+@click.command(short_help="Show the status of the resources.")
 @click.argument("ref", type=TEXT, required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
-@click.option("--all", "everything", is_flag=True, help="Also what is as desired.")
-@click.option("--failed", is_flag=True, help="Only what has failed or is blocked.")
+@click.option("--all", "everything", is_flag=True, help="Show all resources, also those that are as desired.")
+@click.option("--failed", is_flag=True, help="Show only failed and blocked resources.")
 @format_option("one JSON object")
 @state_dir_option
 def status(ref: str | None, everything: bool, failed: bool, form: Format, state_dir: str | None) -> None:
-    """Show how the resources of the running converger stand: first what is not fine, then a line of counts.
+    """Show the resources that are not as desired, and a line of counts, from the active run.
 
-    When nothing runs, the journal tells how things stood when the last run ended.
+    If no run is active, the status at the end of the last run is shown, from the journal.
 
-    REF-GLOB names the resources to show, as in 'file#/etc/*'; they are shown whether they are fine or not.
+    REF-GLOB selects resources, such as 'file#/etc/*'. They are shown whether or not they are as desired.
 
-    Exit codes: 0 everything (or everything named) is as desired; 1 something failed, is blocked or still has
-    work to do, or the manifest has changed and can't be used; 2 nothing runs, nothing is called like that, or bad usage.
+    Exit codes: 0 all resources (or all selected ones) are as desired; 1 a resource failed, is blocked or is still being
+    worked on, or the changed manifest is invalid; 2 no run is active, no resource matches, or bad usage.
 
     \b
     Examples:
@@ -45,13 +45,13 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
     from reactor.control.client import Client, NoRunError
     from reactor.control.protocol import StatusQuery
 
-    directory, question = directory_of(state_dir), StatusQuery(ref, everything, failed)
+    directory, query = directory_of(state_dir), StatusQuery(ref, everything, failed)
     with reporting_refusals():
         try:
-            answer = Client(directory).status(question)
+            answer = Client(directory).status(query)
         except NoRunError as error:
             notice(f"{error}", hint_about(directory))
-            _show_past(directory, question, form)
+            _show_last_run(directory, query, form)
             raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
     _show(answer, form)
     raise click.exceptions.Exit(_exit_code(answer, named=ref is not None))
@@ -70,8 +70,8 @@ def _show(answer: dict[str, Any], form: Format) -> None:
     click.echo(text, nl=False, color=coloured)
 
 
-def _show_past(directory: str, question: StatusQuery, form: Format) -> None:
-    """How things stood when the last run ended, if there was one."""
+def _show_last_run(directory: str, query: StatusQuery, form: Format) -> None:
+    """Show the status at the end of the last run, if there was one."""
     from reactor.control.last_run import last_status
     from reactor.control.names import UnknownNameError
     from reactor.control.pause_file import PauseFile
@@ -79,7 +79,7 @@ def _show_past(directory: str, question: StatusQuery, form: Format) -> None:
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            answer = last_status(PauseFile(directory, warn), history, question)
+            answer = last_status(PauseFile(directory, warn), history, query)
     except UnknownNameError as error:
         fail_for(error)
     except HistoryError as error:

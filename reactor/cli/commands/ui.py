@@ -1,4 +1,4 @@
-"""``reactor ui``: where the live page of a running converger is."""
+"""``reactor ui``: shows the address of the live page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 
 
-@click.command(short_help="Tell the address of the live page.")
+@click.command(short_help="Show the address of the live page.")
 @format_option("one JSON object")
 @state_dir_option
 def ui(form: Format, state_dir: str | None) -> None:
-    """Tell the address of the live page of the running converger, with the token that the page asks for.
+    """Show the address of the live page of the active run, with the token that the page needs.
 
-    Open it in a browser. Only the user who runs the converger, and root, are told.
+    Open it in a browser. Only the user who runs reactor, and root, can use this command.
 
-    Exit codes: 0 told; 2 nothing runs, it has no page, or bad usage.
+    Exit codes: 0 done; 2 no run is active, it has no page, or bad usage.
 
     \b
     Examples:

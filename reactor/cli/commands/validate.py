@@ -1,4 +1,4 @@
-"""``reactor validate``: find every problem of manifests, and touch nothing."""
+"""``reactor validate``: finds every problem of manifests, and changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Find every problem of a manifest.")
 @manifests_argument
-@click.option("--together", is_flag=True, help="As one manifest, as 'reactor run' takes several.")
+@click.option("--together", is_flag=True, help="Validate all manifests as one, as 'reactor run' does.")
 @external_option
 @format_option("one JSON object per line")
 @readonly_inputs_options
@@ -32,14 +32,15 @@ def validate(
     form: Format,
     inputs: Callable[[], Inputs],
 ) -> None:
-    """Show every problem of each MANIFEST: its syntax, properties, references and order.
+    """Show every problem of each MANIFEST: in its syntax, properties, references and order.
 
-    Each is validated by itself, unless with --together. The manifests in a directory are always validated together.
+    Each manifest is validated by itself, unless --together is set. The manifests in a directory are always validated
+    together.
 
-    Needs no root and no network, and changes nothing. Of what the manifest is about, it only looks at symlinks that
-    give one thing two names. So it can run anywhere: in an editor, before a commit, in CI.
+    It needs no root and no network, changes nothing, and reads no state of the host but symlinks that give one file two
+    names. So it can run anywhere: in an editor, before a commit, in CI.
 
-    Exit codes: 0 all are valid; 2 one is not.
+    Exit codes: 0 all manifests are valid; 2 a manifest is invalid.
 
     \b
     Examples:
@@ -68,7 +69,7 @@ def validate(
 def _loaded(
     names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
 ) -> tuple[int, ManifestError | None]:
-    """How many resources the manifest has; or what is wrong with it."""
+    """The number of resources in the manifest, or its problems."""
     from reactor.loading import load
 
     try:

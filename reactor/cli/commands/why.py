@@ -1,4 +1,4 @@
-"""``reactor why``: what led to the state of one resource, and what followed."""
+"""``reactor why``: explains the state of one resource: its cause and its consequences."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from reactor.resource.escaping import escaped
 @format_option("one JSON object")
 @state_dir_option
 def why(ref: str, form: Format, state_dir: str | None) -> None:
-    """Explain how REF came to the state it is in: the last event, the check, the change, and whom that refreshed.
+    """Explain the state of the resource REF: its last event, check and change, and what that refreshed.
 
-    If it is blocked, it names what is to blame. It asks the journal, so it works while a run goes on and when none
-    does.
+    For a blocked resource, it shows the failure that blocks it. It reads the journal, so it works whether or not a run is
+    active.
 
-    Exit codes: 0 done; 1 there is no journal, or it does not know REF; 2 bad usage.
+    Exit codes: 0 done; 1 there is no journal, or it does not have REF; 2 bad usage.
 
     \b
     Examples:
@@ -39,14 +39,14 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
     directory = directory_of(state_dir)
     try:
         with closing(History(directory, at_once=True)) as history:
-            reasons = Explanation(history, time.time())
-            told = reasons.explain(ref) or reasons.explain(history.aliases().get(ref, ref))
-            if told is None:
-                fail("R0605", f"the journal knows no resource {ref}", hint_from(history, ref), 1)
+            explanation = Explanation(history, time.time())
+            sentences = explanation.explain(ref) or explanation.explain(history.aliases().get(ref, ref))
+            if sentences is None:
+                fail("R0605", f"the journal has no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:
         fail_for(error, 1, hint=hint_about(directory))
     if form == "json":
-        click.echo(line({"ref": ref, "why": told}), nl=False)
+        click.echo(line({"ref": ref, "why": sentences}), nl=False)
         return
-    for text in told:
+    for text in sentences:
         click.echo(escaped(text))

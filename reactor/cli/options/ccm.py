@@ -1,4 +1,4 @@
-"""What the command line of CCM calls things that have another name here, so that its scripts go on working."""
+"""Names that options and arguments have in CCM, so that scripts for CCM keep working."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("archive", "headers"): ("-H", "--header"),
     ("archive", "extract_parent"): ("--extract",),
 }
-"""Further options for a property of a kind."""
+"""Further option names for a property of a kind."""
 
 SECOND_WORDS: Mapping[str, str] = {"archive": "url", "scaffold": "source"}
-"""The property that the word after the name stands for, of kinds that have one there; ENSURE comes after it."""
+"""The property that the second argument sets, for kinds that have one there; ENSURE is then the third."""
 
 SESSION_VARIABLE = "CCM_SESSION_STORE"
 PASSWORD_VARIABLE = "HTTP_PASSWORD"  # noqa: S105 - the name of a variable
@@ -29,26 +29,28 @@ CONTENT_FILE = "content_file"
 
 
 def content_file_option() -> click.Option:
-    """The option ``--content-file``: its text is the content, as it is."""
+    """The option ``--content-file``: the text of the file is the content."""
     return click.Option(
         ["--content-file"],
         metavar="FILE",
-        help="The content from this file, or from stdin if it is -. Unlike with --source, the file is read once.",
+        help="Read the content from FILE, or from stdin if FILE is -. Unlike with --source, the file is read only once.",
     )
 
 
 def read_content(given: Mapping[str, Any], content: str | None) -> str | None:
-    """The content: as it was given, or that of the file. Raises UsageError when both are, or it can't be read."""
+    """The content from ``--content`` or ``--content-file``. Raises UsageError for both, and for an unreadable file."""
     file = given.get(CONTENT_FILE)
     if file is None:
         return content
     if content is not None:
-        raise with_hint(click.UsageError("--content and --content-file are given"), "choose one of them")
+        raise with_hint(
+            click.UsageError("--content and --content-file can't be used together"), "choose one of them"
+        )
     return read_option_file("--content-file", file, "name it with --source")
 
 
 def split_owner(owner: str | None, group: str | None) -> tuple[str | None, str | None]:
-    """``user:group`` as both. Raises UsageError when the group is given besides."""
+    """``user:group`` as a pair. Raises UsageError if ``--group`` is given too."""
     if owner is None or ":" not in owner:
         return owner, group
     user, _, its_group = owner.partition(":")
@@ -57,10 +59,10 @@ def split_owner(owner: str | None, group: str | None) -> tuple[str | None, str |
             click.UsageError(f"--owner {owner} lacks a name"), "write it as USER, or as USER:GROUP"
         )
     if group is not None:
-        raise with_hint(click.UsageError("--owner and --group name a group each"), "leave one of them out")
+        raise with_hint(click.UsageError("--owner and --group both name a group"), "leave one of them out")
     return user, its_group
 
 
 def password_from_environment(username: str | None) -> str | None:
-    """The password for a server, where a user is named. Only root and the user can see the environment of a process."""
+    """The password for a server, if ``username`` is set. Only root and the user can read the environment of a process."""
     return os.environ.get(PASSWORD_VARIABLE) or None if username is not None else None

@@ -17,9 +17,9 @@ from reactor.trust.rule import DistrustedError
 
 
 def read_option_file(flag: str, file: str, hint: str = "") -> str:
-    """The text of ``file``, which ``flag`` has named, or of stdin if it is ``-``, as it is.
+    """The text of ``file``, the value of the option ``flag``; of stdin if it is ``-``.
 
-    Raises UsageError when it can't be read, when others could change it, and, with ``hint``, when it is no text.
+    Raises UsageError if the file can't be read, if other users could change it, or, with ``hint``, if it is not UTF-8.
     """
     try:
         if file == "-":
@@ -35,25 +35,25 @@ def read_option_file(flag: str, file: str, hint: str = "") -> str:
 
 
 FROM_FILE = "_from_file"
-"""What the parameter of the option that names a file ends in."""
+"""The suffix of the parameter for the option that names a file."""
 
 Given = str | tuple[str, ...] | None
 
 
 def file_option(parameter: str, flag: str, *, repeatable: bool) -> click.Option:
-    """The option beside ``flag`` that takes its value from a file; of a ``repeatable`` one, a value from each line."""
-    what = "one on each line" if repeatable else "its last newline is left out"
+    """The option ``FLAG-file``, which reads the value of ``flag`` from a file; a value from each line if ``repeatable``."""
+    form = "one value on each line" if repeatable else "the last newline is removed"
     return click.Option(
         [parameter + FROM_FILE, f"{flag}-file"],
         metavar="FILE",
-        help=f"The same from this file, or from stdin if it is -; {what}. Nobody sees it in the list of processes.",
+        help=f"Read the value from FILE, or from stdin if FILE is -; {form}. Keeps it out of the list of processes.",
     )
 
 
 def secret_value(flag: str, value: Any, file: str | None) -> Any:
-    """What was given on the command line, after a warning, or in ``file``. It is not shown from now on.
+    """The value of ``flag``, from the command line (with a warning) or from ``file``. It is redacted from now on.
 
-    Raises UsageError when it was given twice, or the file can't be read.
+    Raises UsageError if both are given, or the file can't be read.
     """
     from reactor.resource.redaction import register_secret
 
@@ -61,12 +61,14 @@ def secret_value(flag: str, value: Any, file: str | None) -> Any:
     if file is None:
         if is_given:
             warn(
-                f"every user of this host can see what {flag} is while this runs; use {flag}-file FILE, or - for stdin"
+                f"every user of this host can read the value of {flag} while this runs; use {flag}-file FILE, or - for stdin"
             )
             register_secret([value, _values_of_pairs(value)])
         return value
     if is_given:
-        raise with_hint(click.UsageError(f"{flag} and {flag}-file are given"), "choose one of them")
+        raise with_hint(
+            click.UsageError(f"{flag} and {flag}-file can't be used together"), "choose one of them"
+        )
     text = read_option_file(f"{flag}-file", file).replace("\r\n", "\n")
     found = tuple(line for line in text.splitlines() if line) if value == () else text.removesuffix("\n")
     register_secret([found, _values_of_pairs(found)])

@@ -1,4 +1,4 @@
-"""The option of commands that write lines for people or JSON for programs."""
+"""The option ``--format``: text or a format for programs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def format_option(json: str) -> Callable[[_Command], _Command]:
-    """The option ``--format``; ``json`` tells what a program gets. The command gets ``form``."""
+    """The option ``--format`` with text and JSON; ``json`` describes the JSON. The command gets ``form``."""
     return click.option(
         "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-        help=f"Lines for people, or {json}.",
+        help=f"Write text, or {json}.",
     )  # fmt: skip
 
 
 def value_format_option(command: _Command) -> _Command:
-    """The option ``--format`` of commands that show values."""
+    """The option ``--format`` with text, JSON and YAML, of commands that show values."""
     option = click.option(
         "--format", "form", type=click.Choice(["text", "json", "yaml"]),
-        help="A line for each value, or one JSON or YAML document.  [default: text on a terminal, else json]",
+        help="Write a line for each value, or one JSON or YAML document.  [default: text on a terminal, else json]",
     )  # fmt: skip
     return option(command)
 
 
-yaml_option = click.option("--yaml", "form", flag_value="yaml", help="The same as --format yaml.")
-"""As CCM has it, after `form_option`."""
+yaml_option = click.option("--yaml", "form", flag_value="yaml", help="Same as --format yaml.")
+"""The option ``--yaml`` of CCM; goes with `value_format_option`."""

@@ -1,7 +1,7 @@
 """Files of the current directory that are read though no option names them: ``.env`` and ``.hiera``.
 
-In ``/tmp``, or in a directory of another user, they could be anybody's. So such a file counts only if root or the current user
-made it, and no other user can write there. Each file that is read, or left out, is reported once.
+In ``/tmp``, or in a directory of another user, another user could have written them. So such a file is read only if it belongs
+to root or the current user, and no other user can write there. Each file that is read, or ignored, is reported once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from reactor.cli.messages import notice, warn
 from reactor.trust.rule import DistrustedError, Trust
 
 _reported: dict[str, str] = {}
-"""What was said last about each file: a run reads them at every reload."""
+"""The last report about each file: a run reads the files at every reload."""
 
 
 def implicit_file(name: str, purpose: str, otherwise: str) -> str | None:
-    """The path of the file ``name`` of the current directory; None when there is none, or it must be left out.
+    """The path of the file ``name`` in the current directory; None if there is none, or it must be ignored.
 
-    ``purpose`` is what it is read for, and ``otherwise`` how to do without it, for people.
+    The report has ``purpose``, which says what the file is read for, and ``otherwise``, which says how to avoid it.
     """
     if not os.path.isfile(name):
         return None
@@ -29,10 +29,10 @@ def implicit_file(name: str, purpose: str, otherwise: str) -> str | None:
         Trust().require_file(path)
     except DistrustedError as error:
         _report_once(
-            path, f"{path} is left out of {purpose}: {error} ({error.fix}; {otherwise})", is_warning=True
+            path, f"{path} is not used for {purpose}: {error} ({error.fix}; {otherwise})", is_warning=True
         )
         return None
-    except OSError:  # reading it tells why
+    except OSError:  # reading it gives the reason
         return path
     _report_once(path, f"read {path} for {purpose} ({otherwise})", is_warning=False)
     return path
@@ -53,16 +53,17 @@ _QUOTES = ("'", '"')
 
 
 def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The variables, and the file they also come from: ``.env`` in the current directory, whether it is there yet or not.
+    """The environment that expressions see as ``Environ``, and the file ``.env`` that is merged over it, as in CCM.
 
-    One that others could change is left out. Raises ManifestError when it can't be read.
+    The path of the file is returned also if there is none yet. A file that other users could change is ignored. Raises
+    ManifestError for a file that can't be read.
     """
     variables = dict(os.environ)
     if not read_file:
         return variables, ()
     try:
         path = Path(_FILE).absolute()
-    except FileNotFoundError:  # somebody has removed the current directory
+    except FileNotFoundError:  # the current directory was removed
         return variables, ()
     if implicit_file(_FILE, "the environment that expressions see", "--no-read-env leaves it out") is None:
         return variables, (str(path),)
@@ -70,7 +71,7 @@ def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def parse_dotenv(text: str) -> dict[str, str]:
-    """The settings in ``text``: lines ``KEY=value``, the value maybe in quotes; other lines, and empty values, say nothing."""
+    """The settings in ``text``: lines ``KEY=value``, with or without quotes. Other lines and empty values are ignored."""
     found = (_SETTING.fullmatch(line) for line in text.splitlines())
     settings = {match[1]: _unquoted(match[2]) for match in found if match}
     return {key: value for key, value in settings.items() if value}
@@ -85,7 +86,7 @@ def _text(path: Path) -> str:
         from reactor.resource.diagnostic import Diagnostic, ManifestError
 
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        hint = "mend it, or leave it out with --no-read-env"
+        hint = "fix the file, or ignore it with --no-read-env"
         raise ManifestError(
             [Diagnostic("R0101", f"can't read the file: {reason}", Place(str(path), 1, 1), hint)]
         ) from error

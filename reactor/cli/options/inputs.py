@@ -1,4 +1,4 @@
-"""The options that say what a manifest is evaluated with: facts and data from outside of it."""
+"""The arguments that name manifests, and the options for the facts and data that they are evaluated with."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 MANIFEST = click.Path(readable=False)
-"""Where a manifest is. Whether it can be read is found by who reads it: that is a problem like others, and told with them."""
+"""A manifest. Loading finds out whether it can be read, and reports that with all other problems."""
 
 manifests_argument = click.argument(
     "manifests", nargs=-1, required=True, metavar="MANIFEST...", type=MANIFEST
 )
-"""One or several manifests."""
+"""The argument for one or several manifests."""
 
 _OWN_DATA = ".hiera"
-"""The file in the current directory that has the data of a single resource."""
+"""The file in the current directory with the data for a single resource, without a manifest."""
 DATA_VARIABLE = "CCM_HIERA_DATA"
-"""The variable that names, as for CCM, the file or the URL of ``--hiera`` where that is not given."""
+"""The variable with the default of ``--hiera``, as in CCM."""
 
 
 def _patterns(
@@ -50,25 +50,25 @@ external_option = click.option(
     multiple=True,
     metavar="REF",
     callback=_patterns,
-    help="A resource that another manifest declares: to refer to it is no error. REF may be a glob: 'service#*'. Repeatable.",
+    help="Accept references to REF, a resource of another manifest. REF may be a glob: 'service#*'. Repeatable.",
 )
 
 
 def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options ``--fact`` and ``--facts``; the command gets ``facts_given``, which reads them."""
+    """The options ``--fact`` and ``--facts``; the command gets them as ``facts_given``."""
     one = click.option(
         "--fact",
         "facts",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Set a fact, as text; the key may be a path: 'role', 'site.room'. Wins over all others. Repeatable.",
+        help="Set a fact to a string. KEY may be a path: 'role', 'site.room'. Overrides all other facts. Repeatable.",
     )
     many = click.option(
         "--facts",
         "facts_file",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
-        help="Take facts from this YAML or JSON file; they win over those of the host.",
+        help="Read facts from this YAML or JSON file. They override the facts of the host.",
     )
 
     @one
@@ -84,26 +84,28 @@ _DATA = click.option(
     "--data",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a value of the data; the key may be a path: 'web.port=8080'. In quotes, it is a text whatever it looks like. Wins over all others. Repeatable.",
+    help="Set a value of the data. KEY may be a path: 'web.port=8080'. A quoted VALUE is always a string. Overrides all other data. Repeatable.",
 )
 _DATA_FILE = click.option(
     "--data-file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Merge the values of this YAML or JSON file over the data.",
+    help="Merge the values in this YAML or JSON file over the data.",
 )
 
 
 class _FileOrUrl(click.Path):
-    """A file that is there, or something behind a URL."""
+    """An existing file, or a URL."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path or the URL as it is."""
+        """The path or the URL, unchanged."""
         return value if "://" in value else super().convert(value, param, ctx)
 
 
 def _hiera(other_default: str = "") -> _Option:
-    words = "Merge the data of this file, or behind this URL, over the data; it has a hierarchy and overrides of its own."
+    words = (
+        "Merge the data in this file or at this URL over the data. It has its own hierarchy and overrides."
+    )
     kind = _FileOrUrl(exists=True, dir_okay=False)
     default = f"  [default: ${DATA_VARIABLE}{other_default}]"
     return click.option("--hiera", metavar="FILE", type=kind, help=words + default)
@@ -112,32 +114,32 @@ def _hiera(other_default: str = "") -> _Option:
 _READ_ENV = click.option(
     "--read-env/--no-read-env",
     default=True,
-    help="Whether Environ holds the file .env of the current directory too.  [default: --read-env]",
+    help="Whether Environ includes the file .env in the current directory.  [default: --read-env]",
 )
 _CACHE = click.option(
     "--cache",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Where manifests and data from URLs are kept.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
+    help="Cache manifests and data from URLs in DIR.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
 )
 
 
 def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """All options about what a manifest is evaluated with; the command gets ``inputs``, which reads them all.
+    """All options for facts and data; the command gets ``inputs``, a function that reads them.
 
-    While the command runs, it believes no files but those of root, of its user, and of the owners it is told to trust.
+    The command trusts only files of root, of the current user, and of the owners in ``--trust-owner``.
     """
     return trust_option(_enforcing(_inputs_options(command, _hiera())))
 
 
 def single_resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what has no manifest: its data are those of a file in the current directory."""
+    """The same for a single resource without a manifest: its data come from a file in the current directory."""
     hiera = _hiera(f", else {_OWN_DATA}, where it is there")
     return trust_option(_enforcing(_inputs_options(command, hiera, own_data=True)))
 
 
 def readonly_inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a command that only shows what a manifest says, and so may read the files of everybody."""
+    """The same for a command that only shows a manifest, and so may read the files of all users."""
 
     @wraps(command)
     def open_to_all(*args: Any, **options: Any) -> Any:
@@ -192,15 +194,15 @@ def _own_data() -> str | None:
 
 
 class Given(NamedTuple):
-    """Values given on the command line: in a file, and one by one over those."""
+    """Values from the command line: from a file, overridden by single settings."""
 
     file: str | None
     settings: tuple[str, ...]
     as_text: bool = False
-    """Whether those given one by one are texts, whatever they look like."""
+    """Whether the single settings are always strings."""
 
     def values(self) -> dict[str, Any]:
-        """All of them. Raises ManifestError for a file that can't be used, UsageError for what is no KEY=VALUE."""
+        """All values. Raises ManifestError for an unusable file, UsageError for a setting that is not KEY=VALUE."""
         from reactor.documents import read_values
 
         return self._over(read_values(self.file) if self.file is not None else {})
@@ -233,7 +235,7 @@ def _inputs(facts: Given, data: Given, site: str | None, cache: str | None, *, r
 
 
 def host_facts(given: Given) -> Facts:
-    """The facts of this host, still to be gathered, under those ``given``."""
+    """The facts of this host, which are gathered when they are read; those ``given`` override them."""
     from reactor.documents import parse_values
     from reactor.facts.facts import Facts
 
@@ -252,7 +254,7 @@ def _tree(setting: str, *, as_text: bool) -> dict[str, Any]:
 
 
 def _scalar(key: str, text: str) -> Any:
-    """The value that a manifest would read: in quotes, it is a text."""
+    """The value as a manifest would read it: a quoted value is a string."""
     from reactor.manifest.scalars import plain_value
 
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":

@@ -1,6 +1,6 @@
-"""Options generated from the properties of a kind, and what was given with them as an entry of a manifest.
+"""Generates options from the properties of a kind, and turns their values into an entry of a manifest.
 
-A property that is called like an option of the command itself gets the kind in front: ``--exec-unless``.
+A property with the name of an option of the command itself gets the kind as a prefix: ``--exec-unless``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from reactor.resource.base import Resource
 _ELSEWHERE = frozenset(
     ("name", "ensure", "require", "subscribe", "after", "control", "health_checks", "register_when_stable")
 )
-"""Arguments, or properties with options that are made for them, or of no use for a single resource."""
+"""Properties without a generated option: they are arguments, have an option of their own, or make no sense for one resource."""
 
 _COMMON = {
-    "alias": "Another name for it, for later ones of the session.",
-    "provider": "Who does it.  [default: the one that fits this host]",
-    "meta": "How it is treated: timeout=30s, retry=3, mode=warn ...",
+    "alias": "Set another name, for later resources of the session to refer to.",
+    "provider": "Set the provider.  [default: the first that works on this host]",
+    "meta": "Set how the resource is handled: timeout=30s, retry=3, mode=warn ...",
 }
 _OPPOSITES = {"enable": "disable"}
-"""Where not doing something has a word of its own."""
+"""Flags whose opposite has a name of its own."""
 
 _PREFIX = "property_"
 _SECOND = "second_word"
@@ -50,7 +50,7 @@ class KindOptions:
         self._has_owners = {"owner", "group"} <= self._properties.keys()
 
     def parameters(self) -> list[click.Parameter]:
-        """The name, what is to be ensured, and an option for each property that one option can hold."""
+        """The arguments for the name and ``ensure``, and an option for each property that fits in one option."""
         choices = _choices(self._properties["ensure"])
         second = [] if self._second is None else [self._second.name]
         return [
@@ -64,7 +64,7 @@ class KindOptions:
         ]
 
     def command_line(self, words: Iterable[str], given: dict[str, Any]) -> CommandLine:
-        """What was given as an entry, after ``words``; takes what it knows out of ``given``."""
+        """The entry for the values in ``given``, written after ``words``. Removes the values that it uses from ``given``."""
         self._translate_ccm(given)
         name, ensure = given.pop("name"), given.pop("ensure")
         line = CommandLine(words, name, ensure)
@@ -86,7 +86,7 @@ class KindOptions:
         return line
 
     def _translate_ccm(self, given: dict[str, Any]) -> None:
-        """Bring what the command line of CCM says in other words into ours."""
+        """Translate the arguments and options of CCM into ours."""
         if self._has_owners:
             owner, group = _PREFIX + "owner", _PREFIX + "group"
             given[owner], given[group] = ccm.split_owner(given.get(owner), given.get(group))
@@ -98,9 +98,9 @@ class KindOptions:
             del given[ccm.CONTENT_FILE]
 
     def _translate_second_word(self, second: Property, given: dict[str, Any]) -> None:
-        """Take the word after the name for the property that CCM has there, unless it is what is to be ensured.
+        """Use the second argument for the property that CCM has there, unless it is a value of ``ensure``.
 
-        Raises UsageError when the option is given too.
+        Raises UsageError if the option is given too.
         """
         word = given.pop(_SECOND)
         if given["ensure"] is None and word in self._properties["ensure"].shape.choices:
@@ -109,23 +109,23 @@ class KindOptions:
             field, flag = _PREFIX + second.field, self._flag(second)
             if given.get(field) is not None:
                 raise with_hint(
-                    click.UsageError(f"{word} and {flag} are given"),
+                    click.UsageError(f"{word} and {flag} can't be used together"),
                     f"choose one of them for the {second.name}",
                 )
             given[field] = word
 
     def ensures(self, given: str | None) -> list[str | None]:
-        """What can be ensured, for who does not mind: what is ``given``; else what is usual, then all there is."""
+        """The values of ``ensure`` to try: the one that is ``given``; else the default, then every other one."""
         return [given] if given else [None, *self._properties["ensure"].shape.choices]
 
     @property
     def _second(self) -> Property | None:
-        """What the word after the name stands for, where that is not ENSURE."""
+        """The property that the second argument sets, if it is not ``ensure``."""
         return self._properties.get(ccm.SECOND_WORDS.get(self.model.kind, ""))
 
     @property
     def _usual_ensure(self) -> str:
-        """The default; where a manifest has to say it, the first there is."""
+        """The default; if the property is required, its first choice."""
         ensure = self._properties["ensure"]
         return str(ensure.default or next(iter(ensure.shape.choices), "present"))
 
@@ -164,7 +164,7 @@ class KindOptions:
 
 
 def _fits(wanted: Property) -> bool:
-    """Whether one option, maybe repeated, can hold it."""
+    """Whether one option, or a repeated one, can hold the value."""
     return wanted.field not in _ELSEWHERE and (wanted.shape.items is None or wanted.shape.items.model is None)
 
 
@@ -200,13 +200,13 @@ def _pairs(
         if not (key and equals):
             raise click.BadParameter(f"{value!r} is not KEY=VALUE")
         if unique and key in keys:
-            raise click.BadParameter(f"{key} is given twice")
+            raise click.BadParameter(f"{key} is set twice")
         keys.add(key)
     return values
 
 
 def _choices(wanted: Property) -> Any:
-    """Completes with the words that the property takes, if it takes only certain ones."""
+    """Completes the choices of the property, if it has any."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         return [CompletionItem(choice) for choice in wanted.shape.choices if choice.startswith(begun)]

@@ -1,4 +1,4 @@
-"""The option of ``run`` that shows it live, in a browser."""
+"""The option ``--ui`` of ``run``: the live page."""
 
 from __future__ import annotations
 
@@ -30,34 +30,32 @@ def ui_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "--ui",
         metavar="HOST:PORT",
         callback=address_of,
-        help="Show the run live, on a page at http://HOST:PORT/, as in 127.0.0.1:8470.",
+        help="Serve the live page at http://HOST:PORT/, such as 127.0.0.1:8470.",
     )
     return option(command)
 
 
 def check_live_page_option(context: click.Context) -> None:
-    """Raises UsageError where the option makes no sense."""
+    """Raises UsageError if the option contradicts another one."""
     if context.params.get("ui") is not None and context.params.get("converge_once"):
-        raise with_hint(
-            click.UsageError("--ui is for a run that stays", context), "leave --converge-once out"
-        )
+        raise with_hint(click.UsageError("--ui needs a continuous run", context), "remove --converge-once")
 
 
 class PageListener(NamedTuple):
-    """Where the page is to be. What keeps it from being there ends the command with ``bad_usage``."""
+    """The listening socket of the live page. An error ends the command with the exit code ``bad_usage``."""
 
     port: TcpListener
     bad_usage: int
 
     def open(self, control: Control, graph: Graph, state: State, display: Display) -> LivePage:
-        """The page of a run. A token that can't be kept ends the command."""
+        """The live page of a run. Ends the command if the token can't be stored."""
         from reactor.ui.access import Access
         from reactor.ui.details import PageHistory
         from reactor.ui.live_page import LivePage
 
-        openly = not _is_read_by_others(sys.stderr.fileno())
-        if state.path is None and not openly:
-            text = "nobody could learn the token of the page: others read what we write, and there is no control socket"
+        is_private = not _is_read_by_others(sys.stderr.fileno())
+        if state.path is None and not is_private:
+            text = "the token of the page can't be shown: other users can read the output, and there is no control socket for 'reactor ui'"
             fail(
                 "R0703", text, "run it from a terminal, or without --noop and --monitor-only", self.bad_usage
             )
@@ -66,18 +64,18 @@ class PageListener(NamedTuple):
         except OSError as error:
             fail(
                 "R0602",
-                f"can't keep the token of the page: {error}",
-                "leave --ui out, or make room",
+                f"can't store the token of the page: {error}",
+                "free disk space, or remove --ui",
                 self.bad_usage,
             )
-        display.notify(access.told(openly=openly))
+        display.notify(access.message(with_token=is_private))
         control.page_url = access.url
         past = PageHistory(state.path, state.journal) if state.path and state.journal else None
         return LivePage(self.port, access, control, graph, past)
 
 
 def _is_read_by_others(descriptor: int) -> bool:
-    """Whether what we write there is for more people than the one who starts us: the journal, or a file others may read."""
+    """Whether other users can read what is written to ``descriptor``: it is the systemd journal, or a file that others may read."""
     from reactor.console.journald import leads_to_journal
 
     found = os.fstat(descriptor)
@@ -87,7 +85,7 @@ def _is_read_by_others(descriptor: int) -> bool:
 
 @contextmanager
 def live_page_listener(address: Address | None, bad_usage: int) -> Iterator[PageListener | None]:
-    """Listen where the user wants the page. A port that can't be had ends the command."""
+    """Listen on the address of the live page. Ends the command if that fails."""
     if address is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The options of ``run`` that show its metrics on a TCP port."""
+"""The options of ``run`` that serve its metrics on a TCP port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORTEST_TOKEN = 16
 
 
 class MetricsEndpoint(NamedTuple):
-    """Where to show metrics, and to whom: anybody, or those who know the token."""
+    """The address that serves metrics, and the token that clients must send; None for no token."""
 
     address: Address
     token: str | None
@@ -29,19 +29,19 @@ class MetricsEndpoint(NamedTuple):
 def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``endpoint``.
 
-    It must already be known whose files count: the token is read when the command is called.
+    Must be inside the options for trusted owners: the token is read when the command is called.
     """
     port = click.option(
         "--metrics",
         metavar="HOST:PORT",
         callback=address_of,
-        help="Show metrics for Prometheus at http://HOST:PORT/metrics, as in 127.0.0.1:9469.",
+        help="Serve metrics for Prometheus at http://HOST:PORT/metrics, such as 127.0.0.1:9469.",
     )
     token = click.option(
         "--metrics-token-file",
         metavar="FILE",
         type=click.Path(),
-        help="Show them only to those who send what this file holds, as a bearer token.",
+        help="Require the bearer token in this file from clients of --metrics.",
     )
 
     @port
@@ -56,31 +56,31 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metrics_endpoint(address: Address | None, token_file: str | None) -> MetricsEndpoint | None:
-    """What the options say. Raises UsageError when the file holds no token, or others could change it."""
+    """The endpoint that the options describe. Raises UsageError if the file has no token, or other users could change it."""
     if address is None:
         return None
     return MetricsEndpoint(address, None if token_file is None else _token(token_file))
 
 
 def check_metrics_options(context: click.Context) -> None:
-    """Raises UsageError for options that do not go together."""
+    """Raises UsageError for options that contradict each other."""
     address, file = context.params.get("metrics"), context.params.get("metrics_token_file")
     if address is None:
         if file is not None:
-            error = click.UsageError("--metrics-token-file does nothing without --metrics", context)
-            raise with_hint(error, "say with --metrics HOST:PORT where to show them")
+            error = click.UsageError("--metrics-token-file needs --metrics", context)
+            raise with_hint(error, "add --metrics HOST:PORT")
         return
     if context.params.get("converge_once"):
-        error = click.UsageError("--metrics is for a run that stays", context)
-        raise with_hint(error, "leave --converge-once out")
+        error = click.UsageError("--metrics needs a continuous run", context)
+        raise with_hint(error, "remove --converge-once")
     if file is None and not address.is_loopback:
-        error = click.UsageError(f"anybody who can reach {address} could read the metrics", context)
-        raise with_hint(error, "give a token with --metrics-token-file, or listen on 127.0.0.1")
+        error = click.UsageError(f"everyone who can reach {address} could read the metrics", context)
+        raise with_hint(error, "set a token with --metrics-token-file, or listen on 127.0.0.1")
 
 
 @contextmanager
 def metrics_listener(endpoint: MetricsEndpoint | None, bad_usage: int) -> Iterator[MetricsPort | None]:
-    """Listen where the user wants the metrics. A port that can't be had ends the command."""
+    """Listen on the address of the metrics. Ends the command if that fails."""
     if endpoint is None:
         yield None
         return
@@ -94,7 +94,7 @@ def metrics_listener(endpoint: MetricsEndpoint | None, bad_usage: int) -> Iterat
 
 @contextmanager
 def reporting_listen_errors(address: Address, option: str, bad_usage: int) -> Iterator[None]:
-    """End the command when the address that ``option`` names can't be had."""
+    """End the command if listening on the ``address`` of ``option`` fails."""
     try:
         yield
     except OSError as error:
@@ -103,7 +103,7 @@ def reporting_listen_errors(address: Address, option: str, bad_usage: int) -> It
 
 
 def address_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:
-    """What the value of an option means. Raises BadParameter."""
+    """The address in the value of an option. Raises BadParameter."""
     if value is None:
         return None
     from reactor.control.address import AddressError, parse_address
@@ -115,9 +115,9 @@ def address_of(_context: click.Context, _parameter: click.Parameter, value: str 
 
 
 def _token(file: str) -> str:
-    """The token that the file holds. Raises UsageError when it holds none."""
+    """The token in the file. Raises UsageError if there is none."""
     token = read_option_file("--metrics-token-file", file).strip()
     if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
-        text = f"{file} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line"
+        text = f"{file} has no token: it must be one line of {_SHORTEST_TOKEN} or more characters"
         raise with_hint(click.UsageError(text), f"'openssl rand -hex 32 >{file}' makes one")
     return token

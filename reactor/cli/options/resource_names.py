@@ -1,4 +1,4 @@
-"""Names of resources that people write: what is no text is refused, and what nobody is called like leads to the nearest."""
+"""Names of resources on the command line: the argument type, and hints for unknown names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Text(click.types.StringParamType):
-    """What is compared with names, or kept with them: a command line can hold what is no text, names are texts."""
+    """A string that is valid UTF-8, as names are; a command line may have other bytes."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is."""
+        """The value, unchanged. Fails if it is not UTF-8."""
         try:
             value.encode()
         except UnicodeEncodeError:
-            self.fail("there is something in it that is not UTF-8 text", param, ctx)
+            self.fail("it is not valid UTF-8", param, ctx)
         return value
 
 
@@ -28,19 +28,17 @@ TEXT = Text()
 
 
 def hint_from(history: History, ref: str) -> str:
-    """What somebody may have meant by a name that the journal does not know."""
+    """The hint for a name that is not in the journal."""
     from reactor.graph.names import Names
 
     names = Names((), [*history.refs(), *history.aliases()])
-    others = (
-        "'reactor status --all' shows those it knows" if "#" in ref else "a resource is written kind#name"
-    )
+    others = "'reactor status --all' lists all resources" if "#" in ref else "a resource is written kind#name"
     return names.hint(ref) or others
 
 
 def warn_if_unknown(history: History, pattern: str) -> None:
-    """Say so when the journal knows nothing that is called like ``pattern``: what it shows of that is empty."""
+    """Warn if no resource in the journal matches ``pattern``."""
     from reactor.graph.globs import covers
 
     if not any(covers(pattern, (name,)) for name in (*history.refs(), *history.aliases())):
-        warn(f"the journal knows no resource {pattern}; {hint_from(history, pattern)}")
+        warn(f"the journal has no resource {pattern}; {hint_from(history, pattern)}")

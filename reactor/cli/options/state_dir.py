@@ -1,4 +1,4 @@
-"""The option that names a state directory, in every command that has to do with runs."""
+"""The option ``--state-dir``, and the state directory that a command uses."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ def state_dir_option(command: _Command) -> _Command:
     option = click.option(
         "--state-dir",
         metavar="DIR",
-        type=click.Path(file_okay=False, readable=False),  # what we may not read has better words
-        help="The state directory of the run.  [default: $REACTOR_STATE_DIR, or /var/lib/reactor for root, else ~/.local/state/reactor]",
+        type=click.Path(
+            file_okay=False, readable=False
+        ),  # the error for an unreadable one is reported later, with a hint
+        help="Use this state directory.  [default: $REACTOR_STATE_DIR, or /var/lib/reactor for root, else ~/.local/state/reactor]",
     )
     return option(command)
 
 
 def directory_of(option: str | None) -> str:
-    """The state directory that is meant."""
+    """The state directory: the option, or the default. Raises UsageError if there is no default."""
     from reactor.journal.state_directory import ENVIRONMENT_VARIABLE, locate
 
     location = locate(option)
     if location is None:
-        error = click.UsageError("you have no home directory to keep state in")
+        error = click.UsageError("there is no home directory for the state directory")
         raise with_hint(error, f"name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}")
     return location.path
 
 
 def hint_about(directory: str) -> str | None:
-    """Why nothing was found in a state directory, if that is because of who asks."""
+    """The hint if a state directory is empty or unreadable because another user runs reactor; else None."""
     from reactor.journal.state_directory import SYSTEM_DIRECTORY, locate
 
     if os.path.isdir(directory) and not os.access(directory, os.R_OK | os.X_OK):
-        return "ask as the user who runs it"
+        return "run the command as the user who runs reactor"
     default = locate()
     if default is None or default.chosen or default.path != directory or directory == SYSTEM_DIRECTORY:
         return None
-    where = f"what root runs, such as the service, keeps its state in {SYSTEM_DIRECTORY}: ask with sudo"
+    where = f"runs of root, such as the service, keep their state in {SYSTEM_DIRECTORY}: use sudo"
     return where if os.path.isdir(SYSTEM_DIRECTORY) else None

@@ -1,4 +1,4 @@
-"""The option that names further users whose files a run may believe."""
+"""The option ``--trust-owner``: further users whose files are trusted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reactor.trust.inputs import trust_owners
 
 
 class Owner(NamedTuple):
-    """A user, or a group, by number."""
+    """A user or a group, by number."""
 
     number: int
     is_group: bool
 
 
 def _owners(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Owner, ...]:
-    """Users, or ``:GROUP``, as chown(1) has them: by name or by number. Ends the command for a name that nobody has."""
+    """``USER`` or ``:GROUP``, by name or number, as in chown(1). Raises BadParameter for a name that does not exist."""
     return tuple(_owner(value, context, parameter) for value in values)
 
 
@@ -51,13 +51,13 @@ def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
         multiple=True,
         metavar="USER",
         callback=_owners,
-        help="Also take manifests, data and templates that this user, or ':GROUP', could change. Repeatable.",
+        help="Trust manifests, data and templates that this user, or ':GROUP', could change. Repeatable.",
     )
     return option(command)
 
 
 def trusting_owners(owners: Iterable[Owner], *, caller: bool = True) -> AbstractContextManager[None]:
-    """Believe these owners too within the block; with ``caller`` also the user who called sudo(8)."""
+    """Trust the files of these owners within the block; with ``caller`` also those of the user who called sudo(8)."""
     owners = tuple(owners)
     users = (each.number for each in owners if not each.is_group)
     groups = (each.number for each in owners if each.is_group)

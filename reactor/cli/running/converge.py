@@ -1,4 +1,4 @@
-"""One ``reactor run`` as it was asked for: loads the manifest, puts together what accompanies the engine, converges."""
+"""One ``reactor run``: loads the manifest, builds the services of the run, and converges."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ConvergeCommand(NamedTuple):
-    """What was asked for. ``options`` are those of the command line: the manifest has a say in some of them."""
+    """The arguments of ``reactor run``. ``options`` are from the command line; the settings of the manifest change some."""
 
     manifests: tuple[str, ...]
     inputs: Callable[[], Inputs]
@@ -53,7 +53,7 @@ class ConvergeCommand(NamedTuple):
     bad_usage: int
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
-        """Do it, and show it. Ends the command when the manifest, or where it is to be seen, is of no use."""
+        """Run, and show the run. Ends the command if the manifest is invalid, or an address can't be used for listening."""
         read_at = time.time_ns()
         with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
             program, selection = self._load()
@@ -86,13 +86,13 @@ class ConvergeCommand(NamedTuple):
         graph = selection.graph if selection else program.graph
         left_out = _left_out(program, selection)
         return Generation(
-            graph, self._paced(program), program.files, program.inputs, program.warnings, left_out
+            graph, self._with_settings(program), program.files, program.inputs, program.warnings, left_out
         )
 
-    def _paced(self, program: LoadedManifest) -> RunOptions:
-        """The options with what the settings of the manifest say; ``jobs`` of the command line goes before."""
+    def _with_settings(self, program: LoadedManifest) -> RunOptions:
+        """The options with the settings of the manifest; ``jobs`` of the command line overrides them."""
         settings = program.settings
-        # Who only looks wants to see everything.
+        # Monitoring must show all health checks.
         fail_fast = settings.fail_fast and not self.options.monitor_only
         return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
@@ -107,7 +107,7 @@ class ConvergeCommand(NamedTuple):
         display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
         try:
             with self._open_state(program, display) as state:
-                _introduce(generation, program.pre_message, display)
+                _show_header(generation, program.pre_message, display)
                 options = options._replace(owing=state.owing, recorded=state.recorded)
                 if not state.complete:
                     _warn_of_lost_refreshes(graph, display)
@@ -147,8 +147,8 @@ def _with_observers(
 ) -> RunServices:
     """The services with the control socket, the metrics and the live page, as far as the run has them.
 
-    A one-shot run has no socket: its control only honours the pauses in the state directory. The imports take a while,
-    so only a run that needs them pays for them.
+    A one-shot run has no socket: its control only applies the pauses in the state directory. The imports take a while,
+    so they are done only here.
     """
     from reactor.control.control import Control
     from reactor.control.status_table import RunFacts
@@ -168,7 +168,7 @@ def _has_pauses(state: State) -> bool:
     return state.path is not None and os.path.exists(os.path.join(state.path, PAUSES_FILE))
 
 
-def _introduce(generation: Generation, message: str | None, display: Display) -> None:
+def _show_header(generation: Generation, message: str | None, display: Display) -> None:
     for warning in generation.warnings:
         display.warn(warning)
     if message:
@@ -178,18 +178,18 @@ def _introduce(generation: Generation, message: str | None, display: Display) ->
 
 
 def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
-    """What earlier runs owed is lost: say who may have had to be refreshed, for nobody else knows."""
-    told = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
-    at_stake = sorted(ref for ref in told if not graph.resources[ref].members)
-    if at_stake:
+    """Warn that pending refreshes of earlier runs are lost with the journal, and which resources that may affect."""
+    subscribers = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
+    affected = sorted(ref for ref in subscribers if not graph.resources[ref].members)
+    if affected:
         display.warn(
-            f"a refresh that an earlier run owed to {name_some(at_stake)} may be lost with the journal: "
-            "see whether they run with what they subscribe to"
+            f"a pending refresh of {name_some(affected)} may be lost with the journal: "
+            "check whether they run with their current configuration"
         )
 
 
 def _left_out(program: LoadedManifest, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:
-    """What is left aside of the manifest, if anything, for people and for programs."""
+    """The resources that --only and --exclude leave out, as text and as a record; None without them."""
     if selection is None:
         return None
     total = len(program.graph.resources)

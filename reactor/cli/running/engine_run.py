@@ -1,4 +1,4 @@
-"""Runs of the engine, each with what accompanies it: shown to people, without showing it, or only to look."""
+"""Runs the engine with its services: with a display, without one, or as a dry run that returns the states."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:  # many runs have none of these
 
 
 class RunServices(NamedTuple):
-    """What may accompany a run besides its display.
+    """The services of a run besides its display; None for each that it does not have.
 
-    With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
-    ``backups`` get what it replaces. Both are in ``directory``. Through a ``control`` people look at it and pause
-    parts of it. A ``tally`` counts what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live;
-    a ``reporter`` tells the service manager.
+    - ``reloader`` reloads the manifest when it changes;
+    - ``directory`` is the state directory, with the ``journal`` (pending refreshes, history) and the ``backups`` of files;
+    - ``control`` serves the status and applies pauses;
+    - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
+    - ``reporter`` notifies the service manager.
     """
 
     reloader: Reloader | None = None
@@ -52,7 +53,7 @@ class RunServices(NamedTuple):
 def converge(
     graph: Graph, options: RunOptions, display: Display, services: RunServices
 ) -> tuple[Ended, Interruption]:
-    """Run an engine to its end and show it."""
+    """Run the engine until it ends, and show its events on ``display``."""
     sinks = _Sinks(display, services, diffs=options.diff)
     if services.page or services.journal:
         options = options._replace(diff=True)
@@ -63,16 +64,16 @@ def converge(
     )
     if reloader:
         reloader.attach(engine, display)
-        reloader.adopted = services.page.drawing.adopt if services.page else None
+        reloader.on_new_graph = services.page.drawing.adopt if services.page else None
     if services.journal:
         services.journal.begin_generation(graph.resources.values())
     return trio.run(_run_with_services, engine, interruption, display, services), interruption
 
 
 class _Sinks:
-    """All that the events of a run go to. Without ``diffs``, only the page and the journal get them.
+    """Passes the events of a run to its sinks. Without ``diffs``, only the page and the journal get diffs.
 
-    What merely looks on, and fails, is told nothing more: a bug there must not end the run.
+    An observer that raises is removed with a warning: a bug there must not end the run.
     """
 
     engine: Engine
@@ -96,13 +97,13 @@ class _Sinks:
         for sink in self._observers:
             try:
                 sink(whole if sink is self._page else event)
-            except Exception as error:  # noqa: BLE001 - whatever it is, repairs go on
-                self._leave_out(sink, error)
+            except Exception as error:  # noqa: BLE001 - a bug in an observer must not stop repairs
+                self._remove(sink, error)
 
-    def _leave_out(self, sink: Callable[[Event], None], error: Exception) -> None:
+    def _remove(self, sink: Callable[[Event], None], error: Exception) -> None:
         self._observers = [each for each in self._observers if each is not sink]
         self._display.warn(
-            f"the {type(sink).__name__} of this run failed and is told nothing more: "
+            f"the {type(sink).__name__} of this run failed and gets no more events: "
             f"{type(error).__name__}: {error}; this is a bug in reactor, please report it"
         )
 
@@ -114,7 +115,7 @@ def run_silently(
     notify: Callable[[str], None],
     backups: Store | None = None,
 ) -> tuple[Ended, Interruption]:
-    """Run an engine to its end without showing it; ``note`` gets its events."""
+    """Run the engine until it ends, without a display; ``note`` gets its events."""
     engine = Engine(graph, options, lambda event: note(redacted(event)))
     interruption = Interruption(engine, notify)
     return trio.run(
@@ -123,7 +124,7 @@ def run_silently(
 
 
 def check_states(graph: Graph, notify: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
-    """Check every resource once and change nothing; return the state of each."""
+    """Check every resource in a dry run; return the state of each by ref."""
     states: dict[str, str] = {}
 
     def note(event: Event) -> None:
@@ -174,7 +175,7 @@ async def _run_with_services(
 
 
 def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:
-    """Let people see the run from elsewhere."""
+    """Serve the metrics and the live page."""
     if services.metrics_port and services.tally:
         nursery.start_soon(services.metrics_port.run, services.tally, engine, display.warn)
     if services.page:
@@ -182,7 +183,7 @@ def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: Run
 
 
 async def _end_services(services: RunServices) -> None:
-    """The run is over: let those have its end who follow it."""
+    """Send the end of the run to the service manager and to all readers."""
     if services.reporter:
         services.reporter.ending()
     if services.control:
@@ -192,6 +193,6 @@ async def _end_services(services: RunServices) -> None:
 
 
 async def _stop_when_reader_is_gone(engine: Engine, display: Display) -> None:
-    """End quietly, as a filter does, when the program behind our pipe has had enough."""
+    """Stop the engine quietly, as a filter does, when the reader of our pipe is gone."""
     await display.reader_gone.wait()
     engine.stop()

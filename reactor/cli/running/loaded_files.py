@@ -1,4 +1,4 @@
-"""The files that a version of the manifest was loaded from, and whether they are still what was read."""
+"""The files that a version of the manifest was loaded from, and whether they have changed since."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from reactor.manifest.directories import manifest_names
 from reactor.manifest.inputs import Inputs
 
 Stamp = tuple[int | str, ...] | None
-"""What changes with the content of a file, or with which manifests a directory holds; None for what is neither, as a
-pipe, which can't be read again."""
+"""A value that changes with the content of a file, or with the names of the manifests in a directory. None for anything
+else, such as a pipe, which can't be read again."""
 
 _MISSING: Stamp = ()
 
 
 class LoadedFiles:
-    """``paths`` of a version, as they are now; ``before_reading`` has the stamps of some from before that was read.
+    """The files at ``paths``. ``before_reading`` has stamps that were taken before the files were read.
 
-    Files that say facts about the host count by the facts they come to, which ``inputs`` know. Everything here may
-    wait for a disk.
+    Files with facts count as changed only if the facts in ``inputs`` have changed. All methods may wait for a disk.
     """
 
     def __init__(
@@ -33,19 +32,19 @@ class LoadedFiles:
         self._stamps = {**self.stamps(), **(before_reading or {})}
 
     def stamps(self) -> dict[str, Stamp]:
-        """The files with their stamps of now."""
+        """The files with their current stamps."""
         return {path: _stamp(path) for path in self.paths}
 
     def concerns(self, paths: Iterable[str]) -> bool:
-        """Whether one of ``paths`` is one of the files, or holds one."""
+        """Whether one of ``paths`` is one of the files, or a directory above one."""
         return any(path in self._places for path in paths)
 
     def is_changed(self, path: str) -> bool:
-        """Whether one of the files is not what was read."""
+        """Whether the file at ``path`` has changed since it was read."""
         return _stamp(path) not in (None, self._stamps.get(path))
 
     def changed(self, answering: Iterable[str]) -> list[str]:
-        """Which of ``answering`` are not what was read; the paths of the facts, if one of those has changed."""
+        """The files among ``answering`` that have changed since they were read; the files with facts if a fact has changed."""
         differ = list(filter(self.is_changed, answering))
         if differ or not (facts := self._inputs.fact_paths):
             return differ

@@ -1,4 +1,4 @@
-"""Loads the manifest anew when a file of it changes, or when asked to, and hands a valid one to the running engine."""
+"""Reloads the manifest when one of its files changes, or on request, and passes a valid version to the running engine."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 SETTLE = 0.01
-"""Seconds to wait after a change: an editor that replaces a file does so in several steps."""
+"""Seconds to wait after a change: an editor replaces a file in several steps."""
 
 REFETCH_INTERVAL = 60.0
-"""Seconds between two looks at the URL of a manifest or of data; what is unchanged is not sent again."""
+"""Seconds between two requests for a manifest or data at a URL. Unchanged content is not sent again."""
 
 CLOCK_TICK_NS = 20_000_000
-"""By so much the time of a change may be behind the clock that we read."""
+"""The time of a change may be behind the clock by this many nanoseconds."""
 
 FACTS_INTERVAL = 10.0
-"""Seconds between two looks at the facts that a manifest uses."""
+"""Seconds between two checks of the facts that a manifest uses."""
 
 
 class Generation(NamedTuple):
-    """A valid version of the manifest: what to run and how, and the files and facts it was made of.
+    """A valid version of the manifest: the graph, the options, and the files and facts that it was loaded from.
 
-    People are to know its ``warnings``, and, as programs are, what of it is ``left_out``, if anything is.
+    ``left_out`` describes the resources that the run leaves out, as text and as a record.
     """
 
     graph: Graph
@@ -60,16 +60,16 @@ class Generation(NamedTuple):
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
-    """Call something that only reads, and may take long when a URL does not answer: no run ends later for that."""
+    """Call ``work``, which only reads, in a thread. It may wait for a URL; the end of the run does not wait for it."""
     return await in_thread(work, abandon_on_cancel=True)
 
 
 class Reloader:
-    """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
+    """Keeps a run on the latest valid manifest. An invalid version changes nothing; all its problems are shown.
 
-    ``load`` reads the manifests called ``names``, or raises ManifestError; it is called in a thread, so that checks go on
-    meanwhile. ``generation`` is the version the run starts with, and ``read_at`` is when reading it began, in
-    nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into force.
+    ``load`` reads the manifests ``names``, or raises ManifestError. It is called in a thread, so checks go on meanwhile.
+    ``generation`` is the first version; ``read_at`` is when reading it began, in nanoseconds since 1970.
+    ``on_new_graph`` is called with each graph just before it comes into force.
     """
 
     _engine: Engine
@@ -78,25 +78,25 @@ class Reloader:
     def __init__(
         self, names: Sequence[str], generation: Generation, load: Callable[[], Generation], read_at: int
     ) -> None:
-        self.adopted: Callable[[Graph], None] | None = None
+        self.on_new_graph: Callable[[Graph], None] | None = None
         self._names = names
         self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
         self._generation = generation
         self._load = load
         self._read_at = read_at
-        self._listening: dict[str, int] = {}
+        self._watched: dict[str, int] = {}
         self._wanted = trio.Event()
         self._loading = trio.Lock()
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
     def request(self) -> None:
-        """Ask for a reload; several requests may be one."""
+        """Request a reload. Several requests may cause one reload."""
         self._wanted.set()
 
     def attach(self, engine: Engine, display: Display) -> None:
-        """Reload when the engine asks for it, and if it watches, when the manifest or what it pulls in changes.
+        """Reload when the engine requests it and, if it watches, when a file of the manifest changes.
 
-        ``display`` shows what there is to know of a version, where that is not what the last one said.
+        ``display`` shows the warnings of a version that the version before did not have.
         """
         self._engine, self._display = engine, display
         engine.renew = self._reload_exclusively
@@ -104,11 +104,11 @@ class Reloader:
         self._follow(self._generation.files)
 
     def concerns(self, paths: Iterable[str]) -> bool:
-        """As `reactor.engine.manifest_follower.Origin` has it."""
+        """Implements `reactor.engine.manifest_follower.Origin`."""
         return self._loaded_files.concerns(paths)
 
     async def changed(self) -> Collection[str]:
-        """As `reactor.engine.manifest_follower.Origin` has it. What is on a mount that does not answer has not changed."""
+        """Implements `reactor.engine.manifest_follower.Origin`. Files on a mount that does not answer count as unchanged."""
         async with self._loading:
             files, answering = self._loaded_files, []
             for path in files.paths:
@@ -118,7 +118,7 @@ class Reloader:
             look = partial(files.changed, answering)
             try:
                 return await _read(look)
-            except OSError:  # there is no thread
+            except OSError:  # no thread can be started
                 return look()
 
     async def run(self) -> None:
@@ -130,18 +130,18 @@ class Reloader:
             await self._reload_on_request()
 
     async def _poll_facts(self) -> None:
-        """Not every fact has an event: ask now and then whether one that the manifest uses has changed."""
+        """Check at an interval whether a fact that the manifest uses has changed: not every fact has an event."""
         while True:
             await trio.sleep(FACTS_INTERVAL)
             inputs = self._generation.inputs
             if not inputs.fact_paths:
                 continue
-            with suppress(OSError):  # then it is asked again
+            with suppress(OSError):  # checked again after the interval
                 if await _read(inputs.facts_changed):
                     self.request()
 
     async def _poll_urls(self) -> None:
-        """Nobody tells of a new version behind a URL: ask now and then."""
+        """Request manifests and data at URLs at an interval: there is no event for a new version."""
         while True:
             await trio.sleep(REFETCH_INTERVAL)
             with suppress(ManifestError, OSError):
@@ -149,7 +149,7 @@ class Reloader:
                     self.request()
 
     def _fetched(self) -> set[str]:
-        """Where the newest of what is behind a URL is on this host."""
+        """The paths on this host of the newest versions of the files at URLs."""
         inputs = self._generation.inputs
         site = with_site(inputs, lambda _: None).site
         manifests = all_located(self._names, inputs, lambda _: None)
@@ -163,18 +163,18 @@ class Reloader:
             await self._reload_exclusively()
 
     async def _reload_exclusively(self) -> bool:
-        """An edit and an `apply` may ask at the same time: what was read first must not come into force last."""
+        """Reload, one at a time: an edit and an `apply` may both cause one, and the version read last must win."""
         async with self._loading:
             return await self._renew()
 
     async def _renew(self) -> bool:
-        """Load the manifest, and put it into force if it is valid; return whether it is."""
+        """Load the manifest, and put it into force if it is valid. Returns whether it is."""
         read_at = time.time_ns()
         try:
             generation = await self._loaded()
         except ManifestError as error:
             self._read_at = read_at
-            self._follow((*self._listening, *error.files))
+            self._follow((*self._watched, *error.files))
             problems = tuple(
                 f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics
             )
@@ -183,13 +183,13 @@ class Reloader:
             return False
         before, self._generation, self._read_at = self._generation, generation, read_at
         self._follow(generation.files)
-        if self.adopted is not None:
-            self.adopted(generation.graph)
-        self._introduce(generation, before)
+        if self.on_new_graph is not None:
+            self.on_new_graph(generation.graph)
+        self._show_new_warnings(generation, before)
         self._engine.reload(generation.graph, generation.options)
         return True
 
-    def _introduce(self, generation: Generation, before: Generation) -> None:
+    def _show_new_warnings(self, generation: Generation, before: Generation) -> None:
         for warning in generation.warnings:
             if warning not in before.warnings:
                 self._display.warn(warning)
@@ -197,18 +197,18 @@ class Reloader:
             self._display.say(*generation.left_out)
 
     async def _loaded(self) -> Generation:
-        """Raises ManifestError, also for what could be read when the run began and can't be now."""
+        """The current version of the manifest. Raises ManifestError, also if it can't be read any more."""
         try:
             generation = await _read(self._load_again)
             await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
-            hint = "once there is room again, touch the manifest, or send SIGHUP"
-            raise _refusal(f"can't load the manifest: {error.strerror}", hint) from error
+            hint = "after freeing disk space, touch the manifest, or send SIGHUP"
+            raise _manifest_error(f"can't load the manifest: {error.strerror}", hint) from error
         return generation
 
     def _load_again(self) -> Generation:
         if any(Path(name).is_fifo() for name in self._names):
-            raise _refusal("the manifest is a pipe, which can be read only once", "put a file in its place")
+            raise _manifest_error("the manifest is a pipe, which can't be read again", "use a file instead")
         before_reading = self._loaded_files.stamps()
         try:
             generation = self._load()
@@ -220,28 +220,28 @@ class Reloader:
         return generation
 
     def _follow(self, files: Iterable[str]) -> None:
-        """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""
+        """Watch ``files`` and no others. After an invalid version, the files of the last valid one are watched, too."""
         engine = self._engine
         if not engine.options.watch:
             return
         wanted = {*map(os.path.abspath, files)}
-        for path in self._listening.keys() - wanted:
-            engine.unlisten(self._listening.pop(path))
-        for path in sorted(wanted - self._listening.keys()):
-            look, hear, below = partial(self._look, path), self.request, None
+        for path in self._watched.keys() - wanted:
+            engine.unlisten(self._watched.pop(path))
+        for path in sorted(wanted - self._watched.keys()):
+            check, on_event, below = partial(self._check_for_missed_change, path), self.request, None
             if path in self._directories:
-                hear, below = partial(self._on_directory_event, path), ChangedPaths()
-            self._listening[path] = engine.listen(PathWatch(path, below, is_input=True), hear, look)
+                on_event, below = partial(self._on_directory_event, path), ChangedPaths()
+            self._watched[path] = engine.listen(PathWatch(path, below, is_input=True), on_event, check)
 
     def _on_directory_event(self, directory: str) -> None:
-        """Something happened in a directory of manifests. Of what one holds, and of other files, is heard elsewhere."""
+        """Reload if a manifest was added to a directory of manifests, or removed. Each manifest has a watch of its own."""
         if self._loaded_files.is_changed(directory):
             self.request()
 
-    def _look(self, path: str) -> None:
-        """See whether ``path`` was changed after it was read, and before we could hear of it.
+    def _check_for_missed_change(self, path: str) -> None:
+        """Reload if ``path`` was changed after it was read and before its watch was set.
 
-        One on a mount that does not answer is looked at when it does: its watch tells.
+        A file on a mount that does not answer is skipped: its watch sends an event when the mount answers.
         """
         if fragile_mounts().unresponsive_reason(path) is not None:
             return
@@ -251,5 +251,5 @@ class Reloader:
                 self.request()
 
 
-def _refusal(message: str, hint: str) -> ManifestError:
+def _manifest_error(message: str, hint: str) -> ManifestError:
     return ManifestError([Diagnostic("R0101", message, None, hint)])

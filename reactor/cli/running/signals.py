@@ -1,4 +1,4 @@
-"""Ends a run on signals, step by step: first wait, then cancel, then kill."""
+"""Stops a run on signals in steps: first wait, then cancel, then kill."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from reactor.engine.engine import Engine
 from reactor.resource.left_alone import LEFT_ALONE
 
 PATIENCE = 15.0
-"""Seconds until a termination that has not ended the run takes the next step by itself."""
+"""Seconds after SIGTERM or SIGHUP until the next step is taken, if the run has not ended."""
 
-_HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """What signals have asked of a run.
+    """Handles the signals of a run.
 
-    The first one lets running checks end and starts none; the second cancels them; the third kills the
-    processes they have started, but for package managers: the fourth ends the run without waiting for these. A person at the keyboard decides when to take the next step. SIGTERM and SIGHUP
-    come from a service manager or a closed terminal, where nobody does: they climb every `PATIENCE` seconds.
-    With ``reload``, a SIGHUP asks for that instead, as service managers and people expect of a program that stays;
-    after a closed terminal, such a run ends because nobody reads what it writes.
+    The first signal waits for running checks and starts no others; the second cancels them; the third kills their
+    processes, except package managers; the fourth ends the run without waiting for these. SIGINT takes one step for each
+    ^C. SIGTERM and SIGHUP come once, from a service manager or a closed terminal, so they take the next step every
+    `PATIENCE` seconds. With ``reload``, SIGHUP reloads instead, as service managers expect; after its terminal was closed,
+    such a run ends because its output has no reader.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Interruption:
         self._steps = (self._stop, self._cancel, self._kill, self._leave)
         self.taken = 0
         self.number = 0
-        """The signal that came last."""
+        """The last signal."""
 
     @property
     def cut_short(self) -> bool:
@@ -50,13 +50,13 @@ class Interruption:
 
     @property
     def left_work(self) -> bool:
-        """Whether the run was ended before all that was owed was done: a check, or another attempt."""
+        """Whether the run was stopped before all pending checks and retries were done."""
         return self.taken > 0 and not self._engine.scheduler.at_rest
 
     async def listen(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take a step for each signal. Those ignored since before our start, as under nohup, stay ignored."""
-        heeded = [number for number in _HEEDED if signal.getsignal(number) is not signal.SIG_IGN]
-        with trio.open_signal_receiver(*heeded) as arriving:
+        """Take a step for each signal. Signals that were ignored at the start, as with nohup, stay ignored."""
+        handled = [number for number in _HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
+        with trio.open_signal_receiver(*handled) as arriving:
             task_status.started()
             while True:
                 with trio.move_on_after(self._patience()):
@@ -69,8 +69,8 @@ class Interruption:
                 self.taken += 1
 
     def _patience(self) -> float:
-        climbs = self.number in (signal.SIGTERM, signal.SIGHUP) and self.taken < len(self._steps)
-        return PATIENCE if climbs else math.inf
+        escalates = self.number in (signal.SIGTERM, signal.SIGHUP) and self.taken < len(self._steps)
+        return PATIENCE if escalates else math.inf
 
     def _stop(self) -> None:
         self._engine.stop()
@@ -80,29 +80,29 @@ class Interruption:
     def _cancel(self) -> None:
         self._engine.cancel()
         if running := self._engine.running():
-            self._notify(f"cancelling {name_some(running)}; interrupt again to kill what they run")
+            self._notify(f"cancelling {name_some(running)}; interrupt again to kill their processes")
 
     def _kill(self) -> None:
         groups = kill_children()
         self._notify(f"killed {counted(groups, 'process group')}")
         if LEFT_ALONE:
             names = ", ".join(f"{program} (pid {number})" for number, program in LEFT_ALONE.items())
-            what = f"{names} must come to an end: to kill it now could leave packages half installed"
+            what = f"{names} is not killed: that could leave packages half installed"
             self._notify(f"{what}; interrupt again to end without waiting for it")
 
     def _leave(self) -> None:
-        """What comes to its end alone needs nobody. A run that was killed is no other: the next one goes on from there."""
+        """End without waiting for the package manager: it finishes alone, and the next run continues from there."""
         if not LEFT_ALONE:
             self._kill()
             return
-        self._notify("ending, and leaving it to its work")
+        self._notify("ending; the package manager goes on")
         os._exit(128 + self.number)
 
 
 def kill_children() -> int:
-    """Send SIGKILL to each child with its whole process group; return the number of groups.
+    """Send SIGKILL to each child with its process group; return the number of groups.
 
-    Commands run in groups of their own. A child that shares ours is killed alone, and one that must come to its end is not.
+    Commands run in their own process groups. A child in our group is killed alone. Children in `LEFT_ALONE` are not killed.
     """
     ours = os.getpgrp()
     groups: set[int] = set()
@@ -118,7 +118,7 @@ def kill_children() -> int:
 
 
 def _children(parent: int) -> Iterator[int]:
-    """The processes whose parent is ``parent``. A name in ``stat`` may hold anything, also ``) ``."""
+    """The processes whose parent is ``parent``. The program name in ``stat`` may contain anything, also ``) ``."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with suppress(OSError):

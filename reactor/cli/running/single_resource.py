@@ -1,4 +1,4 @@
-"""What the commands about one resource share: the session of the script, and where former contents are kept."""
+"""Shared by the commands for one resource: the session, the backup store, the result."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from reactor.journal.state_directory import Location
 
 ENVIRONMENT_VARIABLE = "REACTOR_SESSION"
-BEGIN = 'begin one: eval "$(reactor session new)"'
+BEGIN = 'start one: eval "$(reactor session new)"'
 
 
 def named_session() -> str | None:
-    """The session that the environment names, ours or CCM's way."""
+    """The session in the environment: $REACTOR_SESSION, or the variable of CCM."""
     return os.environ.get(ENVIRONMENT_VARIABLE) or os.environ.get(SESSION_VARIABLE) or None
 
 
 def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Session | None:
-    """The session that is named, by the option or in the environment. Ends the command when there is no such one."""
+    """The session of the option or the environment; None without one. Ends the command if it does not exist."""
     directory = option or named_session()
     if not directory:
         return None
@@ -41,34 +41,37 @@ def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Sess
         fail("R0607", f"there is no session {directory}", BEGIN, bad_usage)
     try:
         return Session(StateDirectory.make(os.path.abspath(directory)).path)
-    except StateDirectoryError as error:  # others may write to it
+    except StateDirectoryError as error:  # other users may write to it
         fail("R0607", error.message, BEGIN, bad_usage)
 
 
 @contextmanager
 def reporting_session_errors(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
-    """Tell when the session can't be used, and end the command."""
+    """End the command if the session can't be read or written."""
     from reactor.journal.history import HistoryError
 
     try:
         yield
     except (HistoryError, sqlite3.Error, OSError) as error:
-        fail("R0607", f"the session is of no use: {error}", BEGIN, bad_usage)
+        fail("R0607", f"the session can't be used: {error}", BEGIN, bad_usage)
 
 
 def session_prerequisites(entry: Entry, session: Session | None, *, noop: bool) -> Prerequisites:
-    """What the session means for the entry. Raises UnknownNameError for a name that it, or no session, knows."""
+    """Whether the resources that the entry requires succeeded, and whether one that it subscribes to has changed.
+
+    Raises UnknownNameError for a name that is not in the session, or without a session.
+    """
     from reactor.ensure.sessions import UnknownNameError, prerequisites
 
     names = (*entry.require, *entry.subscribe)
     if names and session is None:
-        raise UnknownNameError(names[0], f"only a session knows what was done before; {BEGIN}")
+        raise UnknownNameError(names[0], f"references need a session; {BEGIN}")
     past = session.past() if names and session else []
     return prerequisites(past, entry.resource.ref, entry.require, entry.subscribe, noop=noop)
 
 
 def backups_of(location: Location | None) -> Store | None:
-    """Where what files held is kept, as a run does. A state directory of no use costs that, and not the change."""
+    """The backup store, as in ``reactor run``. Without a usable state directory there is no backup, but the change is made."""
     from reactor.backup.store import Store, backups_in
     from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
@@ -77,19 +80,19 @@ def backups_of(location: Location | None) -> Store | None:
     try:
         return Store(backups_in(StateDirectory.make(location.path).path))
     except StateDirectoryError as error:
-        warn(f"{error.message}; what files held before is not kept; {error.hint}")
+        warn(f"{error.message}; files are not backed up; {error.hint}")
         return None
 
 
 def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | None:
-    """How the attempt at the entry ended, by its events; None when it came to nothing."""
+    """The result of the entry, from the events; None if it was not checked."""
     from reactor.ensure.sessions import Ensured
 
     ref, alias = entry.resource.ref, entry.resource.alias
     for event in reversed(events):
         if isinstance(event, Checked) and event.ref == ref:
             changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
-            by_members = bool(entry.resource.members)  # what stands for others hears of them as of a refresh
+            by_members = bool(entry.resource.members)  # the changes of members reach a composite as a refresh
             refreshed = changed and Cause.REFRESH in event.causes and not by_members
             touched = event.result is Result.FAILED and bool(event.actions)
             return Ensured(
@@ -101,7 +104,7 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
 
 
 def blocked(entry: Entry, culprits: tuple[str, ...], *, noop: bool) -> Ensured:
-    """That nothing was attempted, because of ``culprits``."""
+    """The result of a resource that is blocked by ``culprits``."""
     from reactor.ensure.sessions import Ensured
 
     resource = entry.resource

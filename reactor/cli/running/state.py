@@ -1,4 +1,4 @@
-"""The state of a run: its directory, locked, and the journal in it; or less, loudly, when the disk does not let us."""
+"""The state of a run: the locked state directory, its journal and backups. A disk error leaves less of it, with a warning."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
-_GOES_ON = "the run goes on, but forgets what it owes when it ends"
+_GOES_ON = "the run goes on, but forgets pending refreshes when it ends"
 
 Warn = Callable[[str], None]
 
 
 class State(NamedTuple):
-    """What a run may use: None for what there is not.
+    """The state that a run can use; None for each part that is missing.
 
-    ``owing`` is for a run without a journal, and ``recorded`` for one that changes nothing, as in `Options`.
-    ``complete``: nothing is owed from earlier runs that is not known here.
+    ``owing`` has the pending refreshes for a run without a journal; ``recorded`` is for a dry run, as in `RunOptions`.
+    ``complete``: all pending refreshes of earlier runs are known.
     """
 
     directory: StateDirectory | None = None
@@ -48,15 +48,15 @@ class State(NamedTuple):
 
     @property
     def path(self) -> str | None:
-        """Where it is kept, if anywhere."""
+        """The path of the state directory; None without one."""
         return None if self.directory is None else self.directory.path
 
 
 @contextmanager
 def open_state(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> Iterator[State]:
-    """Make, lock and open the state. Ends the command when another run has it, or a chosen place is of no use.
+    """Create, lock and open the state. Ends the command if another run holds it, or an explicit directory can't be used.
 
-    A default place of no use, or a disk that refuses, costs the memory of the run and not the run.
+    If the default directory can't be used, or on a disk error, the run goes on without state.
     """
     directory = _locked(location, manifest, warn, bad_usage)
     journal = _journal(directory, manifest, warn) if directory else None
@@ -78,13 +78,13 @@ def open_state(location: Location | None, manifest: str, warn: Warn, bad_usage: 
 
 @contextmanager
 def no_state() -> Iterator[State]:
-    """No state, for a run that changes nothing."""
+    """No state, for a run that only monitors."""
     yield State()
 
 
 @contextmanager
 def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
-    """No state, but what earlier runs have left to do, for a run that tells what another would do. Touches nothing."""
+    """The pending refreshes of earlier runs, for a dry run. Changes nothing."""
     if location is None:
         yield State()
         return
@@ -98,15 +98,15 @@ def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
 def _without_journal(
     location: Location | None, directory: StateDirectory | None, backups: Store | None, warn: Warn
 ) -> State:
-    """What a journal holds that can't be written is still owed: it is done, and maybe once more by the next run."""
+    """The pending refreshes in a journal that can't be written. They are made, and maybe again by the next run."""
     if location is None or not is_ours(location.path):
         return State(directory, None, backups)
     from reactor.journal.recovery import recollect
 
     found = recollect(location.path)
-    owing = frozenset(subscriber for _, subscriber in found.owed)
+    owing = frozenset(subscriber for _, subscriber in found.pending)
     if owing:
-        warn(f"{', '.join(sorted(owing))} owed a refresh from earlier runs, and gets it now")
+        warn(f"{', '.join(sorted(owing))}: a refresh is pending from an earlier run, and is made now")
     return State(directory, None, backups, owing, complete=found.complete)
 
 
@@ -115,14 +115,14 @@ def _recollected(directory: str, warn: Warn) -> State:
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            return State(owing=history.owing(), recorded=history.recorded())
+            return State(owing=history.pending_refreshes(), recorded=history.recorded())
     except HistoryError as error:
-        warn(f"{error}; refreshes that are owed from earlier runs are not told")
+        warn(f"{error}; pending refreshes of earlier runs are not shown")
         return State()
 
 
 def refuse_own_state(resources: Iterable[Resource], location: Location | None) -> None:
-    """A manifest that manages our own files is an error. Raises ManifestError with every such resource."""
+    """Raises ManifestError for every resource that manages the state directory of reactor itself."""
     if location is None:
         return
     ours = (f"{location.path}/", f"{os.path.realpath(location.path)}/")
@@ -131,7 +131,7 @@ def refuse_own_state(resources: Iterable[Resource], location: Location | None) -
             "R0207",
             f"{resource.ref} manages the state directory of reactor itself, {location.path}",
             resource.place,
-            "leave it out of the manifest, or name another state directory with --state-dir",
+            "remove it from the manifest, or use another state directory with --state-dir",
         )
         for resource in resources
         if _touches(resource, ours)
@@ -141,7 +141,7 @@ def refuse_own_state(resources: Iterable[Resource], location: Location | None) -
 
 
 def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
-    """Whether it makes something in one of these directories, or removes that or what holds it."""
+    """Whether the resource creates something in one of these directories, or removes it or a directory above."""
     for path in resource.provides():
         if f"{path}/".startswith(ours):
             return True
@@ -153,7 +153,7 @@ def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
 
 def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> StateDirectory | None:
     if location is None:
-        warn(f"you have no home directory to keep state in, and --state-dir is not given; {_GOES_ON}")
+        warn(f"there is no home directory for the state directory, and no --state-dir; {_GOES_ON}")
         return None
     try:
         directory = StateDirectory.make(location.path)

@@ -1,4 +1,4 @@
-"""Sees to it that a run keeps what it has in its state directory."""
+"""Restores the files of the state directory if they are removed during a run."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     from reactor.journal.journal import Journal
 
 LOOK_EVERY = 5.0
-"""Seconds. To be told by the kernel would mean to hear of every write to the journal, too."""
+"""Seconds between two checks. A watch would report every write to the journal, too."""
 
 
 async def guard_state(
     directory: StateDirectory, journal: Journal | None, control: Control | None, warn: Callable[[str], None]
 ) -> None:
-    """Make anew what somebody removes of the state directory, with all that the run knows, until cancelled.
+    """Restore removed files of the state directory from the state of the run, until cancelled.
 
-    The lock comes first: who has it not, because another run was faster, may touch nothing there.
+    The lock comes first: if another run has taken it meanwhile, nothing else may be written.
     """
-    told = ""
+    reported = ""
     while True:
         await trio.sleep(LOOK_EVERY)
         try:
             lost = await _replaced(directory, journal, control)
         except (LockedError, StateDirectoryError) as error:
-            if told != str(error):
-                told = str(error)
+            if reported != str(error):
+                reported = str(error)
                 warn(
-                    f"the state directory {directory.path} was removed, and can't be made anew: {error}; "
-                    f"the run goes on, but forgets what it owes when it ends; {error.hint}"
+                    f"the state directory {directory.path} was removed, and can't be restored: {error}; "
+                    f"the run goes on, but forgets pending refreshes when it ends; {error.hint}"
                 )
             continue
         if lost:
-            told = ""
+            reported = ""
             warn(
-                f"somebody has removed {', '.join(lost)} from the state directory {directory.path}; "
-                "made anew, with all that this run knows"
+                f"{', '.join(lost)} was removed from the state directory {directory.path}, and is restored "
+                "from this run"
             )
 
 
 async def _replaced(directory: StateDirectory, journal: Journal | None, control: Control | None) -> list[str]:
-    """Replace what is lost; return the names. Raises LockedError and StateDirectoryError."""
+    """Restore the missing files; return their names. Raises LockedError and StateDirectoryError."""
     lost = []
     if is_new := directory.is_lost():
         directory.renew()

@@ -1,4 +1,4 @@
-// Draws the boxes: less of each from further away.
+// Draws the boxes, with fewer details at a smaller scale.
 
 import { FAR, Layer, MIDDLE, NEAR, within } from "./layer.js";
 import { oneLine, words } from "./format.js";
@@ -6,19 +6,19 @@ import { oneLine, words } from "./format.js";
 const PADDING = 12;
 const RADIUS = 7;
 const STACK = 4;
-const FAR_ROOM = 110; // px of the screen for a name that is seen from afar
-const MARKS = 60; // names that are seen from afar
+const FAR_ROOM = 110; // px of the screen for a name at a small scale
+const MARKS = 60; // names at a small scale
 const MONO = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 const LARGE = MONO.replace("12px", "26px");
 const SANS = '11px system-ui, "DejaVu Sans", Arial, sans-serif';
 const DASHES = { blocked: [6, 3], would_change: [6, 3], skipped: [2, 3], unknown: [2, 3] };
 const LOUD = new Set(["failed", "blocked", "changed", "would_change"]);
 
-/** The states, in the order in which they are drawn: what needs a look is on top. */
+/** The states in drawing order: those that need attention are on top. */
 export const STATES = ["ok", "skipped", "unknown", "changed", "would_change", "blocked", "failed"];
 
 export class Boxes extends Layer {
-  /** Cut the names of new vertices to the room there is. */
+  /** Shorten the names of new boxes to the available width. */
   prepare(boxes) {
     const fit = (font, text, room, head) => fitted(this.context, font, oneLine(text), room, head);
     for (const vertex of boxes) {
@@ -36,21 +36,21 @@ export class Boxes extends Layer {
 
   draw() {
     this.begin();
-    const { world, view: { window, scale }, lit, shade, ink } = this.drawing;
+    const { world, view: { window, scale }, highlighted, shade, ink } = this.drawing;
     const selected = this.drawing.selected?.box;
     const seen = world.boxes.filter((vertex) => within(vertex, window));
-    const standsOut = (vertex) => !lit || lit.has(vertex) || vertex === selected;
+    const standsOut = (vertex) => !highlighted || highlighted.has(vertex) || vertex === selected;
     const out = seen.filter(standsOut);
-    if (lit) this.#drawGroup(seen.filter((vertex) => !standsOut(vertex)), shade);
+    if (highlighted) this.#drawGroup(seen.filter((vertex) => !standsOut(vertex)), shade);
     this.#drawGroup(out, 1);
-    // What is paused, in motion or selected has a second line around it.
-    this.outline(out.filter(({ standing }) => standing.paused), ink.paused, 2.5, 1.6);
-    this.outline(out.filter(({ standing }) => standing.in_motion), ink.accent, 2.5, 1.8);
+    // Paused, active and selected boxes have a second outline.
+    this.outline(out.filter(({ status }) => status.paused), ink.paused, 2.5, 1.6);
+    this.outline(out.filter(({ status }) => status.in_motion), ink.accent, 2.5, 1.8);
     if (selected) this.outline([selected], ink.accent, 4, 2.5);
     if (scale < MIDDLE) this.#mark(out);
   }
 
-  /** A line at a distance around some boxes, both in pixels of the screen. */
+  /** An outline at a distance around some boxes, both in pixels of the screen. */
   outline(vertices, colour, distance, width, alpha = 1) {
     const { context, drawing: { view: { scale } } } = this;
     const gap = distance / scale;
@@ -70,7 +70,7 @@ export class Boxes extends Layer {
     const { context, drawing: { view: { scale } } } = this;
     context.globalAlpha = alpha;
     this.#drawStacks(vertices.filter(({ members }) => members));
-    const groups = Map.groupBy(vertices, (vertex) => vertex.standing.state);
+    const groups = Map.groupBy(vertices, (vertex) => vertex.status.state);
     for (const state of STATES) {
       if (groups.has(state)) this.#drawState(state, groups.get(state));
     }
@@ -79,7 +79,7 @@ export class Boxes extends Layer {
     context.globalAlpha = 1;
   }
 
-  /** All boxes of one state at once: that is many times as fast as one by one. */
+  /** Draw all boxes of one state at once, which is many times as fast as one by one. */
   #drawState(state, vertices) {
     const { context, drawing: { view: { scale }, looks } } = this;
     const { fill, border } = looks.get(state);
@@ -90,7 +90,7 @@ export class Boxes extends Layer {
       if (far) context.rect(x, y, width, height);
       else context.roundRect(x, y, width, height, RADIUS);
     }
-    // From afar, what needs a look is a spot of its full colour.
+    // At a small scale, boxes that need attention are filled with their full colour.
     context.fillStyle = loud ? border : fill;
     context.fill();
     context.strokeStyle = border;
@@ -99,10 +99,10 @@ export class Boxes extends Layer {
     context.stroke();
   }
 
-  /** A fold has another box behind it. */
+  /** Draw the second box behind each fold. */
   #drawStacks(folds) {
     const { context, drawing: { view: { scale }, looks } } = this;
-    for (const { x, y, width, height, standing: { state } } of folds) {
+    for (const { x, y, width, height, status: { state } } of folds) {
       context.beginPath();
       context.roundRect(x + STACK, y + STACK, width, height, RADIUS);
       context.fillStyle = looks.get(state).fill;
@@ -114,10 +114,10 @@ export class Boxes extends Layer {
     }
   }
 
-  /** From afar, names of one size on the screen, for as many boxes as there is room: what needs a look first. */
+  /** At a small scale, write names of fixed size for as many boxes as there is room, those that need attention first. */
   #mark(vertices) {
     const { context, drawing: { view: { scale }, ink } } = this;
-    const rank = ({ members, standing: { state } }) => 2 * STATES.indexOf(state) + (members ? 1 : 0);
+    const rank = ({ members, status: { state } }) => 2 * STATES.indexOf(state) + (members ? 1 : 0);
     const taken = [];
     const size = 1 / scale;
     context.font = SANS.replace("11px", `${11 * size}px`);
@@ -136,7 +136,7 @@ export class Boxes extends Layer {
     }
   }
 
-  #write({ x, y, width, heading, shown, text, standing: { state, activity, paused } }) {
+  #write({ x, y, width, heading, shown, text, status: { state, activity, paused } }) {
     const { context, drawing: { ink, looks } } = this;
     context.font = SANS;
     context.fillStyle = ink.faint;
@@ -159,7 +159,7 @@ export class Boxes extends Layer {
     for (const { title, x, y } of vertices) context.fillText(title, x + PADDING / 2, y + 30);
   }
 
-  /** The sign for what is paused. */
+  /** The pause sign. */
   #drawBars(x, y) {
     const { context, drawing: { ink } } = this;
     context.fillStyle = ink.paused;
@@ -168,7 +168,7 @@ export class Boxes extends Layer {
   }
 }
 
-/** The text, or as much of its beginning (of what is left, the share `head`) and its end as there is room for. */
+/** The text shortened in the middle to the width `room`; `head` is the share of its beginning. */
 function fitted(context, font, text, room, head) {
   context.font = font;
   if (text.length < 200 && context.measureText(text).width <= room) return text;

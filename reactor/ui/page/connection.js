@@ -1,10 +1,10 @@
-// The way to the server: the stream, which connects again by itself, and requests.
+// The connection to the server: requests, and the event stream, which reconnects by itself.
 
 const FIRST_WAIT = 500; // ms
 const LONGEST_WAIT = 5000;
 
-/** An answer that is an error: `message` says what, `hint` how to mend it. */
-export class Refused extends Error {
+/** An error response: `message` says what is wrong, `hint` how to fix it. */
+export class RequestError extends Error {
   constructor(message, hint, status) {
     super(message);
     this.hint = hint;
@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-/** Ask for JSON. Raises Refused, also when there is no answer. */
+/** Request JSON. Throws RequestError, also without an answer. */
 export async function ask(path, body) {
   const headers = { "Content-Type": "application/json" };
   const options = body && { method: "POST", headers, body: JSON.stringify(body) };
@@ -20,17 +20,17 @@ export async function ask(path, body) {
   try {
     response = await fetch(path, { cache: "no-store", ...options });
   } catch {
-    throw new Refused("reactor does not answer", "see whether it still runs: reactor status", 0);
+    throw new RequestError("reactor does not answer", "check whether it is running: reactor status", 0);
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text);
   const isObject = response.headers.get("Content-Type")?.startsWith("application/json");
   const { error, hint } = isObject ? JSON.parse(text) : { error: text };
-  throw new Refused(error || `reactor answered ${response.status}`, hint ?? null, response.status);
+  throw new RequestError(error || `reactor answered ${response.status}`, hint ?? null, response.status);
 }
 
 /** An error in one line. */
-export const told = (error) => [error.message, error.hint].filter(Boolean).join(" — ");
+export const errorText = (error) => [error.message, error.hint].filter(Boolean).join(" — ");
 
 export const graph = (opened) =>
   ask(`graph?folded=1${[...opened].map((name) => `&open=${encodeURIComponent(name)}`).join("")}`);
@@ -39,24 +39,24 @@ export const events = async (limit) => (await ask(`events?limit=${limit}`)).even
 export const pause = (refs, time, reason) => ask("pause", { refs: refs.map(exactly), for: time, reason });
 export const resume = (refs) => ask("resume", { refs: refs.map(exactly) });
 
-/** The glob that means this name and no other. */
+/** The glob that matches this name only. */
 function exactly(ref) {
   return ref.replace(/[*?[]/g, "[$&]");
 }
 
-/** Listen to the stream for as long as the page lives. `heard` has a function for each event, and `lost`. */
-export function listen(heard) {
+/** Read the stream until the page is closed. `handlers` has a function for each event, and `lost`. */
+export function listen(handlers) {
   let wait = FIRST_WAIT;
   const connect = () => {
     const source = new EventSource("stream");
-    for (const name of ["standing", "states", "run", "event", "reloaded"]) {
-      source.addEventListener(name, (message) => heard[name](JSON.parse(message.data)));
+    for (const name of ["status", "states", "run", "event", "reloaded"]) {
+      source.addEventListener(name, (message) => handlers[name](JSON.parse(message.data)));
     }
-    source.addEventListener("standing", () => { wait = FIRST_WAIT; });
+    source.addEventListener("status", () => { wait = FIRST_WAIT; });
     source.addEventListener("error", () => {
-      // The browser's own way to connect again gives up on some errors; ours does not.
+      // The reconnection of the browser gives up on some errors; ours does not.
       source.close();
-      heard.lost();
+      handlers.lost();
       setTimeout(connect, wait);
       wait = Math.min(LONGEST_WAIT, wait * 1.6);
     });

@@ -1,7 +1,7 @@
-// What the panel tells of one resource, as elements. `chosen` is called with the ref of another one that is clicked.
+// The parts of the panel of one resource. `chosen` is called with the ref of another resource that is clicked.
 
 import { element } from "./dom.js";
-import { folded, quiet, reasons, tell } from "./event_text.js";
+import { mergeFailures, quiet, reasons, describe } from "./event_text.js";
 import { clock, elided, oneLine, readable, span, words } from "./format.js";
 
 const LONGEST = 20_000; // characters of a text that are shown
@@ -9,7 +9,7 @@ const LISTED = 100; // neighbours
 const RECENT = 8; // events
 const INDENT = 7; // px for a space
 
-const ACTIVITIES = { running: "being checked", dirty: "a check is owed", waiting: "a check is owed, and waits" };
+const ACTIVITIES = { running: "being checked", dirty: "a check is pending", waiting: "a check is pending, and waits" };
 const DIFF_LINES = { "+": "added", "-": "removed", "@": "hunk" };
 
 export function heading(ref, close) {
@@ -19,8 +19,8 @@ export function heading(ref, close) {
   return [element("button", look, "×"), title];
 }
 
-/** How it stands. */
-export function standing(record, chosen) {
+/** The status of the resource. */
+export function status(record, chosen) {
   const { state, since, activity, error, hint, blocked_by: culprits, checked, paused } = record;
   const badge = element("span", { class: `badge ${state.replace("_", "-")}` }, words(state));
   const doing = activity && element("span", { class: "activity" }, ACTIVITIES[activity]);
@@ -28,16 +28,16 @@ export function standing(record, chosen) {
     element("p", { class: "state" }, badge, " for ", passed(since), doing),
     error && element("div", { class: "error" }, note(cut(error)), hint && element("p", { class: "hint" }, hint)),
     record.retry_at && note(`Next attempt at ${clock(record.retry_at)}`),
-    culprits.length > 0 && [note("Blocked, as this has failed:"), links(culprits.map((ref) => ({ ref })), chosen)],
+    culprits.length > 0 && [note("Blocked by a failure of:"), links(culprits.map((ref) => ({ ref })), chosen)],
     paused && note(`Paused until ${clock(paused.until)}: ${paused.reason}`),
-    record.refresh_at && note(`Is refreshed at ${clock(record.refresh_at)}`),
-    record.flapping && note("Something else changes it back as fast as it is repaired."),
+    record.refresh_at && note(`Refresh at ${clock(record.refresh_at)}`),
+    record.flapping && note("Another program keeps changing it back."),
     record.watching.map((each) => note(`Watcher ${each.watcher} is ${each.state}: ${each.reason}`)),
     checked && faint("p", `Checked at ${clock(checked.time)}, because of ${reasons(checked.causes)}`),
   ];
 }
 
-/** A unified diff; its first two lines name the files. */
+/** A unified diff; its first two lines are the names of the files. */
 export function diff({ text, time }) {
   const lines = cut(text).replace(/\n$/, "").split("\n").map((line, place) =>
     element("span", { class: place < 2 ? "file" : DIFF_LINES[line[0]] ?? "" }, line || " "));
@@ -45,7 +45,7 @@ export function diff({ text, time }) {
   return section("Last diff", shown, faint("span", clock(time)));
 }
 
-/** The sentences of `why`, each indented by how far back it goes. */
+/** The sentences of `why`, each cause indented below its effect. */
 export function chain(lines) {
   return section("Why", element("ol", { class: "chain" }, lines.map((line) => {
     const row = element("li", {}, line.trim());
@@ -60,9 +60,9 @@ export function neighbours(title, edges, chosen) {
 }
 
 export function recent(events) {
-  const shown = folded(events).filter(({ event }) => !quiet(event)).slice(-RECENT).reverse();
+  const shown = mergeFailures(events).filter(({ event }) => !quiet(event)).slice(-RECENT).reverse();
   return shown.length > 0 && section("Latest events", element("ul", { class: "recent" }, shown.map(({ event, times }) => {
-    const { what, why, took } = tell(event, times);
+    const { what, why, took } = describe(event, times);
     const more = [took, why].filter(Boolean).join(" · ");
     return element("li", {}, faint("span", clock(event.time)), " ", cut(what), " ", faint("span", more));
   })));
@@ -74,7 +74,7 @@ export function table(properties) {
   ])));
 }
 
-/** How long ago something was. */
+/** The time since `moment`. */
 export const passing = (moment) => span(Math.max(0, Date.now() / 1000 - moment));
 
 function passed(moment) {

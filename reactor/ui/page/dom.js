@@ -1,4 +1,4 @@
-// Makes elements. Text is only ever set as text, never as HTML, so no name or content can become part of the page.
+// Creates elements. Text is always set as text, never as HTML, so names and contents can't inject markup.
 
 import { visible } from "./format.js";
 
@@ -18,13 +18,13 @@ export function element(name, given = {}, ...children) {
   return made;
 }
 
-/** Elements and texts, however nested, as nodes; what is null, undefined or false is left out. */
+/** Nested elements and strings as a list of nodes, without null, undefined and false. */
 export function nodes(children) {
   const present = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
   return present.map((child) => (child instanceof Node ? child : document.createTextNode(visible(String(child)))));
 }
 
-/** Whether a key press is text for a field, and not for us. */
+/** Whether a key press is typed into a field. */
 export function typing(event) {
   return event.target.closest?.("input:not([type=checkbox]), select, textarea") !== null;
 }

@@ -1,11 +1,11 @@
-// Draws the graph on two canvases: the edges change with the view only, the boxes also with every state.
-// A frame is drawn when something has changed, and holds only what is seen.
+// Draws the graph on two canvases: edges are redrawn when the view changes, boxes also when a state changes.
+// A frame is drawn only after a change, and only for the visible part.
 
 import { Boxes, STATES } from "./boxes.js";
 import { Edges, KINDS, route } from "./edges.js";
 
 const PULSE = 1500; // ms
-const SHARPEST = 2; // pixels for each one of CSS: more can't be told apart, and cost
+const SHARPEST = 2; // device pixels per CSS pixel: more are not visible, but slow
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -16,17 +16,17 @@ export class Drawing {
     this.edges = new Edges(edges, this);
     this.boxes = new Boxes(boxes, this);
     this.density = 1;
-    this.lit = null; // the boxes that stand out, or null for all
-    this.shade = 1; // how much is seen of the others
+    this.highlighted = null; // the boxes that stand out, or null for all
+    this.shade = 1; // the opacity of the others
     this.selected = null;
     this.pulses = new Map();
-    this.stale = false; // whether the edges must be drawn, too
+    this.stale = false; // whether the edges must be redrawn, too
     this.frame = 0;
     this.drawn = () => {}; // called with each frame
     this.recolour();
   }
 
-  /** Read the colours anew: they are in the style sheet, once for light and once for dark. */
+  /** Read the colours from the style sheet again, after a change between light and dark. */
   recolour() {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name.replace("_", "-")}`).trim();
@@ -37,18 +37,18 @@ export class Drawing {
     this.changed();
   }
 
-  /** Take as much room, in pixels of CSS. */
+  /** Set the size, in CSS pixels. */
   resize(width, height) {
     this.density = Math.min(SHARPEST, devicePixelRatio || 1);
     const size = [Math.round(width * this.density), Math.round(height * this.density)];
     const resized = [this.edges, this.boxes].map((layer) => layer.resize(...size)).some(Boolean);
     if (!resized) return;
-    // A canvas of another size is empty: it is drawn before anyone sees that.
+    // A resized canvas is empty, so it is drawn at once.
     this.stale = true;
     this.#draw(performance.now());
   }
 
-  /** Prepare a new graph: what can be known before the first frame. */
+  /** Prepare a new graph before its first frame. */
   prepare() {
     this.pulses.clear();
     this.boxes.prepare(this.world.boxes);
@@ -56,19 +56,19 @@ export class Drawing {
     this.changed();
   }
 
-  /** Something has changed: draw it with the next frame. */
+  /** Draw the next frame, because something has changed. */
   changed({ edges = true } = {}) {
     this.stale ||= edges;
     this.frame ||= requestAnimationFrame((now) => this.#draw(now));
   }
 
-  /** A short light around a vertex, so that also what took a millisecond is seen. */
+  /** Flash the outline of a vertex, so that a change of a millisecond is visible, too. */
   pulse(vertex, state) {
     this.pulses.set(vertex.box, { start: performance.now(), state });
     this.changed({ edges: false });
   }
 
-  /** The box at a point of the screen, if any; from afar a near miss will do. */
+  /** The box at a point of the screen, or null; a near miss counts at a small scale. */
   at(x, y) {
     const [left, top] = this.view.toGraph(x, y);
     const found = (slack) => this.world.boxes.find((box) => left >= box.left - slack

@@ -16,14 +16,14 @@ export const KINDS = Object.keys(LOOKS);
 export class Edges extends Layer {
   draw() {
     this.begin();
-    const { world, view: { window }, lit, shade } = this.drawing;
+    const { world, view: { window }, highlighted, shade } = this.drawing;
     const selected = this.drawing.selected?.box;
     const kinds = Map.groupBy(world.edges.filter((edge) => within(edge, window)), (edge) => edge.kind);
     const chosen = ({ from, to }) => from === selected || to === selected
-      || (selected && lit?.has(from) && to.standing.state === "blocked" && lit.has(to));
+      || (selected && highlighted?.has(from) && to.status.state === "blocked" && highlighted.has(to));
     for (const [kind, edges] of kinds) {
-      this.#stroke(kind, lit ? edges.filter((edge) => !chosen(edge)) : edges, lit ? shade : 1);
-      if (lit) this.#stroke(kind, edges.filter(chosen), 1);
+      this.#stroke(kind, highlighted ? edges.filter((edge) => !chosen(edge)) : edges, highlighted ? shade : 1);
+      if (highlighted) this.#stroke(kind, edges.filter(chosen), 1);
     }
   }
 
@@ -36,7 +36,7 @@ export class Edges extends Layer {
     context.strokeStyle = context.fillStyle = lines.get(kind);
     context.lineWidth = detailed ? width : Math.max(width, 0.7 / scale);
     context.setLineDash(dashed ? dash : []);
-    // Dashes cost by their length, also where no one sees them: of a long way only the pieces in sight are drawn.
+    // Dashes cost by their length, also outside the view: of a long path only the visible pieces are drawn.
     const parts = dashed ? edges.flatMap(({ pieces }) => pieces.filter((piece) => within(piece, window))) : edges;
     for (const { line } of parts) context.stroke(line);
     if (scale >= NEAR) this.#drawHeads(edges);
@@ -55,7 +55,7 @@ export class Edges extends Layer {
   }
 }
 
-/** A way as a whole: `line` to stroke, its extent, where it ends, and its `pieces`, each with line and extent. */
+/** Parse an SVG path of M, L, H, C and Q: its `line`, extent and end, and its `pieces`, each with line and extent. */
 export function route(path) {
   const pieces = [];
   let start = null;

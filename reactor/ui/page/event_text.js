@@ -1,4 +1,4 @@
-// Events as people read them.
+// Events as text.
 
 import { clock, count, duration, words } from "./format.js";
 
@@ -14,34 +14,31 @@ const CAUSES = {
 };
 
 /**
- * What one event says: `what`, `why` and `took` as text, and in `tone` the state whose colour it has, if any.
- * `times` is the number of attempts that ended in the same way.
+ * An event as text: `what`, `why` and `took`; `tone` is the state whose colour it has, if any.
+ * `times` is the number of attempts with the same result.
  */
-export function tell(event, times = 1) {
-  return { tone: "", why: "", took: "", ...(TALES[event.event] ?? unheard)(event, times) };
+export function describe(event, times = 1) {
+  return { tone: "", why: "", took: "", ...(DESCRIPTIONS[event.event] ?? unknownEvent)(event, times) };
 }
 
-/** Causes of a check as people read them: "first check and retry". */
+/** The causes of a check as text: "first check and retry". */
 export function reasons(causes) {
   const named = causes.map((cause) => CAUSES[cause] ?? cause);
   return [named.slice(0, -1).join(", "), named.at(-1)].filter(Boolean).join(" and ");
 }
 
-/**
- * Events with how often each was told, the oldest first: of a failure that repeats, only the last attempt is left,
- * with the number of attempts in `times`.
- */
-export function folded(events) {
-  const told = new Map();
+/** Events, the oldest first. Repeated equal failures are merged to the last one, with the number of attempts in `times`. */
+export function mergeFailures(events) {
+  const merged = new Map();
   const latest = new Map();
   for (const event of events) {
     const before = latest.get(event.ref);
     const again = before && sameFailure(before, event);
-    told.set(event, again ? told.get(before) + 1 : 1);
-    if (again) told.delete(before);
+    merged.set(event, again ? merged.get(before) + 1 : 1);
+    if (again) merged.delete(before);
     if (event.event === "checked") latest.set(event.ref, event);
   }
-  return [...told].map(([event, times]) => ({ event, times }));
+  return [...merged].map(([event, times]) => ({ event, times }));
 }
 
 function sameFailure(before, event) {
@@ -49,13 +46,13 @@ function sameFailure(before, event) {
   return failed(before) && failed(event) && before.error === event.error;
 }
 
-/** Whether an event only says that all is well with one resource. */
+/** Whether an event is a check that found nothing to do. */
 export function quiet(event) {
   return event.event === "checked" && event.result === "ok" && !event.actions?.length;
 }
 
-/** Whether somebody who can't see the page should hear of it at once. */
-export function alarming(event) {
+/** Whether screen readers should announce the event at once. */
+export function urgent(event) {
   return event.event === "reloadrejected" || (event.event === "checked" && event.result === "failed");
 }
 
@@ -64,9 +61,9 @@ function listed(refs) {
   return refs.slice(0, NAMED).join(", ") + more;
 }
 const because = (text, reason) => (reason ? `${text}: ${reason}` : text);
-const unheard = (event) => ({ what: event.event });
+const unknownEvent = (event) => ({ what: event.event });
 
-const TALES = {
+const DESCRIPTIONS = {
   checked: (event, times) => ({
     tone: event.result,
     what: outcome(event, times),
@@ -84,18 +81,18 @@ const TALES = {
     what: because(`watcher ${event.watcher} is ${event.state}`, event.reason),
   }),
   eventslost: (event) => ({ tone: "failed", what: because(`watcher ${event.watcher} lost events`, event.reason) }),
-  auditfound: () => ({ tone: "failed", what: "the audit found drift that no event had announced" }),
-  flapping: () => ({ tone: "failed", what: "something else changes it back as fast as it is repaired" }),
+  auditfound: () => ({ tone: "failed", what: "the audit found drift that no event had reported" }),
+  flapping: () => ({ tone: "failed", what: "another program keeps changing it back" }),
   reloaded: ({ kept, changed, added, gone }) => ({
     what: `manifest reloaded: ${added.length} added, ${changed.length} changed, ${gone.length} gone, ${kept} kept`,
   }),
-  reloadrejected: (event) => ({ tone: "failed", what: because("manifest can't be used", event.problems.join("; ")) }),
-  reversing: () => ({ what: "has left the manifest and is undone" }),
-  reversed: () => ({ what: "is undone" }),
+  reloadrejected: (event) => ({ tone: "failed", what: because("invalid manifest", event.problems.join("; ")) }),
+  reversing: () => ({ what: "was removed from the manifest and is being undone" }),
+  reversed: () => ({ what: "was undone" }),
   converged: (event) => ({
     tone: "ok", what: `converged: ${count(event.resources, "resource")}`, took: duration(event.duration),
   }),
-  ended: (event) => ({ what: because("the run is over", event.reason), took: duration(event.duration) }),
+  ended: (event) => ({ what: because("the run ended", event.reason), took: duration(event.duration) }),
 };
 
 function outcome({ result, actions, error }, times) {

@@ -1,38 +1,38 @@
-// Boxes that stand for several resources of one directory, kind or manifest: opened by a click or a key, and shut again.
+// Folds: boxes for several resources of one directory, kind or manifest, which open and close by click or key.
 
 import { element } from "./dom.js";
 import { count, oneLine, UNKNOWN, words, WORST_FIRST } from "./format.js";
 
 const ALL = "*";
 
-/** A box of several resources. It stands as the worst of them does. */
+/** A box for several resources, with the worst of their states. */
 export class Fold {
   constructor(drawn, members) {
-    Object.assign(this, drawn, { members, heading: "", text: "", states: "", standing: UNKNOWN });
-    this.ref = this.name; // what a pointer on it is told
+    Object.assign(this, drawn, { members, heading: "", text: "", states: "", status: UNKNOWN });
+    this.ref = this.name; // for the tooltip
   }
 
-  /** Its members stand otherwise now. */
+  /** Update the state and the counts from the members. */
   refresh() {
     const counts = new Map(WORST_FIRST.map((state) => [state, 0]));
-    for (const { standing } of this.members) counts.set(standing.state, counts.get(standing.state) + 1);
+    for (const { status } of this.members) counts.set(status.state, counts.get(status.state) + 1);
     const state = WORST_FIRST.find((each) => counts.get(each) > 0) ?? UNKNOWN.state;
-    const some = (aspect) => this.members.some(({ standing }) => standing[aspect]);
-    this.standing = { ...UNKNOWN, state, in_motion: some("in_motion"), paused: some("paused") };
+    const some = (aspect) => this.members.some(({ status }) => status[aspect]);
+    this.status = { ...UNKNOWN, state, in_motion: some("in_motion"), paused: some("paused") };
     const texts = WORST_FIRST.filter((each) => counts.get(each) > 0).map((each) =>
       (counts.get(each) === this.members.length ? words(each) : `${counts.get(each)} ${words(each)}`));
     this.text = (counts.get("blocked") > 0 ? texts.slice(0, 2) : texts.slice(0, 1)).join(", "); // what the box has room for
     this.states = texts.join(", ");
   }
 
-  get told() {
+  get description() {
     return `${oneLine(this.name)}: ${count(this.members.length, "resource")}, ${this.states}`;
   }
 }
 
-/** What is open, and the elements that open and shut it by key. */
+/** The open folds, and the buttons that open and close them. */
 export class Folding {
-  /** `layer` holds a button on each fold, `list` one for each that is open, `toggle` is for all; `changed` is called. */
+  /** `layer` has a button on each fold, `list` one for each open fold, `toggle` is for all. `changed` is called on a change. */
   constructor(world, view, { layer, list, toggle, changed }) {
     Object.assign(this, { world, view, layer, list, toggle, changed });
     this.opened = new Set();
@@ -52,7 +52,7 @@ export class Folding {
     this.changed(shown);
   }
 
-  /** There is another picture: make its buttons. */
+  /** Create the buttons for a new layout. */
   refresh() {
     const foldable = this.world.vertices.some(({ folds }) => folds.length > 0);
     this.toggle.hidden = !foldable;
@@ -63,14 +63,14 @@ export class Folding {
     this.relabel();
   }
 
-  /** The counts are others now. */
+  /** Update the counts in the labels. */
   relabel() {
     [...this.layer.children].forEach((button, place) => {
-      button.setAttribute("aria-label", `Open ${this.world.folds[place].told}`);
+      button.setAttribute("aria-label", `Open ${this.world.folds[place].description}`);
     });
   }
 
-  /** Keep the buttons on their boxes. */
+  /** Move the buttons with the view. */
   follow() {
     const { x, y, scale } = this.view;
     this.layer.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;

@@ -1,9 +1,9 @@
 // Values as text, and the states of a resource.
 
-// Controls that a browser hides, and those that turn the direction of text: a name must not look like another one.
+// Invisible characters and those that change the text direction: a name must not look like another one.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The text with a sign such as `‹U+202E›` for each character that would not be seen. */
+/** The text with a code such as `‹U+202E›` for each invisible character. */
 export function visible(text) {
   return text.replace(HIDDEN, (sign) => `‹U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }
@@ -13,7 +13,7 @@ export function oneLine(text) {
   return visible(text.replace(/\n/g, "↵").replace(/\t/g, " "));
 }
 
-/** The text on one line of at most so many characters, less its middle: both ends tell paths apart. */
+/** The text on one line of at most `most` characters, shortened in the middle: both ends distinguish paths. */
 export function elided(text, most) {
   const signs = [...oneLine(text.length > 1000 ? `${text.slice(0, 500)}${text.slice(-500)}` : text)];
   if (signs.length <= most) return signs.join("");
@@ -33,7 +33,7 @@ export function duration(seconds) {
   return span(seconds);
 }
 
-/** A longer time, in its two greatest units: "12 s", "2 h 5 min", "3 d 4 h". */
+/** A longer time in its two largest units: "12 s", "2 h 5 min", "3 d 4 h". */
 export function span(seconds) {
   const whole = Math.round(seconds);
   const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -45,14 +45,14 @@ export function span(seconds) {
   return `${Math.floor(whole / size)} ${name}${rest && nextName ? ` ${rest} ${nextName}` : ""}`;
 }
 
-/** The time of day of a moment in seconds since 1970, with the date where it is not today's. */
+/** The time of day of `moment` (seconds since 1970), with the date if it is not today. */
 export function clock(moment) {
   const when = new Date(moment * 1000);
   const time = when.toLocaleTimeString("en-GB");
   return when.toDateString() === new Date().toDateString() ? time : `${when.toLocaleDateString("sv-SE")} ${time}`;
 }
 
-/** A property's value, as text of one or more lines. */
+/** The value of a property as text of one or more lines. */
 export function readable(value) {
   if (typeof value === "string") return value;
   const plain = Array.isArray(value) && value.every((item) => typeof item !== "object");
@@ -61,5 +61,5 @@ export function readable(value) {
 
 export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, fine: true };
 
-/** The states, in the order in which a person wants to see them. */
+/** The states, the worst first. */
 export const WORST_FIRST = ["failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown"];

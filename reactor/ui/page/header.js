@@ -1,10 +1,10 @@
-// The line on top: which manifest, how things are as a whole, whether the page is connected, and pausing everything.
+// The header: the manifest, the state of the run, the connection, and the button that pauses everything.
 
 import { element, byId } from "./dom.js";
 import { pauseForm, resumeForm } from "./pauses.js";
 import { count, oneLine } from "./format.js";
 
-const UNUSABLE = "The manifest has changed and can't be used; the last valid one is in force.";
+const UNUSABLE = "The new version of the manifest is invalid; the last valid one stays in force.";
 
 export class Header {
   /** `acted` is called after everything was paused or resumed. */
@@ -16,7 +16,7 @@ export class Header {
     this.#mention(byId("connection"), "connecting", "connecting…");
   }
 
-  /** The counts or the run are others now. */
+  /** Show the current run and its counts. */
   refresh() {
     const { world, world: { run } } = this;
     const counts = world.counts();
@@ -45,7 +45,7 @@ export class Header {
     if (byId("notice").textContent !== text) byId("notice").textContent = oneLine(text);
   }
 
-  /** Live regions are read aloud when they are written, so only write what is new. */
+  /** Set the text of a live region only if it has changed: screen readers announce every write. */
   #mention(place, look, text) {
     place.className = look;
     if (place.textContent !== text) place.textContent = text;
@@ -61,7 +61,7 @@ export class Header {
       element("h2", {}, "Pause everything"),
       element("p", {}, "No check starts until the time is over. Watching goes on."),
       pauseForm([], done),
-      paused ? resumeForm([], done, `Resume what is paused (${paused.toLocaleString("en")})`) : "",
+      paused ? resumeForm([], done, `Resume all (${paused.toLocaleString("en")} paused)`) : "",
       element("button", { type: "button", onclick: () => this.dialog.close() }, "Close"),
     );
     this.dialog.showModal();

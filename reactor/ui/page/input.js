@@ -1,4 +1,4 @@
-// What pointer, wheel and keys do to the graph.
+// Handles pointer, wheel and keys on the graph.
 
 import { oneLine, words } from "./format.js";
 
@@ -45,20 +45,20 @@ export function handleInput(stage, view, drawing, tip, chosen) {
   stage.addEventListener("pointercancel", drop);
   stage.addEventListener("pointerleave", () => { tip.hidden = true; });
 
-  /** Two fingers: the one that rests is the middle, the other one pulls. */
+  /** Zoom with two fingers: the resting one is the centre. */
   function pinch(rest, before, now) {
     const distance = ([x, y]) => Math.max(1, Math.hypot(x - rest[0], y - rest[1]));
     view.zoom(distance(now) / distance(before), ...rest);
   }
 
-  /** Name what the pointer is on: from afar no box has its name. */
+  /** Show the name of the box below the pointer in a tooltip. */
   function point(event) {
     const vertex = onGraph(event) ? drawing.at(...at(event)) : null;
     stage.classList.toggle("pointing", vertex !== null);
     tip.hidden = vertex === null;
     if (!vertex) return;
     const [x, y] = at(event);
-    tip.textContent = vertex.told ?? `${oneLine(vertex.ref.slice(0, 200))} — ${words(vertex.standing.state)}`;
+    tip.textContent = vertex.description ?? `${oneLine(vertex.ref.slice(0, 200))} — ${words(vertex.status.state)}`;
     const left = Math.max(4, Math.min(x + 14, view.width - tip.offsetWidth - 4));
     tip.style.transform = `translate(${left}px, ${y + 18}px)`;
   }

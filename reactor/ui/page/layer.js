@@ -1,28 +1,28 @@
-// A canvas that shows the part of the graph that is in view.
+// A canvas for the visible part of the graph.
 
-/** The scale from which on all text can be read. */
+/** From this scale on, all text is readable. */
 export const NEAR = 0.75;
-/** The scale from which on there is room for a name in large letters. */
+/** From this scale on, there is room for a name in large letters. */
 export const MIDDLE = 0.38;
-/** The scale up to which a box is a spot of colour. */
+/** Up to this scale, a box is only a coloured spot. */
 export const FAR = 0.22;
 
 export class Layer {
-  /** `drawing` knows the view, the colours, and what stands out. */
+  /** `drawing` has the view, the colours, and the highlighted boxes. */
   constructor(canvas, drawing) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.drawing = drawing;
   }
 
-  /** Take as many pixels; answers whether they are others than before. */
+  /** Set the size in pixels. Returns whether it has changed. */
   resize(width, height) {
     if (this.canvas.width === width && this.canvas.height === height) return false;
     Object.assign(this.canvas, { width, height });
     return true;
   }
 
-  /** Begin a frame: an empty canvas, in the coordinates of the graph. */
+  /** Clear the canvas and set the coordinates of the graph. */
   begin() {
     const { context, canvas, drawing: { view, density } } = this;
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -32,7 +32,7 @@ export class Layer {
   }
 }
 
-/** Whether anything with an extent can be seen in a window. */
+/** Whether something with an extent is visible in a window. */
 export function within(part, { left, top, right, bottom }) {
   return part.right >= left && part.left <= right && part.bottom >= top && part.top <= bottom;
 }

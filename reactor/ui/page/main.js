@@ -1,4 +1,4 @@
-// The live page: puts the graph, the events and the panel together, and keeps them as the stream tells.
+// The live page: connects the graph, the events and the panel with the stream.
 
 import * as connection from "./connection.js";
 import { byId, typing } from "./dom.js";
@@ -8,26 +8,26 @@ import { Folding } from "./folds.js";
 import { handleInput } from "./input.js";
 import { Header } from "./header.js";
 import { Panel } from "./resource.js";
-import { alarming, tell } from "./event_text.js";
+import { urgent, describe } from "./event_text.js";
 import { Timeline } from "./timeline.js";
 import { View } from "./view.js";
 import { oneLine } from "./format.js";
-import { World } from "./state.js";
+import { RunState } from "./state.js";
 
 const EVENTS = 300; // of the past, when the page opens
 
 const stage = byId("stage");
-const world = new World();
+const world = new RunState();
 const view = new View(() => drawing.changed());
 const drawing = new Drawing(world, view, byId("edges"), byId("boxes"));
 const header = new Header(world, () => panel.refresh());
 const timeline = new Timeline(byId("timeline"), byId("newer"), select);
-const panel = new Panel(byId("resource"), { chosen: select, shown: surround, world });
+const panel = new Panel(byId("resource"), { chosen: select, shown: showNeighbours, world });
 const finding = new Search(world, {
   field: byId("search"),
   list: byId("found"),
   states: byId("states"),
-  changed: light,
+  changed: highlight,
   chosen: (vertex) => select(vertex.ref),
 });
 
@@ -35,21 +35,21 @@ const folding = new Folding(world, view, {
   layer: byId("folds"),
   list: byId("opened"),
   toggle: byId("unfold"),
-  changed: (shown) => insist(() => load(shown)),
+  changed: (shown) => retryUntilDone(() => load(shown)),
 });
 drawing.drawn = () => folding.follow();
 
 // ---- selection ----
 
-let neighbours = []; // of the resource selected, as the panel lists them: the picture leaves out what follows from others
+let neighbours = []; // of the selected resource, as in the panel: the drawing has no edges that follow from others
 
-/** The panel knows which resources go before and after the one that it shows. */
-function surround({ edges, standing }) {
-  neighbours = [...edges.before, ...edges.after].map(({ ref }) => ref).concat(standing.blocked_by);
-  light();
+/** Highlight the neighbours that the panel has loaded. */
+function showNeighbours({ edges, status }) {
+  neighbours = [...edges.before, ...edges.after].map(({ ref }) => ref).concat(status.blocked_by);
+  highlight();
 }
 
-/** Show one resource, by its ref; null shows none. */
+/** Select one resource by its ref; null selects none. */
 function select(ref, { moving = true } = {}) {
   const vertex = ref === null ? null : world.byRef.get(ref) ?? null;
   history.replaceState(null, "", ref === null ? location.pathname : `#${encodeURIComponent(ref)}`);
@@ -57,18 +57,18 @@ function select(ref, { moving = true } = {}) {
   drawing.selected = vertex;
   neighbours = [];
   panel.open(ref);
-  light();
+  highlight();
   measure();
   if (vertex && moving) view.reveal(vertex);
 }
 
-/** What stands out: what was looked for, and the resource selected with its neighbours. */
-function light() {
+/** Highlight the search results, and the selected resource with its neighbours. */
+function highlight() {
   const { selected } = drawing;
   const listed = neighbours.map((ref) => world.byRef.get(ref)?.box).filter(Boolean);
-  const near = selected && [...world.near(selected.box), ...listed];
+  const near = selected && [...world.related(selected.box), ...listed];
   const matches = finding.matches && [...finding.matches].map(({ box }) => box);
-  drawing.lit = near || matches ? new Set([...near ?? [], ...matches ?? []]) : null;
+  drawing.highlighted = near || matches ? new Set([...near ?? [], ...matches ?? []]) : null;
   drawing.shade = finding.matches ? 0.2 : 0.4;
   drawing.changed();
 }
@@ -78,20 +78,17 @@ function selectFromAddress() {
   try {
     ref = decodeURIComponent(location.hash.slice(1));
   } catch {
-    return; // not one of our addresses
+    return; // not a valid fragment
   }
   if (world.byRef.has(ref) && ref !== panel.ref) select(ref);
 }
 
-// ---- what the server tells ----
+// ---- messages of the server ----
 
 let fitted = false;
-let newest = 0; // counts the graphs asked for: the answer to an older question is not shown
+let newest = 0; // counts the requests for a graph: the answer to an older one is dropped
 
-/**
- * Fetch the graph and show it, with the selection there was. The view stays, and so does a view of the whole; what is
- * in the fold `opened` is brought into view.
- */
+/** Fetch and show the graph. The selection and the view stay; the members of the fold `opened` are brought into view. */
 async function load(opened = null) {
   newest += 1;
   const mine = newest;
@@ -120,7 +117,7 @@ function extent(boxes) {
   return { x, y, width: right - x, height: bottom - y };
 }
 
-/** States have changed: count and colour them. */
+/** Update counts and colours after a change of states. */
 function refresh() {
   folding.relabel();
   finding.refresh();
@@ -129,27 +126,27 @@ function refresh() {
   drawing.changed({ edges: false });
 }
 
-/** Try until it works: the stream may live while one request fails. */
-async function insist(act) {
+/** Retry until it works: the stream may be connected while one request fails. */
+async function retryUntilDone(act) {
   try {
     await act();
   } catch (error) {
-    header.notice(connection.told(error));
-    setTimeout(insist, 2000, act);
+    header.notice(connection.errorText(error));
+    setTimeout(retryUntilDone, 2000, act);
   }
 }
 
-const heard = {
-  standing({ run, vertices }) {
+const handlers = {
+  status({ run, vertices }) {
     world.run = run;
-    world.stand(vertices);
+    world.setStatuses(vertices);
     header.connected(true);
-    insist(load);
-    insist(async () => timeline.replace(await connection.events(EVENTS)));
+    retryUntilDone(load);
+    retryUntilDone(async () => timeline.replace(await connection.events(EVENTS)));
   },
-  states(standings) {
-    for (const { vertex, before } of world.update(standings)) {
-      const { state } = vertex.standing;
+  states(statuses) {
+    for (const { vertex, before } of world.update(statuses)) {
+      const { state } = vertex.status;
       const settles = before.state === "changed" && state === "ok";
       if (state !== before.state && !settles) drawing.pulse(vertex, state);
       panel.refresh(vertex.ref);
@@ -164,11 +161,11 @@ const heard = {
     timeline.add(event);
     const vertex = world.byRef.get(event.ref);
     if (vertex && event.event === "checked" && event.result !== "ok") drawing.pulse(vertex, event.result);
-    if (alarming(event)) byId("alarm").textContent = oneLine(`${event.ref ?? ""} ${tell(event).what}`.slice(0, 300));
+    if (urgent(event)) byId("alarm").textContent = oneLine(`${event.ref ?? ""} ${describe(event).what}`.slice(0, 300));
     panel.refresh(event.ref);
   },
   reloaded() {
-    insist(load);
+    retryUntilDone(load);
   },
   lost() {
     header.connected(false);
@@ -176,7 +173,7 @@ const heard = {
   },
 };
 
-// ---- what people do ----
+// ---- input ----
 
 handleInput(stage, view, drawing, byId("tip"), (box) => {
   if (box?.members) folding.open(box.name);
@@ -209,7 +206,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw
 setInterval(() => panel.tick(), 1000);
 
 measure();
-connection.listen(heard);
+connection.listen(handlers);
 
-// For whoever looks behind the page, in the console: (await import("./page/main.js")).world
+// For debugging in the console: (await import("./page/main.js")).world
 export { drawing, view, world };

@@ -1,9 +1,9 @@
-// Pausing and resuming, of one resource or of all.
+// Forms that pause and resume one resource or all.
 
-import { pause, resume, told } from "./connection.js";
+import { pause, resume, errorText } from "./connection.js";
 import { element } from "./dom.js";
 
-/** A form that pauses `refs` (all, when there are none). `done` is called afterwards. */
+/** A form that pauses `refs`, or all for an empty list. `done` is called afterwards. */
 export function pauseForm(refs, done) {
   const field = (given) => element("input", { required: true, autocomplete: "off", ...given });
   const time = field({ name: "for", value: "1h", "aria-label": "For how long, as in 30m or 2h" });
@@ -15,12 +15,12 @@ export function pauseForm(refs, done) {
   return guarded(form, () => pause(refs, time.value, reason.value), done);
 }
 
-/** A form of one button that resumes `refs`. */
+/** A form with one button that resumes `refs`. */
 export function resumeForm(refs, done, text = "Resume") {
   return guarded(element("form", { class: "pause" }, element("button", {}, text)), () => resume(refs), done);
 }
 
-/** The form, which does `act` when it is sent, and shows the error when that is refused. */
+/** The form: calls `act` on submit, and shows its error. */
 function guarded(form, act, done) {
   const problem = element("p", { class: "problem", role: "alert", hidden: true });
   form.append(problem);
@@ -33,7 +33,7 @@ function guarded(form, act, done) {
       await act();
       done();
     } catch (error) {
-      problem.textContent = told(error);
+      problem.textContent = errorText(error);
       problem.hidden = false;
     } finally {
       button.disabled = false;

@@ -1,27 +1,27 @@
-// The panel of the resource that is selected. What has not changed stays as it is, with its scroll and focus.
+// The panel of the selected resource. Unchanged parts are kept, with their scroll position and focus.
 
-import { resource, told } from "./connection.js";
+import { resource, errorText } from "./connection.js";
 import { element, nodes } from "./dom.js";
-import { chain, diff, heading, neighbours, passing, recent, standing, table } from "./details.js";
+import { chain, diff, heading, neighbours, passing, recent, status, table } from "./details.js";
 import { pauseForm, resumeForm } from "./pauses.js";
 import { UNKNOWN } from "./format.js";
 
-const SHORTEST_WAIT = 300; // ms between two questions about the same resource
+const SHORTEST_WAIT = 300; // ms between two requests for the same resource
 
 export class Panel {
-  /** `chosen` is called with the ref of a neighbour, or null to close; `shown` with what the server tells. */
+  /** `chosen` is called with the ref of a neighbour, or null to close; `shown` with the details from the server. */
   constructor(box, { chosen, shown, world }) {
     Object.assign(this, { box, chosen, shown, world });
-    this.visit = { ref: null }; // what is shown, since it was opened
-    this.known = new Map(); // for each part of the panel, what it was made of
+    this.visit = { ref: null }; // the resource that is shown
+    this.known = new Map(); // part of the panel -> its data
   }
 
-  /** The resource that is shown, or null. */
+  /** The ref of the resource that is shown, or null. */
   get ref() {
     return this.visit.ref;
   }
 
-  /** Show a resource by its ref, or nothing. */
+  /** Show a resource by its ref; null closes the panel. */
   open(ref) {
     this.visit = { ref, asking: false, stale: false };
     this.box.hidden = ref === null;
@@ -30,7 +30,7 @@ export class Panel {
     this.refresh();
   }
 
-  /** Something may have changed: ask again, though not too often, and one question at a time. */
+  /** Request the details again after a change, one request at a time, and not too often. */
   async refresh(ref = this.ref) {
     const { visit } = this;
     if (ref === null || ref !== visit.ref) return;
@@ -45,18 +45,18 @@ export class Panel {
     visit.asking = false;
   }
 
-  /** The colours of the neighbours, and the times that pass. */
+  /** Update the colours of the neighbours, and the elapsed times. */
   tick() {
     for (const dot of this.box.querySelectorAll("[data-ref]")) {
-      dot.className = `dot ${this.#standingOf(dot.dataset.ref).state.replace("_", "-")}`;
+      dot.className = `dot ${this.#statusOf(dot.dataset.ref).state.replace("_", "-")}`;
     }
     for (const time of this.box.querySelectorAll("time[data-moment]")) {
       time.textContent = passing(Number(time.dataset.moment));
     }
   }
 
-  #standingOf(ref) {
-    return this.world.standings.get(ref) ?? UNKNOWN;
+  #statusOf(ref) {
+    return this.world.statuses.get(ref) ?? UNKNOWN;
   }
 
   async #ask(visit) {
@@ -72,31 +72,31 @@ export class Panel {
 
   #show(found) {
     const { ref, place, why, edges, events, properties } = found;
-    const record = { ...found.standing, activity: this.#standingOf(ref).activity };
+    const record = { ...found.status, activity: this.#statusOf(ref).activity };
     this.#part("problem", null, () => null);
     this.#part("place", place, () => place && element("p", { class: "place" }, place));
-    this.#part("standing", record, () => standing(record, this.chosen));
+    this.#part("status", record, () => status(record, this.chosen));
     this.#part("pause", record.paused, () => this.#pausing(ref, record.paused));
     this.#part("diff", found.diff, () => found.diff && diff(found.diff));
     this.#part("why", why, () => why && chain(why));
     this.#part("edges", edges, () => [
-      neighbours("Goes after", edges.before, this.chosen),
-      neighbours("Goes before", edges.after, this.chosen),
+      neighbours("Depends on", edges.before, this.chosen),
+      neighbours("Dependents", edges.after, this.chosen),
     ]);
     this.#part("events", events, () => recent(events));
     this.#part("properties", properties, () => table(properties));
     this.tick();
   }
 
-  /** Tell why nothing is known now. Of what is gone, nothing that was known is true any more. */
+  /** Show an error. If the resource was removed, clear its details, too. */
   #fail(error) {
     const gone = error.status === 404;
     if (gone) this.#clear();
-    const text = gone ? "This resource is not in the manifest." : told(error);
+    const text = gone ? "This resource is not in the manifest." : errorText(error);
     this.#part("problem", text, () => element("p", { class: "problem" }, text));
   }
 
-  /** Only the name, and room on top for a problem. */
+  /** Show only the name, and an empty part for an error. */
   #clear() {
     this.known.clear();
     this.box.replaceChildren();
@@ -105,7 +105,7 @@ export class Panel {
     this.#part("problem", null, () => null);
   }
 
-  /** Make one part of the panel, below those made before, or anew when it is made of something else now. */
+  /** Create one part of the panel, below the earlier ones, or replace it if its data has changed. */
   #part(name, data, make) {
     const key = JSON.stringify(data);
     if (this.known.get(name) === key) return;

@@ -1,17 +1,17 @@
-// Search and filter: every word must be found in the reference or the state, and the aspect chosen must hold.
+// Search and filter: every word must be in the ref or the state, and the resource must have the chosen aspect.
 
 import { element } from "./dom.js";
-import { ASPECTS, shows } from "./state.js";
+import { ASPECTS, hasAspect } from "./state.js";
 import { count, oneLine, words } from "./format.js";
 
 const LISTED = 200;
 
 export class Search {
-  /** `changed` is called when something else is found; `chosen` with a vertex of the list. */
+  /** `changed` is called when the results change; `chosen` with a vertex of the list. */
   constructor(world, { field, list, states, changed, chosen }) {
     Object.assign(this, { world, field, list, states, changed, chosen });
     this.aspect = null;
-    this.matches = null; // a set of vertices, or null when nothing is looked for
+    this.matches = null; // a set of vertices, or null without a search
     this.chips = new Map(ASPECTS.map((aspect) => [aspect, this.#chip(aspect)]));
     states.append(...this.chips.values());
     field.addEventListener("input", () => this.find());
@@ -19,7 +19,7 @@ export class Search {
     list.addEventListener("keydown", (event) => this.#listKey(event));
   }
 
-  /** Look again: the words, the aspect or the resources are others now. */
+  /** Search again, after a change of the words, the aspect or the resources. */
   find() {
     const wanted = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const active = wanted.length > 0 || this.aspect !== null;
@@ -28,7 +28,7 @@ export class Search {
     this.changed();
   }
 
-  /** Resources stand otherwise now: count anew, and look again where that matters. */
+  /** Update the counts after a change of states, and search again if needed. */
   refresh() {
     this.#count();
     if (this.matches) this.find();
@@ -50,8 +50,8 @@ export class Search {
   }
 
   #matches(vertex, wanted) {
-    if (this.aspect && !shows(vertex, this.aspect)) return false;
-    const text = [vertex.ref, words(vertex.standing.state)].join(" ").toLowerCase();
+    if (this.aspect && !hasAspect(vertex, this.aspect)) return false;
+    const text = [vertex.ref, words(vertex.status.state)].join(" ").toLowerCase();
     return wanted.every((word) => text.includes(word));
   }
 
@@ -75,8 +75,8 @@ export class Search {
     const found = [...this.matches].slice(0, LISTED);
     const all = count(this.matches.size, "resource");
     const title = this.matches.size > LISTED ? `the first ${LISTED} of ${all}` : all;
-    const key = JSON.stringify([title, found.map(({ ref, standing }) => [ref, standing.state])]);
-    if (key === this.key) return; // rows that are the same keep the focus
+    const key = JSON.stringify([title, found.map(({ ref, status }) => [ref, status.state])]);
+    if (key === this.key) return; // unchanged rows keep the focus
     this.key = key;
     const focused = this.list.contains(document.activeElement) ? this.#rows().indexOf(document.activeElement) : -1;
     this.list.replaceChildren(
@@ -87,7 +87,7 @@ export class Search {
   }
 
   #row(vertex) {
-    const state = vertex.standing.state.replace("_", "-");
+    const state = vertex.status.state.replace("_", "-");
     return element("button", { type: "button", onclick: () => this.chosen(vertex) },
       element("i", { class: `dot ${state}` }), oneLine(vertex.ref.slice(0, 300)));
   }

@@ -1,33 +1,33 @@
-// What is known: the graph as it was fetched, and how each resource stands, as the stream tells.
+// The state of the page: the graph, and the status of each resource from the stream.
 
 import { Fold } from "./folds.js";
 import { UNKNOWN } from "./format.js";
 
-/** What a person can ask to see, the worst first, and last what comes and goes. All but two are states. */
+/** The filters: the states, the worst first, with "paused" and "in_motion". */
 export const ASPECTS = [
   "failed", "blocked", "paused", "would_change", "changed", "ok", "skipped", "unknown", "in_motion",
 ];
 
-export class World {
+export class RunState {
   constructor() {
     this.run = null;
     this.vertices = [];
-    this.folds = []; // boxes that stand for several resources
-    this.boxes = []; // all boxes: folds, and the resources that are in none
+    this.folds = []; // boxes for several resources
+    this.boxes = []; // all boxes: folds, and resources outside of folds
     this.edges = [];
     this.bounds = { x: 0, y: 0, width: 1, height: 1 };
     this.byRef = new Map();
-    this.standings = new Map();
+    this.statuses = new Map();
   }
 
-  /** Take a graph from the server. Of what the stream has told of, it knows better how it stands. */
+  /** Take a graph from the server. A status from the stream is newer than that in the graph. */
   replace(graph) {
-    const known = this.standings;
-    const latest = ([ref, standing]) => [ref, known.get(ref) ?? standing];
-    this.standings = new Map(Object.entries(graph.standing).map(latest));
+    const known = this.statuses;
+    const latest = ([ref, status]) => [ref, known.get(ref) ?? status];
+    this.statuses = new Map(Object.entries(graph.status).map(latest));
     this.run = graph.run;
     this.bounds = { x: 0, y: 0, width: graph.width, height: graph.height };
-    this.vertices = graph.vertices.map((vertex) => ({ ...vertex, standing: this.#standingOf(vertex) }));
+    this.vertices = graph.vertices.map((vertex) => ({ ...vertex, status: this.#statusOf(vertex) }));
     this.byRef = new Map(this.vertices.map((vertex) => [vertex.ref, vertex]));
     this.folds = graph.folds.map((fold, number) =>
       new Fold(fold, this.vertices.filter(({ box }) => box === number)));
@@ -39,53 +39,53 @@ export class World {
     this.edges = graph.edges.map((edge) => ({ ...edge, from: end(edge.from), to: end(edge.to) }));
   }
 
-  /** Take how everything stands, after a connection was made. */
-  stand(standings) {
-    this.standings = new Map();
-    this.update(standings);
-    for (const vertex of this.vertices) vertex.standing = this.#standingOf(vertex);
+  /** Take the status of every resource, after a (re)connection. */
+  setStatuses(statuses) {
+    this.statuses = new Map();
+    this.update(statuses);
+    for (const vertex of this.vertices) vertex.status = this.#statusOf(vertex);
     this.folds.forEach((fold) => fold.refresh());
   }
 
-  #standingOf({ ref }) {
-    return this.standings.get(ref) ?? UNKNOWN;
+  #statusOf({ ref }) {
+    return this.statuses.get(ref) ?? UNKNOWN;
   }
 
-  /** Take what has changed. Answers with the vertices that stand otherwise now, each with how it stood. */
-  update(standings) {
+  /** Take changed statuses. Returns the changed vertices, each with its status before. */
+  update(statuses) {
     const changed = [];
-    for (const [ref, standing] of Object.entries(standings)) {
-      this.standings.set(ref, standing);
+    for (const [ref, status] of Object.entries(statuses)) {
+      this.statuses.set(ref, status);
       const vertex = this.byRef.get(ref);
       if (!vertex) continue;
-      changed.push({ vertex, before: vertex.standing });
-      vertex.standing = standing;
+      changed.push({ vertex, before: vertex.status });
+      vertex.status = status;
     }
     const boxes = new Set(changed.map(({ vertex }) => vertex.box));
     this.folds.filter((fold) => boxes.has(fold)).forEach((fold) => fold.refresh());
     return changed;
   }
 
-  /** The boxes directly before or after one, those that block it, and those that it blocks, however far away. */
-  near(box) {
+  /** The direct neighbours of a box, the boxes that block it, and those that it blocks, at any distance. */
+  related(box) {
     const found = new Set([box]);
     for (const { from, to } of this.edges) {
       if (from === box) found.add(to);
       if (to === box) found.add(from);
     }
     for (const blocked of this.#reached(box, "from", "to", ["blocked"])) found.add(blocked);
-    if (box.standing.state !== "blocked") return found;
+    if (box.status.state !== "blocked") return found;
     for (const culprit of this.#reached(box, "to", "from", ["blocked", "failed"])) found.add(culprit);
     return found;
   }
 
-  /** What edges lead to from a box, through resources of the given states only. */
+  /** The boxes that edges lead to from a box, through resources of the given states only. */
   #reached(box, near, far, states) {
     const onwards = Map.groupBy(this.edges, (edge) => edge[near]);
     const found = new Set([box]);
     for (const each of found) {
       for (const edge of onwards.get(each) ?? []) {
-        if (states.includes(edge[far].standing.state)) found.add(edge[far]);
+        if (states.includes(edge[far].status.state)) found.add(edge[far]);
       }
     }
     return found;
@@ -93,18 +93,18 @@ export class World {
 
   counts() {
     const counts = new Map(ASPECTS.map((aspect) => [aspect, 0]));
-    for (const { standing } of this.vertices) {
-      counts.set(standing.state, counts.get(standing.state) + 1);
-      if (standing.paused) counts.set("paused", counts.get("paused") + 1);
-      if (standing.in_motion) counts.set("in_motion", counts.get("in_motion") + 1);
+    for (const { status } of this.vertices) {
+      counts.set(status.state, counts.get(status.state) + 1);
+      if (status.paused) counts.set("paused", counts.get("paused") + 1);
+      if (status.in_motion) counts.set("in_motion", counts.get("in_motion") + 1);
     }
     return counts;
   }
 }
 
-/** Whether a vertex is what `aspect` says. */
-export function shows(vertex, aspect) {
-  const { state, paused, in_motion: inMotion } = vertex.standing;
+/** Whether a vertex has an aspect. */
+export function hasAspect(vertex, aspect) {
+  const { state, paused, in_motion: inMotion } = vertex.status;
   if (aspect === "paused") return paused;
   return aspect === "in_motion" ? inMotion : state === aspect;
 }

@@ -1,24 +1,24 @@
-// The events as they come, the latest on top. Only the rows that are seen exist, so a burst costs no more than a page.
+// The list of events, the latest on top. Only visible rows exist, so a burst costs no more than one screen of rows.
 
 import { element } from "./dom.js";
-import { folded, quiet, tell } from "./event_text.js";
+import { mergeFailures, quiet, describe } from "./event_text.js";
 import { clock, count, elided, oneLine } from "./format.js";
 
 const KEPT = 1000;
 const ROW = 46; // px, as in the style sheet
-const SPARE = 4; // rows above and below what is seen
-const REF = 36; // characters of a name, as there is room for
-const LONGEST = 400; // characters of a line that are given to the browser
+const SPARE = 4; // rows above and below the visible ones
+const REF = 36; // characters of a name
+const LONGEST = 400; // characters of a line
 
 export class Timeline {
-  /** `box` scrolls and holds a list; `newer` leads back to its top; `chosen` is called with the ref of a row. */
+  /** `box` scrolls a list; the button `newer` goes to its top; `chosen` is called with the ref of a clicked row. */
   constructor(box, newer, chosen) {
     this.box = box;
     this.list = box.querySelector("ol");
     this.newer = newer;
     this.chosen = chosen;
     this.events = []; // the latest last
-    this.held = []; // those that came while somebody reads further down
+    this.held = []; // those that arrived while the user reads older ones
     this.rows = new Map();
     this.withQuiet = false;
     this.frame = 0;
@@ -28,7 +28,7 @@ export class Timeline {
     new ResizeObserver(() => this.#later()).observe(box);
   }
 
-  /** Begin anew with what has happened so far. What came meanwhile stays. */
+  /** Replace the events by those from the server. Newer ones from the stream stay. */
   replace(events) {
     const latest = events.at(-1)?.id ?? 0;
     this.held = [...events, ...this.held.filter(({ id }) => id > latest)];
@@ -57,7 +57,7 @@ export class Timeline {
     });
   }
 
-  /** Whether somebody reads: then rows stay where they are, and what is new waits. */
+  /** Whether the user reads the list: then rows stay in place, and new events wait. */
   #isRead() {
     return this.events.length > 0
       && (this.box.scrollTop > ROW / 2 || this.list.matches(":hover") || this.list.querySelector(":focus-visible"));
@@ -71,8 +71,8 @@ export class Timeline {
   }
 
   #shown(events) {
-    const told = folded(events);
-    return this.withQuiet ? told : told.filter(({ event }) => !quiet(event));
+    const merged = mergeFailures(events);
+    return this.withQuiet ? merged : merged.filter(({ event }) => !quiet(event));
   }
 
   #draw() {
@@ -90,7 +90,7 @@ export class Timeline {
     this.newer.textContent = `${count(waiting, "newer event")}`;
   }
 
-  /** Rows stand in the list as they are seen, for those who hear them read. */
+  /** Keep the order of the elements as on the screen, for screen readers. */
   #place(row, child, place, total) {
     row.style.transform = `translateY(${place * ROW}px)`;
     row.setAttribute("aria-posinset", place + 1);
@@ -99,7 +99,7 @@ export class Timeline {
   }
 
   #row(event, times) {
-    const { what, why, took, tone } = tell(event, times);
+    const { what, why, took, tone } = describe(event, times);
     const text = oneLine(what.slice(0, LONGEST));
     const name = event.ref ?? "reactor";
     const children = [

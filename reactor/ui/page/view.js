@@ -1,4 +1,4 @@
-// Which part of the graph is seen: a shift and a scale, and how the two move.
+// The visible part of the graph: an offset and a scale, and their animation.
 
 const SMALLEST = 0.02;
 const GREATEST = 4;
@@ -7,7 +7,7 @@ const GLIDE = 260; // ms
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class View {
-  /** `changed` is called whenever another part is seen. */
+  /** `changed` is called whenever the view changes. */
   constructor(changed) {
     this.changed = changed;
     this.x = 0;
@@ -16,10 +16,10 @@ export class View {
     this.width = 1;
     this.height = 1;
     this.glide = null;
-    this.whole = null; // the box that is shown as a whole, until the view is moved
+    this.whole = null; // the box that is kept fully visible, until the view is moved
   }
 
-  /** The room there is, in CSS pixels. */
+  /** Set the size, in CSS pixels. */
   resize(width, height) {
     this.width = width;
     this.height = height;
@@ -37,14 +37,14 @@ export class View {
     this.#set({ x: x - (x - this.x) * grown, y: y - (y - this.y) * grown, scale });
   }
 
-  /** Show all of a box `{x, y, width, height}` of the graph, and go on so when there is more or less room. */
+  /** Fit a box `{x, y, width, height}` of the graph, and keep it fitted when the size changes. */
   show(box, { gliding = true } = {}) {
     const room = Math.min((this.width - 48) / box.width, (this.height - 48) / box.height);
     this.center(box, Math.max(SMALLEST, Math.min(1, room)), { gliding });
     this.whole = box;
   }
 
-  /** Make sure that a box is seen, and large enough to be read. */
+  /** Move a box into view, large enough to be readable. */
   reveal(box) {
     const [left, top] = this.toScreen(box.x, box.y);
     const [right, bottom] = this.toScreen(box.x + box.width, box.y + box.height);
@@ -67,14 +67,14 @@ export class View {
     return [(x - this.x) / this.scale, (y - this.y) / this.scale];
   }
 
-  /** The part of the graph that is seen. */
+  /** The visible part of the graph. */
   get window() {
     const [left, top] = this.toGraph(0, 0);
     const [right, bottom] = this.toGraph(this.width, this.height);
     return { left, top, right, bottom };
   }
 
-  /** Move on a glide; true while it goes on. */
+  /** Advance the animation; true while it runs. */
   step(now) {
     if (!this.glide) return false;
     const { from, to, start } = this.glide;

@@ -85,7 +85,7 @@ class PageTab(Tab):
             "import(new URL('page/main.js', document.baseURI)).then((page) => { window.page = page; })"
         )
         self.wait("page.world.vertices.length > 0 && page.view.whole && !page.view.glide")
-        self.wait("page.world.vertices.every(({ standing }) => standing.state !== 'unknown')")
+        self.wait("page.world.vertices.every(({ status }) => status.state !== 'unknown')")
 
     def select(self, ref):
         """Search a resource by keyboard and open it."""
@@ -98,7 +98,7 @@ class PageTab(Tab):
         self.wait("document.querySelector('#resource .badge')")
 
     def wait_for_state(self, ref, state):
-        self.wait(f"{vertex(ref)}?.standing.state === {json.dumps(state)}")
+        self.wait(f"{vertex(ref)}?.status.state === {json.dumps(state)}")
 
     def counted(self, aspect, number):
         """Wait until the header counts so many resources of an aspect."""

@@ -39,7 +39,7 @@ def test_drift_is_seen_as_it_happens_and_opens_to_its_diff(tab, site, tmp_path):
     tab.wait("document.querySelector('pre.diff')")
     assert tab.text(".diff .removed") == "-limit: 9999"
     assert tab.text(".diff .added") == "+limit: 5"
-    assert "something outside had touched it" in tab.text(".chain")
+    assert "something outside of reactor had changed it" in tab.text(".chain")
 
 
 def watch(tab, *refs):
@@ -50,7 +50,7 @@ def watch(tab, *refs):
           window.seen = Object.fromEntries(REFS.map((ref) => [ref, []]));
           const look = () => {
             for (const [ref, list] of Object.entries(seen)) {
-              const { activity } = page.world.byRef.get(ref).standing;
+              const { activity } = page.world.byRef.get(ref).status;
               if (list.at(-1) !== activity) list.push(activity);
             }
             for (const vertex of page.drawing.pulses.keys()) pulsed.add(vertex);
@@ -86,7 +86,7 @@ def test_what_is_blocked_leads_to_what_has_failed(tab, trouble):
     tab.wait("document.querySelectorAll('#found button').length === 2")
     tab.click("#found button", "exec#waits")
     tab.wait("document.querySelector('#resource .badge.blocked')")
-    tab.click("#resource .part-standing .links button", "exec#fails")
+    tab.click("#resource .part-status .links button", "exec#fails")
     tab.wait("document.querySelector('#resource .badge.failed')")
     assert "exit code 1" in tab.text("#resource .error")
     assert tab.text("#mood") != "converged"
@@ -97,11 +97,11 @@ def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):
     tab.wait_for_state("exec#fails", "failed")
     rows = tab.evaluate(
         """(async () => {
-          const { folded, tell } = await import(new URL("page/event_text.js", document.baseURI));
+          const { mergeFailures, describe } = await import(new URL("page/event_text.js", document.baseURI));
           const check = (ref, result, error) => ({ event: "checked", ref, result, error, causes: ["initial", "retry"], duration: 1 });
           const events = [check("a", "failed", "x"), check("b", "failed", "x"), check("a", "failed", "x"),
             check("a", "failed", "y"), check("b", "ok", null), check("b", "failed", "x")];
-          return folded(events).map(({ event, times }) => [event.ref, tell(event, times).what, tell(event).why]);
+          return mergeFailures(events).map(({ event, times }) => [event.ref, describe(event, times).what, describe(event).why]);
         })()"""
     )
     why = "first check and retry"
@@ -112,7 +112,7 @@ def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):
 
 
 def test_the_resource_chosen_what_it_blocks_and_what_it_is_listed_with_stay_in_full_colour(tab, trouble):
-    lit = "[...page.drawing.lit].map(({ ref }) => ref).sort().join(' ')"
+    lit = "[...page.drawing.highlighted].map(({ ref }) => ref).sort().join(' ')"
     tab.visit(trouble[0])
     tab.wait_for_state("exec#last", "blocked")
     tab.select("exec#fails")
@@ -167,7 +167,7 @@ def test_everything_can_be_paused(tab, trouble):
     tab.counted("paused", 4)
     assert paused(directory) == dict.fromkeys((f"exec#{name}" for name in TROUBLE), "moving the rack")
     tab.click("#pause-all")
-    tab.click("dialog button", "Resume what is paused (4)")
+    tab.click("dialog button", "Resume all (4 paused)")
     tab.counted("paused", 0)
 
 

@@ -61,8 +61,8 @@ def test_keys_open_one_fold_and_all(page):
 
 def test_a_resource_that_is_chosen_in_a_fold_lights_its_box_and_those_beside_it(page, large_run):
     page.select("exec#bad")
-    page.wait("page.drawing.lit.size === 2")
-    labels = page.evaluate("[...page.drawing.lit].map(({ label }) => label).sort()")
+    page.wait("page.drawing.highlighted.size === 2")
+    labels = page.evaluate("[...page.drawing.highlighted].map(({ label }) => label).sort()")
     assert labels == ["", f"{large_run[1]}/a"]
 
 
