@@ -26,6 +26,7 @@ class Link(LinkProperties, kind="link"):
     """Manage one network interface: that it exists, and how it is set up."""
 
     example = "br0 --type bridge"
+    may_undo = frozenset(("link", "address", "route"))
 
     _renames: Renames | None = PrivateAttr(default=None)
     _told: str | None = PrivateAttr(default=None)

@@ -263,6 +263,23 @@ async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch):
     assert "ensure: stopped for one of them" in check.hint
 
 
+async def test_a_run_that_ends_does_not_call_two_that_conflict_converged():
+    first, second = Unit(), Unit()
+    first.write()
+    second.write(unit=f"Conflicts={first.full}")
+    systemctl("daemon-reload")
+    services = Service(name=first.name), Service(name=second.name, after=(f"service#{first.name}",))
+    _, story = await converge_once(*services)
+    assert (first.active, second.active) == ("inactive", "active")
+    check = story.checks(services[0].ref)[-1]
+    assert check.result is Result.FAILED
+    assert check.error == (
+        f"as desired at first, and no more, since {services[1].ref} was changed: "
+        f"Would have started, which stops {second.full} (they conflict)"
+    )
+    assert second.starts == 1
+
+
 # ---- what starts it again ----
 
 
