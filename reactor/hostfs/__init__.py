@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of
-    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
+    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import Explaining, explained
@@ -73,7 +73,7 @@ _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of",),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("Explaining", "explained"),
@@ -110,6 +110,7 @@ __all__ = [
     "Validator",
     "accounts",
     "accounts_of",
+    "at_hand",
     "attributes_diff",
     "checksum_of",
     "content_diff",

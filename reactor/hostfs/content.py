@@ -1,11 +1,13 @@
 """Where the bytes of a file come from: the manifest itself, or another file on the host.
 
 Up to `INLINE_LIMIT` bytes are read and written on the spot: a thread would cost ten times the work. Above it a
-thread goes through them in pieces, so that neither the loop nor the memory feels the size.
+thread goes through them in pieces, so that neither the loop nor the memory feels the size. What the kernel has not in
+memory is read by the thread of its disk first, see `at_hand`: the disk may hang.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -17,6 +19,7 @@ from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.fsync import disk_of
 from reactor.hostfs.safe_open import open_source
 from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
 from reactor.resource.plan import ResourceError
@@ -33,7 +36,10 @@ class Content(Protocol):
         """Whether they are still those that `equals` last compared, told by one stat at most."""
 
     def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds them; None where only `equals` can tell."""
+        """Whether the file open at ``fd``, of ``size`` bytes, holds them; None where only `equals` can tell.
+
+        So it is, too, where reading may have to wait: `at_hand` ends that.
+        """
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds them."""
@@ -65,11 +71,13 @@ class Inline:
         wanted = self._text.encode()
         if len(wanted) != size:
             return False
-        return read(fd, size) == wanted if size <= INLINE_LIMIT else None
+        if size > INLINE_LIMIT or (found := _read_from_memory(fd, size)) is None:
+            return None
+        return found == wanted
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the text has its own
         """Whether the file open at ``fd`` holds the text."""
-        return await in_thread(_same, fd, io.BytesIO(self._text.encode()).read)
+        return await _same_aside(fd, io.BytesIO(self._text.encode()).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the text to ``fd``."""
@@ -122,14 +130,16 @@ class Source:
             if found.st_nlink == 1 and os.path.samestat(found, os.fstat(fd)):
                 words = f"the source {self._path} is the file itself"
                 raise ResourceError(words, "name another file to copy, or see what symlink leads there")
+            await at_hand(self._path, source, found.st_size)
             wanted = partial(read, source, piece=self._piece)
             if size <= INLINE_LIMIT:
                 return _same(fd, wanted)
-            return await in_thread(_same, fd, wanted)
+            return await _same_aside(fd, wanted)
 
     async def copy_to(self, fd: int) -> None:
         """Write what the source holds now to ``fd``."""
-        with self._opened() as (source, _):
+        with self._opened() as (source, found):
+            await at_hand(self._path, source, found.st_size)
             await copy(source, fd, self._piece)
 
     async def prepare(self) -> None:
@@ -176,6 +186,38 @@ def read(fd: int, size: int, piece: _Piece | None = None) -> bytes:
     return data
 
 
+async def at_hand(path: str, fd: int, size: int) -> None:
+    """Return once the ``size`` bytes of the small file at ``path``, which is open at ``fd``, are in memory.
+
+    What is larger is read in a thread anyway. Raises ResourceError when the disk hangs.
+    """
+    if size > INLINE_LIMIT or _read_from_memory(fd, size) is not None or (disk := disk_of(fd)) is None:
+        return
+
+    async def bring() -> None:
+        own = os.dup(fd)  # that of the caller is closed when the disk hangs
+        try:
+            await changing(os.pread, own, size, 0)
+        finally:
+            os.close(own)
+
+    await disk.make(path, bring)
+
+
+def _read_from_memory(fd: int, size: int) -> bytes | bytearray | None:
+    """The first ``size`` bytes; None where a disk may have to be waited for. File systems that can't tell are read."""
+    buffer = bytearray(size)
+    try:
+        count = os.preadv(fd, [buffer], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        return os.pread(fd, size, 0)
+    return buffer if count == size else None
+
+
 def _write(fd: int, data: bytes) -> None:
     written = os.write(fd, data)
     while written < len(data):
@@ -194,6 +236,12 @@ async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
 def _copy(source: int, fd: int, piece: _Piece) -> None:
     while data := piece(source, _CHUNK):
         _write(fd, data)
+
+
+async def _same_aside(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
+    """`_same` in a thread, of which those that wait for one disk take a few only."""
+    disk = disk_of(fd)
+    return await in_thread(_same, fd, read_wanted, limiter=None if disk is None else disk.long)
 
 
 def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
