@@ -1,8 +1,9 @@
 """The second look of a run that hears no events: what a change of one resource did to another.
 
-Kinds whose resources are applied together change one thing that they all share: with one package others come or go.
-While watching, the event of that change has all of them checked. Without, they are looked at once more before the run
-ends. That look repairs nothing: two that undo each other would keep the run from ending.
+Kinds whose resources are applied together change one thing that they all share: with one package others come or go. Other
+kinds name those that they may undo: the start of a service stops what conflicts with it, a user takes its group along.
+While watching, the event of that change has all of them checked. Without, they are looked at once more before the run ends.
+That look repairs nothing: two that undo each other would keep the run from ending.
 """
 
 from __future__ import annotations
@@ -43,11 +44,12 @@ class FinalCheck:
     def changes(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
         resource = self._vertex_table.resources[vertex]
-        if is_shared(resource):
-            self._changers.setdefault(resource.kind, set()).add(vertex)
+        own = {resource.kind} if is_shared(resource) else set()
+        for kind in own | resource.may_undo:
+            self._changers.setdefault(kind, set()).add(vertex)
 
     async def take(self, blocked: Collection[int]) -> list[int]:
-        """Look at all that was as desired, and share something with what was changed. Returns what no longer is."""
+        """Look at all that was as desired, and that a change may have undone. Returns what no longer is."""
         changers, self._changers = self._changers, {}
         self.is_under_way = True
         for vertex, resource in self._settled(changers, blocked):

@@ -9,6 +9,7 @@ from reactor.engine.change_log import ChangeLog
 from reactor.engine.events import Cause, Result
 from reactor.engine.final_check import FinalCheck
 from reactor.engine.manifest_follower import ManifestFollower
+from reactor.engine.noop import NoopJudge
 from reactor.engine.options import RunOptions
 from reactor.engine.rechecks import Rechecks
 from reactor.engine.results import Results
@@ -37,8 +38,9 @@ class FollowUpChecks:
     Last it sees whether one change has undone another.
     """
 
-    def __init__(self, run: Run, manifest_follower: ManifestFollower) -> None:
+    def __init__(self, run: Run, manifest_follower: ManifestFollower, noop_judge: NoopJudge) -> None:
         self._run = run
+        self._noop_judge = noop_judge
         self._manifest_follower = manifest_follower
         self.log = ChangeLog()
         self._stale_reads = StaleReads(run.vertex_table, self.log)
@@ -66,6 +68,7 @@ class FollowUpChecks:
             self._manifest_follower.is_due
             or self._stale_reads.is_due
             or self._rechecks_due
+            or bool(self._noop_judge.missed)
             or self.final_check.is_due
         )
 
@@ -81,7 +84,9 @@ class FollowUpChecks:
         blocked = self._run.scheduler.blocking.blocked
         if self._marks(self._reads_old_files(blocked), Cause.INTENT):
             return
-        if self._marks(self._failed_too_early(blocked), Cause.RETRY) or not self.final_check.is_due:
+        if self._marks(self._failed_too_early(blocked), Cause.RETRY):
+            return
+        if self._marks(self._tried_at_last(), Cause.RETRY) or not self.final_check.is_due:
             return
         self._marks(await self.final_check.take(blocked), Cause.DRIFT)
 
@@ -100,6 +105,14 @@ class FollowUpChecks:
     def _rechecks_due(self) -> bool:
         """With `fail_fast`, the first failure is the end."""
         return self._rechecks.is_due and not self._run.options.fail_fast
+
+    def _tried_at_last(self) -> Collection[int]:
+        """The same in a rehearsal: what would be tried again when something has come that it misses."""
+        tried = self._noop_judge.brought_at_last() if self._noop_judge.missed else []
+        if self._run.options.fail_fast:
+            return ()
+        resources = self._run.vertex_table.resources
+        return [vertex for vertex in tried if not resources[vertex].weak_subscribe]
 
     def _failed_too_early(self, blocked: Collection[int]) -> Collection[int]:
         """What failed before another changed something. What stands for others is judged anew with them.

@@ -33,6 +33,9 @@ class NoopJudge:
         self._topology: Topology | None = None
         self._before: Adjacency = []
         self._providers: dict[str, list[int]] = {}
+        self._late: dict[int, int] = {}
+        self.missed: dict[int, str] = {}
+        """What is missing to those that fail, as nothing before them would bring it. For `brought_at_last`."""
 
     async def preflight(self, vertex: int, state: Any) -> None:
         """``vertex`` was found as ``state`` and would be changed: raise what is known to keep a run from that."""
@@ -58,11 +61,30 @@ class NoopJudge:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
         else:
             up = self._bringer(vertex, verdict.missing)
+            up = self._late.get(vertex) if up is None else up
         if up is None:
+            if verdict.missing is not None:
+                self.missed[vertex] = verdict.missing
             return verdict
         said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
         text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
+
+    def brought_at_last(self) -> list[int]:
+        """Those that fail for want of what another one would bring that needn't go before them.
+
+        A run that ends checks what failed once more after that, so these don't fail there. Of commands nobody knows what
+        they bring: they count only for what they say.
+        """
+        self._learn()
+        missed, self.missed = self.missed, {}
+        found = {
+            vertex: up
+            for vertex, missing in missed.items()
+            if (up := self._late_bringer(vertex, missing)) is not None
+        }
+        self._late |= found
+        return sorted(found)
 
     def with_ensuing(self, vertex: int, verdict: Verdict) -> Verdict:
         """``verdict`` with what a run would do to ``vertex`` because of what it would have changed before it."""
@@ -95,6 +117,19 @@ class NoopJudge:
         resources = self._vertex_table.resources
         able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
         return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
+
+    def _late_bringer(self, vertex: int, missing: str) -> int | None:
+        """Of all that was not applied, wherever it stands, what most likely brings ``missing``."""
+        resources = self._vertex_table.resources
+        relied_on = frozenset(resources[vertex].depends_on_paths())
+        certain, likely = [], []
+        for up in sorted(self._vertex_table.present - {vertex}):
+            if self._is_unapplied(up) and (other := resources[up]).might_provide(missing):
+                if _concerns(other, missing) or not relied_on.isdisjoint(other.provides()):
+                    certain.append(up)
+                elif other.brings_undeclared:
+                    likely.append(up)
+        return next(iter(certain + likely), None)
 
     def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
         """Those of all ``before`` ``vertex`` that would be changed, nearest first."""

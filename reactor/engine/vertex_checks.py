@@ -79,7 +79,7 @@ class VertexChecks:
         self._examiners = trio.CapacityLimiter(run.options.jobs)
         self._batch_applier = BatchApplier(self._batches)
         self.manifest_follower = ManifestFollower(run)
-        self.follow_up_checks = FollowUpChecks(run, self.manifest_follower)
+        self.follow_up_checks = FollowUpChecks(run, self.manifest_follower, self._noop_judge)
         self.completion = CheckCompletion(
             run,
             recorder,

@@ -37,7 +37,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
-    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, checksum_of, copy, read
+    from reactor.hostfs.content import (
+        EMPTY,
+        INLINE_LIMIT,
+        Content,
+        Inline,
+        Source,
+        at_hand,
+        checksum_of,
+        copy,
+        read,
+    )
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
@@ -80,7 +90,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "checksum_of", "copy", "read"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "checksum_of", "copy", "read"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
@@ -117,6 +127,7 @@ __all__ = [
     "Validator",
     "accounts",
     "accounts_of",
+    "at_hand",
     "attributes_diff",
     "checksum_of",
     "content_diff",

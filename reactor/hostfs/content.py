@@ -1,11 +1,13 @@
 """The desired content of a file: a string of the manifest, or a copy of another file on the host.
 
 Up to `INLINE_LIMIT` bytes are read and written at once: a thread would cost ten times as much. A thread reads and writes
-more bytes, in pieces, so that a large file blocks no other task and fills no memory.
+more bytes, in pieces, so that a large file blocks no other task and fills no memory. Content that is not in the page cache is
+first read by the thread of its disk, see `at_hand`, because the disk may hang.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -18,6 +20,7 @@ from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext, resource_error
+from reactor.hostfs.fsync import disk_of
 from reactor.hostfs.safe_open import open_source
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.resource.plan import ResourceError
@@ -34,7 +37,10 @@ class Content(Protocol):
         """Whether it is certain, by one stat at most, that the content is the one that `equals` last compared."""
 
     def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether the file open at ``fd``, of ``size`` bytes, has this content; None if only `equals` can tell."""
+        """Whether the file open at ``fd``, of ``size`` bytes, has this content; None if only `equals` can tell.
+
+        Also None if the read could block; then call `at_hand` first.
+        """
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, has this content."""
@@ -66,11 +72,13 @@ class Inline:
         wanted = self._text.encode()
         if len(wanted) != size:
             return False
-        return read(fd, size) == wanted if size <= INLINE_LIMIT else None
+        if size > INLINE_LIMIT or (found := _read_from_memory(fd, size)) is None:
+            return None
+        return found == wanted
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
-        return await in_thread(_same, fd, io.BytesIO(self._text.encode()).read)
+        return await _same_aside(fd, io.BytesIO(self._text.encode()).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the string to ``fd``."""
@@ -123,14 +131,16 @@ class Source:
             if found.st_nlink == 1 and os.path.samestat(found, os.fstat(fd)):
                 words = f"the source {self._path} is the file itself"
                 raise ResourceError(words, "name another file to copy, or see what symlink leads there")
+            await at_hand(self._path, source, found.st_size)
             wanted = partial(read, source, piece=self._piece)
             if size <= INLINE_LIMIT:
                 return _same(fd, wanted)
-            return await in_thread(_same, fd, wanted)
+            return await _same_aside(fd, wanted)
 
     async def copy_to(self, fd: int) -> None:
         """Write the present content of the source to ``fd``."""
-        with self._opened() as (source, _):
+        with self._opened() as (source, found):
+            await at_hand(self._path, source, found.st_size)
             await copy(source, fd, self._piece)
 
     async def prepare(self) -> None:
@@ -177,6 +187,38 @@ def read(fd: int, size: int, piece: _Piece | None = None) -> bytes:
     return data
 
 
+async def at_hand(path: str, fd: int, size: int) -> None:
+    """Return once the ``size`` bytes of the small file at ``path``, which is open at ``fd``, are in memory.
+
+    What is larger is read in a thread anyway. Raises ResourceError when the disk hangs.
+    """
+    if size > INLINE_LIMIT or _read_from_memory(fd, size) is not None or (disk := disk_of(fd)) is None:
+        return
+
+    async def bring() -> None:
+        own = os.dup(fd)  # that of the caller is closed when the disk hangs
+        try:
+            await changing(os.pread, own, size, 0)
+        finally:
+            os.close(own)
+
+    await disk.make(path, bring)
+
+
+def _read_from_memory(fd: int, size: int) -> bytes | bytearray | None:
+    """The first ``size`` bytes; None where a disk may have to be waited for. File systems that can't tell are read."""
+    buffer = bytearray(size)
+    try:
+        count = os.preadv(fd, [buffer], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        return os.pread(fd, size, 0)
+    return buffer if count == size else None
+
+
 def _write(fd: int, data: bytes) -> None:
     written = os.write(fd, data)
     while written < len(data):
@@ -195,6 +237,12 @@ async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
 def _copy(source: int, fd: int, piece: _Piece) -> None:
     while data := piece(source, _CHUNK):
         _write(fd, data)
+
+
+async def _same_aside(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
+    """`_same` in a thread, of which those that wait for one disk take a few only."""
+    disk = disk_of(fd)
+    return await in_thread(_same, fd, read_wanted, limiter=None if disk is None else disk.long)
 
 
 def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:

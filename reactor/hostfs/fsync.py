@@ -166,6 +166,12 @@ def disk_at(path: str) -> Disk | None:
             return None if commit is None else commit.disk
 
 
+def disk_of(fd: int) -> Disk | None:
+    """The disk that the open file is on; None for a file system in memory."""
+    commit = _commit_of(fd, None)
+    return None if commit is None else commit.disk
+
+
 def _commit_at(path: str) -> GroupCommit | None:
     fd = os.open(path, _HANDLE)
     try:

@@ -93,6 +93,10 @@ class Resource(Presentation, Model, ABC):
     """Whether the form of its manifest lets the program find edges; ``meta.automatic_edges`` must let it as well."""
     secrets: ClassVar[frozenset[str]] = frozenset()
     """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
+    may_undo: ClassVar[frozenset[str]] = frozenset()
+    """The kinds of resources that a change by this kind may undo without their doing: a run that ends looks at those again."""
+    brings_undeclared: ClassVar[bool] = False
+    """Whether more comes with it than `provides` says, as with a package: a rehearsal can't tell then who misses that."""
     is_covered: ClassVar[bool] = False
     """Whether what goes later mounts something on its path: `be_covered` sets it on an instance."""
     declared: ClassVar[tuple[Callable[[int], Place], int] | None] = None

@@ -87,6 +87,7 @@ class User(Resource, kind="user"):
     """Manage one user of this host. What is not given is left alone, and new users get the defaults of useradd(8)."""
 
     example = "ada --shell /bin/bash --groups sudo"
+    may_undo = frozenset(("group",))
     model_config = ConfigDict(hide_input_in_errors=True)
 
     name: AccountName

@@ -16,6 +16,7 @@ from reactor.hostfs import (
     Parent,
     Stamp,
     accounts,
+    at_hand,
     find_stale_temporaries,
     is_mount_point,
     open_directory,
@@ -130,6 +131,7 @@ class Observer:
             if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
                 return self._state(type_of(found.st_mode), found, wanted)
             if (same := content.equals_now(fd, found.st_size)) is None:
+                await at_hand(self.desired.path, fd, found.st_size)
                 same = await content.equals(fd, found.st_size)
         finally:
             os.close(fd)

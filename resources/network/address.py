@@ -51,6 +51,7 @@ class Address(Resource, kind="address"):
     """Manage one IP address of a link. Other addresses of the link are left alone."""
 
     example = "192.0.2.1/24 --link eth0"
+    may_undo = frozenset(("address", "route"))
 
     ensure: Literal["present", "absent"] = "present"
     address: CidrText | None = None

@@ -25,6 +25,7 @@ class Link(LinkProperties, kind="link"):
     """Manage one network interface: its existence and its settings."""
 
     example = "br0 --type bridge"
+    may_undo = frozenset(("link", "address", "route"))
 
     _renames: Renames | None = PrivateAttr(default=None)
     _told: str | None = PrivateAttr(default=None)

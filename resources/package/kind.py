@@ -43,6 +43,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     """Manage one package of the host's package manager: whether it is installed, and in which version."""
 
     example = "nginx"
+    brings_undeclared = True
 
     ensure: str
     """``present``, ``absent``, ``purged``, ``latest`` or a version."""

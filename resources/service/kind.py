@@ -75,6 +75,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
     """Manage one systemd unit: whether it runs, whether it starts at boot, and whether it is masked."""
 
     example = "nginx running --enable"
+    may_undo = frozenset(("service",))
 
     ensure: Literal["running", "stopped"] = "running"
     """Whether it runs."""

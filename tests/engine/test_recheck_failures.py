@@ -133,6 +133,47 @@ async def test_where_nothing_is_changed_nothing_is_checked_again(autojump_clock,
     assert len(broken.script.checks) <= 1
 
 
+async def test_a_rehearsal_does_not_call_failed_what_the_run_would_check_again(tmp_path):
+    """Nothing orders the two: the run itself makes the directory, and then checks the file once more."""
+    directory = tmp_path / "directory"
+    alone = {"automatic_edges": False}
+    wants = managed(directory / "f", meta=alone)
+    brings = Exec(
+        name="brings",
+        provider="shell",
+        command=f"sleep 0.2; mkdir {directory}",
+        creates=str(directory),
+        meta=alone,
+    )
+    ended, story = await converge_once(wants, brings, options=RunOptions(noop=True))
+    assert ended.counts == ended.counts | {"failed": 0, "would_change": 2}
+    assert [check.result for check in story.checks(wants.ref)] == [Result.FAILED, Result.WOULD_CHANGE]
+    assert story.checks(wants.ref)[-1].actions == ("Would have created the file",)
+    ended, _ = await converge_once(wants, brings)
+    assert ended.counts == ended.counts | {"failed": 0, "changed": 2}
+
+
+class Bundle(Scripted, kind="bundle"):
+    """More comes with it than it says."""
+
+    brings_undeclared = True
+
+
+async def test_a_rehearsal_does_not_call_failed_what_may_come_with_a_package(tmp_path):
+    wants = managed(tmp_path / "directory" / "f")
+    ended, story = await converge_once(wants, Bundle(name="b"), options=RunOptions(noop=True))
+    assert ended.counts == ended.counts | {"failed": 0, "would_change": 2}
+    assert story.checks(wants.ref)[-1].actions[0].startswith("Can't tell before bundle#b is applied (")
+
+
+async def test_a_rehearsal_checks_no_failure_again_that_nothing_would_mend(tmp_path):
+    wants = managed(tmp_path / "directory" / "f")
+    other = Exec(name="other", provider="shell", command="true")
+    ended, story = await converge_once(wants, other, options=RunOptions(noop=True))
+    assert [check.result for check in story.checks(wants.ref)] == [Result.FAILED]
+    assert ended.counts["failed"] == 1
+
+
 async def test_a_command_that_wants_the_file_of_another_runs_after_all(tmp_path):
     """Nothing says that the one goes first: the path is within the text of a shell."""
     wanted, made = tmp_path / "wanted", tmp_path / "made"

@@ -9,7 +9,7 @@ from hostkinds_worlds import assert_undone, line, shell
 
 from reactor.engine.events import Result
 from reactor.resource.plan import ResourceError
-from reactor.resources.accounts import Group
+from reactor.resources.accounts import Group, User
 from reactor.resources.accounts.database import GroupLine
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
@@ -148,3 +148,13 @@ def test_what_is_no_name_is_refused(name):
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):
         Group(**{"name": "web", **properties})
+
+
+async def test_a_run_that_ends_sees_that_a_user_took_a_group_along():
+    shell("useradd -U web")
+    group, user = Group(name="web"), User(name="web", ensure="absent", after=("group#web",))
+    _, story = await converge_once(group, user)
+    assert not line("group", "web")
+    check = story.checks(group.ref)[-1]
+    assert check.result is Result.FAILED
+    assert check.error.startswith("as desired at first, and no more, since user#web was changed")

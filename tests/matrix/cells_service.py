@@ -171,7 +171,7 @@ def _cell(state: str, wanted: str, properties: dict[str, object], drift: str | N
 def _fails(state: str, wanted: str) -> bool:
     """By docs/kinds/service.md."""
     if state == "not there":
-        return True
+        return wanted != "masked"
     runs = not wanted.startswith(("stopped", "masked", "unmasked, stopped"))
     if wanted == "masked" and state.startswith("its file is in /etc"):
         return True

@@ -11,6 +11,7 @@ from unit_worlds import ETC, VENDOR, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
+from reactor.resources.exec import Exec
 from reactor.resources.file import File
 from reactor.resources.service import Service
 from reactor.testing.story import converge_once, running
@@ -261,6 +262,42 @@ async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch):
     assert check.result is Result.FAILED
     assert f"{other.full} conflicts with it, and was started" in check.error
     assert "ensure: stopped for one of them" in check.hint
+
+
+async def test_a_run_that_ends_does_not_call_two_that_conflict_converged():
+    first, second = Unit(), Unit()
+    first.write()
+    second.write(unit=f"Conflicts={first.full}")
+    systemctl("daemon-reload")
+    services = Service(name=first.name), Service(name=second.name, after=(f"service#{first.name}",))
+    _, story = await converge_once(*services)
+    assert (first.active, second.active) == ("inactive", "active")
+    check = story.checks(services[0].ref)[-1]
+    assert check.result is Result.FAILED
+    assert check.error == (
+        f"as desired at first, and no more, since {services[1].ref} was changed: "
+        f"Would have started, which stops {second.full} (they conflict)"
+    )
+    assert second.starts == 1
+
+
+# ---- what comes later ----
+
+
+async def test_a_rehearsal_does_not_fail_a_service_whose_unit_comes_by_what_need_not_go_first():
+    unit = Unit()
+    service = Service(name=unit.name)
+    brings = Exec(
+        name="brings",
+        command=f"cp /nowhere {unit.path}",
+        creates=str(unit.path),
+        meta={"automatic_edges": False},
+    )
+    ended, story = await converge_once(service, brings, options=RunOptions(noop=True))
+    assert story.checks(service.ref)[-1].actions == (
+        f"Can't tell before exec#brings is applied (service {unit.full} not found)",
+    )
+    assert ended.counts["failed"] == 0
 
 
 # ---- what starts it again ----

@@ -1,0 +1,97 @@
+"""A disk of this host that hangs when it is read holds up nothing but what is on it."""
+
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+import trio
+from hanging import hanging_disk
+from served import GUARD
+
+from reactor.engine.events import Result
+from reactor.hostfs import disks
+from reactor.resources.file import File
+from reactor.testing.story import running
+
+OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """A disk that the test can let hang. What hangs the loop would hang the test for ever: it answers before that."""
+    with hanging_disk(tmp_path) as disk:
+        timer = threading.Timer(GUARD, disk.answer)
+        timer.start()
+        yield disk
+        assert timer.is_alive(), "something waited for the disk"
+        timer.cancel()
+
+
+@pytest.fixture
+def elsewhere():
+    """A directory in memory: how busy the disk of the tests is does not count."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(disks, "PATIENCE", 0.3)
+
+
+def a_file(path, **properties):
+    return File(name=str(path), ensure="present", **(properties | OWN))
+
+
+async def a_change_elsewhere(story, path):
+    """Undo a change of the file at ``path``, in less than a second."""
+    before = len(story.checks(f"file#{path}"))
+    path.write_text("drifted")
+    with trio.fail_after(1.0):
+        await story.until(lambda: len(story.checks(f"file#{path}")) > before)
+    assert path.read_text() == "x"
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_what_has_to_be_read_from_the_disk_fails_and_names_it_until_it_answers(
+    hanging, tmp_path, elsewhere
+):
+    source = tmp_path / "source"
+    source.write_text("old" * 1000)
+    below = [a_file(hanging.point / f"f{i}", source=str(source)) for i in range(3)]
+    async with running(*below, a_file(elsewhere / "local", content="x")) as story:
+        await story.converged()
+        hanging.forget()
+        hanging.hang()
+        source.write_text("new" * 1000)
+        await a_change_elsewhere(story, elsewhere / "local")
+        await story.until(lambda: all(story.result(each.ref) is Result.FAILED for each in below))
+        assert story.checks(below[0].ref)[-1].error == f"ext4 at {hanging.point} does not answer"
+        await a_change_elsewhere(story, elsewhere / "local")
+        hanging.answer()
+        await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
+        assert {(hanging.point / f"f{i}").read_text() for i in range(3)} == {"new" * 1000}
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_source_on_the_disk_is_its_failure_and_not_that_of_the_disk_it_is_copied_to(
+    hanging, tmp_path, elsewhere
+):
+    source, target, other = hanging.point / "source", tmp_path / "target", tmp_path / "other"
+    source.write_text("source" * 1000)
+    copied, beside = a_file(target, source=str(source)), a_file(other, content="x")
+    async with running(copied, beside, a_file(elsewhere / "local", content="x")) as story:
+        await story.converged()
+        hanging.forget()
+        hanging.hang()
+        target.write_text("drifted")
+        await a_change_elsewhere(story, elsewhere / "local")
+        await story.until(lambda: story.result(copied.ref) is Result.FAILED)
+        assert story.checks(copied.ref)[-1].error == f"ext4 at {hanging.point} does not answer"
+        other.write_text("drifted")
+        await story.until(lambda: other.read_text() == "x")
+        assert story.result(beside.ref) is Result.CHANGED
+        hanging.answer()
+        await story.until(lambda: target.read_text() == "source" * 1000)
