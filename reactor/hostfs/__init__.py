@@ -13,7 +13,7 @@ symlink, and everything else is done through that descriptor.
 - ``disks``: changing file systems that may hang;
 - ``fsync``: bringing written files to the disk, in groups;
 - ``content``: what a file shall hold: a text, or a copy of another file;
-- ``checksum``: the SHA-256 of a file;
+- ``checksum``: digests of files;
 - ``diff``: unified diffs of files;
 - ``backups``: keeping what a file held before it is replaced or removed;
 - ``private``: copies that other programs read and nobody else can reach;
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
-    from reactor.hostfs.checksum import checksum_of
+    from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
-    "checksum": ("checksum_of",),
+    "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
@@ -115,6 +115,7 @@ __all__ = [
     "content_diff",
     "copy",
     "create_directory",
+    "digest_of",
     "explained",
     "find_litter",
     "first_made",

@@ -1,4 +1,8 @@
-"""What a file holds, as a number to compare with."""
+"""What a file holds, as a number to compare with.
+
+A file below a directory of another user may be as long as that user likes: a sparse one of 16 TiB takes hours to read.
+So a run that ends does not wait for the end of the file, and a reader that knows how long the file may be says so.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ import os
 import stat
 
 from reactor.hostfs.safe_open import open_source
+from reactor.resource.threads import stop_if_cancelled
+
+_PIECE = 1 << 20
 
 
 def checksum_of(path: str) -> str | None:
-    """The SHA-256 of the content of the regular file at ``path``, in hex; None for anything else.
+    """The SHA-256 of the content of the regular file at ``path``, in hex; None for anything else. Blocking.
 
     A symlink to it is followed. Raises OSError, and ResourceError as `open_source`.
     """
@@ -19,11 +26,28 @@ def checksum_of(path: str) -> str | None:
     except FileNotFoundError:
         return None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with open(
-            descriptor, "rb", closefd=False
-        ) as file:  # of a directory it would raise, and close nothing
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_of(descriptor) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
     finally:
         os.close(descriptor)
+
+
+def digest_of(
+    fd: int, algorithm: str = "sha256", *, copy: int | None = None, most: int | None = None
+) -> str | None:
+    """The digest in hex of the file open at ``fd``, from its beginning; it is copied to ``copy`` on the way. Blocking.
+
+    None for a file of more than ``most`` bytes, of which no more is read or copied. Raises OSError, and trio.Cancelled
+    when the caller of its thread is cancelled.
+    """
+    digest = hashlib.new(algorithm)
+    offset = 0
+    while data := os.pread(fd, _PIECE, offset):
+        stop_if_cancelled()
+        offset += len(data)
+        if most is not None and offset > most:
+            return None
+        digest.update(data)
+        view = memoryview(data)
+        while copy is not None and view:
+            view = view[os.write(copy, view) :]
+    return digest.hexdigest()

@@ -30,12 +30,12 @@ from reactor.hostfs import (
     write,
 )
 from reactor.resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
+from reactor.resources.scaffold.files import attributes_of
 from reactor.resources.scaffold.pending_commands import note_of, noted
 from reactor.resources.scaffold.state import Difference, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
 
 PLACEHOLDER = "{}"
-_PERMISSIONS = 0o777
 _AT_ONCE = 32
 """Files written side by side, by all scaffolds together, for each takes descriptors: those that wait for the disk at the
 same time share one flush."""
@@ -175,10 +175,11 @@ class Builder:
                 is_exposed = is_changeable(directory, base)
             if is_exposed:
                 await self._perform_apart(commands, path)
-            else:
-                for command in commands:
-                    await _perform(command.arguments(path), path)
-            self._target.accept(path)
+                return
+            before = _attributes_at(path)
+            for command in commands:
+                await _perform(command.arguments(path), path)
+            self._target.accept(path, path, before)
 
     async def _remove_litter(self, paths: Sequence[str]) -> None:
         """Remove temporary files, and say so of each. One that a living process has taken up meanwhile stays."""
@@ -187,7 +188,10 @@ class Builder:
             emit_output(f"removed {path}, a temporary file of an interrupted run")
 
     async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
-        """The same where others may put another file, or a symlink, at ``path``: on a copy out of their reach."""
+        """The same where others may put another file, or a symlink, at ``path``: on a copy out of their reach.
+
+        It is the copy that is accepted: what is at ``path`` by then may be theirs.
+        """
         with Explaining(f"run the commands in `post` for {path}"), private_directory() as directory:
             copy = f"{directory}/{os.path.basename(path)}"
             text = self._target.text_of(path).encode()
@@ -198,6 +202,7 @@ class Builder:
             made = _attributes_at(copy)
             if made != before or _content_of(copy) != text:
                 await write.store(path, Source(copy), made)
+            self._target.accept(path, copy, before)
 
     async def _remove_directories(self, directories: Iterable[str]) -> None:
         """Remove empty directories, each after those in it."""
@@ -224,7 +229,7 @@ def _attributes_at(path: str) -> Attributes:
         found = os.fstat(handle)
     finally:
         os.close(handle)
-    return Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
+    return attributes_of(found)
 
 
 def _write_copy(path: str, text: bytes, attributes: Attributes) -> None:

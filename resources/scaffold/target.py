@@ -7,8 +7,6 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import blake2b
-from typing import NamedTuple
 
 from reactor import ResourceError
 from reactor.hostfs import (
@@ -19,12 +17,11 @@ from reactor.hostfs import (
     is_litter,
     is_temporary_name,
     mount_points_in,
-    open_path,
     opened_listing,
-    read,
     settled,
     stamp_of,
 )
+from reactor.resources.scaffold.files import Accepted, holds_just
 from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 
 _CROWD = 1000
@@ -32,22 +29,6 @@ _CROWD = 1000
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 _PERMISSIONS = 0o777
-
-
-class _Accepted(NamedTuple):
-    """What commands made of a file with this text: the digest of what it holds, and its attributes."""
-
-    text: str
-    digest: bytes
-    attributes: Attributes
-
-    def adjust(self, desired: Desired) -> Desired:
-        """The same wish, with what the commands made of the attributes that are managed."""
-        return desired._replace(
-            uid=None if desired.uid is None else self.attributes.uid,
-            gid=None if desired.gid is None else self.attributes.gid,
-            file_mode=None if desired.file_mode is None else self.attributes.mode,
-        )
 
 
 class TargetTree:
@@ -60,7 +41,7 @@ class TargetTree:
         """Directories that are not removed when they are empty: what is spared belongs in them."""
         self._same: dict[str, tuple[Stamp, str]] = {}
         """The stamp with which a file last held this text."""
-        self._accepted: dict[str, _Accepted] = {}
+        self._accepted: dict[str, Accepted] = {}
         """What commands made of a file."""
         self._doubted: set[str] = set()
         """Files that are to be made anew, whatever they hold."""
@@ -167,14 +148,15 @@ class TargetTree:
         """Take the file at the absolute ``path`` for wrong until it is accepted: its commands have not all succeeded."""
         self._doubted.add(os.path.relpath(path, self.root))
 
-    def accept(self, path: str) -> None:
-        """Take the file at the absolute ``path``, as it is now, for what its template makes: commands have made it so."""
+    def accept(self, path: str, made: str, before: Attributes) -> None:
+        """Take what the file at the absolute path ``made`` holds for what the template of ``path`` makes.
+
+        Commands have made it of the text, and of a file that had the attributes ``before``.
+        """
         relative = os.path.relpath(path, self.root)
         with Explaining(f"read {path}"):
-            found = os.lstat(path)
-            digest = _digest(_content(path))
-        given = Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
-        self._accepted[relative] = _Accepted(self._texts[relative], digest, given)
+            former = self._accepted.get(relative)
+            self._accepted[relative] = Accepted.at(made, self._texts[relative], before, former)
         self._doubted.discard(relative)
 
     def has_accepted(self, path: str) -> bool:
@@ -247,12 +229,18 @@ class TargetTree:
         if self._same.get(path) == (stamp, text):
             return True
         with Explaining(f"read {self.absolute(path)}"):
-            content = _content(self.absolute(path))
-        accepted = self._accepted.get(path)
-        same = content == text.encode() or (accepted is not None and accepted[:2] == (text, _digest(content)))
+            same = self._is_as_wanted(path, text, found.st_size)
         if same and settled(found, now):
             self._same[path] = stamp, text
         return same
+
+    def _is_as_wanted(self, path: str, text: str, size: int) -> bool:
+        """A file of another size is not read: whoever owns the tree may have made it of any length."""
+        absolute, wanted = self.absolute(path), text.encode()
+        if size == len(wanted) and holds_just(absolute, wanted):
+            return True
+        accepted = self._accepted.get(path)
+        return accepted is not None and accepted.text == text and accepted.is_at(absolute, size)
 
     def _compare_directories(
         self, needed: Iterable[str], found: Mapping[str, os.stat_result], desired: Desired
@@ -338,17 +326,3 @@ def _changes(found: os.stat_result, wanted: Attributes) -> tuple[Change, ...]:
         ("mode", f"{found.st_mode & _PERMISSIONS:04o}", f"{wanted.mode:04o}"),
     )
     return tuple(Change(*pair) for pair in pairs if pair[1] != pair[2])
-
-
-def _content(path: str) -> bytes:
-    fd = open_path(
-        path, os.O_RDONLY | os.O_NONBLOCK
-    )  # to compare: a file with other names is replaced, not shown
-    try:
-        return read(fd, os.fstat(fd).st_size + 1)
-    finally:
-        os.close(fd)
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()
