@@ -6,23 +6,29 @@ Neither the limits of former versions nor their locks are about these.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 
 from reactor.atomic_write import sync_directory
 from reactor.backup.entry import key_of
+from reactor.resource.threads import stop_if_cancelled
+
+_PIECE = 1 << 20
 
 
 def keep_for_undo(directory: str, ref: str, fd: int) -> str:
     """Hold what the regular file open at ``fd`` holds from where it stands; returns the path of a file with the same. Raises OSError.
 
-    It has its name by resource: a second attempt replaces what a killed one has left.
+    What is added to the file meanwhile is left out: it might never end. It has its name by resource: a second attempt replaces what a killed one has left.
     """
     target = f"{directory}/{key_of(ref)}"
     os.makedirs(directory, 0o700, exist_ok=True)
     with open(fd, "rb", closefd=False) as source, open(f"{target}.new", "wb", opener=_private) as copy:
-        shutil.copyfileobj(source, copy)
+        left = os.fstat(fd).st_size
+        while left > 0 and (data := source.read(min(_PIECE, left))):
+            stop_if_cancelled()
+            copy.write(data)
+            left -= len(data)
         copy.flush()
         os.fsync(copy.fileno())
     os.rename(f"{target}.new", target)

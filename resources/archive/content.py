@@ -8,8 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from reactor import ResourceError
-from reactor.hostfs import is_only_ours, open_content
-from reactor.resources.download.digest import digest_of
+from reactor.hostfs import digest_of, is_only_ours, open_content
 
 _COPY = os.O_RDWR | os.O_CLOEXEC
 
@@ -34,23 +33,23 @@ def digest_of_ours(path: str) -> str | None:
 
 
 @contextmanager
-def verified(path: str, checksum: str | None, staging: int) -> Iterator[str]:
+def verified(path: str, checksum: str | None, staging: int, most: int) -> Iterator[str]:
     """A path that leads to the bytes of the archive at ``path``, which have this SHA-256, for a block.
 
-    Where others may write to the archive, they are those of a copy in the directory open at ``staging``, which is ours.
-    Blocking. Raises ResourceError when the archive holds something else by now, and OSError.
+    Where others may write to the archive, they are those of a copy in the directory open at ``staging``, which is ours;
+    more than ``most`` bytes are not copied. Blocking. Raises ResourceError when the archive holds something else by now, and OSError.
     """
     fd = open_content(path)
     try:
         if is_only_ours(os.fstat(fd)):
-            found = digest_of(fd) if checksum is not None else None
+            found = digest_of(fd) if checksum is not None else ""
         else:
             original, fd = fd, _unnamed(staging)
             try:
-                found = digest_of(original, fd)
+                found = digest_of(original, copy=fd, most=most)
             finally:
                 os.close(original)
-        if checksum is not None and found != checksum:
+        if found is None or (checksum is not None and found != checksum):
             hint = "see who may write to it; the next attempt fetches it again"
             raise ResourceError(f"{path} was changed after it had been verified", hint)
         yield f"/proc/self/fd/{fd}"

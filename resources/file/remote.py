@@ -10,12 +10,12 @@ import math
 import os
 import weakref
 from collections.abc import Callable
+from functools import partial
 
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import Explaining, copy, opened_downloads
-from reactor.resources.download.digest import digest_of
+from reactor.hostfs import Explaining, copy, digest_of, opened_downloads
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch
 from reactor.resources.download.partial_download import Partial
@@ -49,10 +49,14 @@ class Remote:
         """None: that takes a question."""
         return None
 
-    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the digest is of all there is
-        """Whether the file open at ``fd`` has the checksum, or holds what the server has now."""
+    async def equals(self, fd: int, size: int) -> bool:
+        """Whether the file open at ``fd`` has the checksum, or holds what the server has now.
+
+        One that is larger than a download may be is not read: its owner may have made it of any length.
+        """
         wanted = self._checksum or await self._current()
-        is_same = await in_thread(digest_of, fd) == wanted
+        most = self._source.max_size
+        is_same = size <= most and await in_thread(partial(digest_of, fd, most=most)) == wanted
         if is_same:
             self._drop()
         return is_same
