@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from reactor import Action, Plan, ResourceError, in_thread
-from reactor.hostfs import Explaining, is_only_ours, open_source
+from reactor.hostfs import Explaining, is_only_ours, open_place, open_source
 from reactor.resources.mount.fstab import unescape
 from reactor.resources.mount.mount_table import Mounted
 from reactor.resources.mount.state import Desired, MountState
@@ -47,11 +47,11 @@ def priority_in(options: tuple[str, ...]) -> int | None:
 def areas_at(path: str) -> tuple[Mounted, ...]:
     """The swap area in use on the device or file at ``path``, with its priority as an option; empty for none.
 
-    Raises ResourceError when the kernel does not tell.
+    Raises ResourceError when the kernel does not tell, or a stranger leads to the path.
     """
     with Explaining(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
         found = _AREA.findall(file.read())
-    real = os.path.realpath(path)
+    real = _real(path)
     areas = ((unescape(area), priority) for area, priority in found)
     return tuple(
         Mounted(area, "swap", frozenset((f"pri={priority}",))) for area, priority in areas if area == real
@@ -106,7 +106,19 @@ def _turn_on(path: str, options: tuple[str, ...]) -> None:
 
 def _turn_off(path: str) -> None:
     with Explaining(f"turn off swap on {path}", "free memory first: what is swapped out needs room there"):
-        _call("swapoff", os.path.realpath(path))
+        _call("swapoff", _real(path))
+
+
+def _real(path: str) -> str:
+    """Where ``path`` leads: to a device by one of its names, as a rule. Raises ResourceError where a stranger leads."""
+    try:
+        handle = open_place(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(path)
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")
+    finally:
+        os.close(handle)
 
 
 def _call(function: str, path: str, *flags: int) -> None:
