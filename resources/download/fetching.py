@@ -151,8 +151,7 @@ class _Fetching:
     def too_large(self) -> ResourceError:
         """The error about an archive that is larger than allowed, of which nothing is kept."""
         self._partial.restart(None)
-        hint = "raise max_size if that is as it should be"
-        return _failed(f"it is larger than {size_in_words(self._source.max_size)}", hint)
+        return _failed(f"it is larger than {size_in_words(self._source.max_size)}", self._source.hint)
 
     def _said(self, whole: int | None) -> str:
         size = self._partial.size

@@ -23,7 +23,7 @@ async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> No
     ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
     """
     bare, credentials = split_credentials(url)
-    source = Source(bare, {}, credentials, max_size, patience)
+    source = Source(bare, {}, credentials, max_size, patience, "name a smaller file")
     with (
         Explaining(f"download {source.shown}"),
         Parent(path) as (directory, _),

@@ -410,7 +410,7 @@ class File(Resource, kind="file", providers=("posix",)):
         from reactor.resources.file.remote import Remote  # noqa: PLC0415
 
         bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE)
+        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property
