@@ -19,7 +19,7 @@ from pathlib import Path
 import trio
 from _answers import hostile
 from _harness import arguments, progress, workspace
-from _malformed import MOST_SECONDS, Tally, finish
+from _malformed import MOST_SECONDS, TRIES, Tally, finish, processor_time
 
 from reactor import ResourceError
 from reactor.loading import data_located
@@ -97,9 +97,11 @@ class Server:
         await trio.aclose_forcefully(stream)
 
 
-async def try_one(ask: Ask, server: Server, place: Path, tally: Tally) -> None:
-    """Have one answer asked for."""
-    start = time.perf_counter()
+async def try_one(number: int, server: Server, place: Path, tally: Tally) -> None:
+    """Have the answer of this number asked for."""
+    ask = ASKERS[number % len(ASKERS)]
+    server.answer = hostile(random.Random(SEED * 10**9 + number))
+    start, busy = time.perf_counter(), processor_time()
     try:
         await ask(server.url, place)
     except (ResourceError, ManifestError):
@@ -108,11 +110,14 @@ async def try_one(ask: Ask, server: Server, place: Path, tally: Tally) -> None:
         tally.faults.append(f"{ask.__name__}: {traceback.format_exc()}\n{server.answer[:2000]!r}")
     else:
         tally.taken += 1
-    took = time.perf_counter() - start
-    tally.slowest = max(tally.slowest, took)
-    if took > MOST_SECONDS:
-        tally.slow += 1
-        tally.faults.append(f"{ask.__name__} took {took:.1f} s\n{server.answer[:2000]!r}")
+    times = [time.perf_counter() - start]
+    processor = (processor_time() - busy) / AT_ONCE  # others are asked at the same time
+    while times[-1] > MOST_SECONDS and len(times) < TRIES:
+        start = time.perf_counter()
+        with suppress(Exception):  # how it ends was seen at its first try
+            await ask(server.url, place)
+        times.append(time.perf_counter() - start)
+    tally.note_times(f"number {number}, {ask.__name__} of {server.answer[:2000]!r},", times, processor)
 
 
 async def attack(count: int, place: Path) -> Tally:
@@ -125,8 +130,7 @@ async def attack(count: int, place: Path) -> Tally:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.serve)
             for number in numbers:
-                server.answer = hostile(random.Random(SEED * 10**9 + number))
-                await try_one(ASKERS[number % len(ASKERS)], server, place, tally)
+                await try_one(number, server, place, tally)
                 if number % 1000 == 0:
                     progress(f"{number} of {count}")
             nursery.cancel_scope.cancel()

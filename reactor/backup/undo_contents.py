@@ -6,23 +6,30 @@ The limits and the lock of the backups do not apply to them.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 
 from reactor.atomic_write import sync_directory
 from reactor.backup.entry import key_of
+from reactor.resource.threads import stop_if_cancelled
+
+_PIECE = 1 << 20
 
 
 def keep_for_undo(directory: str, ref: str, fd: int) -> str:
     """Keep the content of the regular file open at ``fd``, from its offset; return the path of the copy. Raises OSError.
 
-    The name depends on the resource, so a second attempt replaces the copy of a killed one.
+    The name depends on the resource, so a second attempt replaces the copy of a killed one. Content that is appended to the file
+    meanwhile is left out, because that might never end.
     """
     target = f"{directory}/{key_of(ref)}"
     os.makedirs(directory, 0o700, exist_ok=True)
     with open(fd, "rb", closefd=False) as source, open(f"{target}.new", "wb", opener=_private) as copy:
-        shutil.copyfileobj(source, copy)
+        left = os.fstat(fd).st_size
+        while left > 0 and (data := source.read(min(_PIECE, left))):
+            stop_if_cancelled()
+            copy.write(data)
+            left -= len(data)
         copy.flush()
         os.fsync(copy.fileno())
     os.rename(f"{target}.new", target)

@@ -15,6 +15,7 @@ A kind needs few of the names: `open_content` and `read` to look at a file, `con
 - ``temp_files``: names temporary files, and finds those that a killed run left behind;
 - ``disks``: changes file systems that may hang;
 - ``fsync``: flushes written files to the disk, in groups;
+- ``checksum``: computes digests of files;
 - ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
 - ``backups``: keeps the content of a file before it is replaced or removed;
@@ -37,17 +38,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
-    from reactor.hostfs.content import (
-        EMPTY,
-        INLINE_LIMIT,
-        Content,
-        Inline,
-        Source,
-        at_hand,
-        checksum_of,
-        copy,
-        read,
-    )
+    from reactor.hostfs.checksum import checksum_of, digest_of
+    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
@@ -90,7 +82,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "checksum_of", "copy", "read"),
+    "checksum": ("checksum_of", "digest_of"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
@@ -133,6 +126,7 @@ __all__ = [
     "content_diff",
     "copy",
     "create_directory",
+    "digest_of",
     "find_stale_temporaries",
     "first_missing_path",
     "flush",

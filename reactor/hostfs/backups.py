@@ -18,6 +18,8 @@ from reactor.resource.plan import ResourceError
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_FOR_UNDO = 1 << 30
+"""Bytes. Whoever owns the file may have made it of any length, and it is kept on the disk of root."""
 _BY_NAME = ("fuse", "virtiofs", "9p")
 """The first letters of the types of file systems whose server finds files by name only."""
 
@@ -33,6 +35,9 @@ async def keep_for_undo(path: str, ref: str) -> str:
         )
     fd = open_content(path)
     try:
+        if os.fstat(fd).st_size > _MOST_FOR_UNDO:
+            words = f"{path} could not be brought back: it is larger than {_MOST_FOR_UNDO >> 30} GiB"
+            raise ResourceError(words, "move it away, or remove reverse")
         return await place.keep_for_undo(ref, fd)
     finally:
         os.close(fd)

@@ -8,7 +8,6 @@ first read by the thread of its disk, see `at_hand`, because the disk may hang.
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import os
 import stat
@@ -251,21 +250,3 @@ def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
         if not found:
             return True
     return False
-
-
-def checksum_of(path: str) -> str | None:
-    """The SHA-256 of the regular file at ``path``, in hex; None for anything else.
-
-    A symlink to it is followed. Raises OSError, and ResourceError as `open_source`.
-    """
-    try:
-        descriptor = open_source(path)
-    except FileNotFoundError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with open(descriptor, "rb", closefd=False) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    finally:
-        os.close(descriptor)

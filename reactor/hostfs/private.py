@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import shutil
 import tempfile
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 from reactor.hostfs.attributes import Attributes
 from reactor.resource.backup_store import state_directory
+from reactor.resource.threads import stop_if_cancelled
 
 _FOLDER = "private"
 _CHUNK = 1 << 20
@@ -18,16 +20,16 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def private_copy(fd: int, name: str, attributes: Attributes) -> Iterator[str]:
+def private_copy(fd: int, name: str, attributes: Attributes, *, most: int | None = None) -> Iterator[str]:
     """Copy the file open at ``fd`` into a directory that only we can enter, as ``name``. Yields the path of the copy.
 
-    The copy has these ``attributes``, and is removed after the block. Raises OSError.
+    The copy has these ``attributes`` and at most the first ``most`` bytes, and is removed after the block. Raises OSError.
     """
     with private_directory() as directory:
         path = f"{directory}/{name}"
         copy = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            _copy(fd, copy)
+            _copy(fd, copy, math.inf if most is None else most)
             os.fchown(copy, attributes.uid, attributes.gid)
             os.fchmod(copy, attributes.mode)
         finally:
@@ -70,9 +72,10 @@ def remove_private(state: str) -> None:
                 os.close(fd)
 
 
-def _copy(source: int, target: int) -> None:
+def _copy(source: int, target: int, most: float) -> None:
     offset = 0
-    while data := os.pread(source, _CHUNK, offset):
+    while data := os.pread(source, int(min(_CHUNK, most - offset)), offset):
+        stop_if_cancelled()
         offset += len(data)
         view = memoryview(data)
         while view:

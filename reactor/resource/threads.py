@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar, TypeVarTuple
 
 import trio
@@ -39,6 +40,15 @@ async def in_thread(
             raise
         reason = "no thread can be started, the limit of processes is reached"
         raise OSError(errno.EAGAIN, reason) from error
+
+
+def stop_if_cancelled() -> None:
+    """In the thread of `in_thread`: raise trio.Cancelled once its caller is cancelled. Elsewhere, do nothing.
+
+    For work in pieces that takes as long as another user of the host likes: a run could not end before it otherwise.
+    """
+    with suppress(RuntimeError):  # this is no thread of trio
+        trio.from_thread.check_cancelled()
 
 
 def _limiter_of_what_may_hang() -> trio.CapacityLimiter:

@@ -38,6 +38,7 @@ from reactor.resources.accounts.database import (
     is_date,
     users,
 )
+from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
 from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
 from reactor.resources.accounts.preflight import refuse_user
 from reactor.resources.accounts.properties import (
@@ -191,10 +192,16 @@ class User(Resource, kind="user"):
         return {"ensure": "present", **state.account._asdict(), "groups": [*state.groups]}
 
     async def observe(self) -> UserState:
-        """The user and all groups. Raises ResourceError when a file can't be read."""
+        """The user and all groups.
+
+        Raises ResourceError when a file can't be read, and when other users could redirect the path of the home directory.
+        """
         all_groups = [*groups()]
         secret = find_shadow(self.name) if SHADOW in self._files else None
         account = find_user(self.name)
+        if self._makes_home and self.home is not None and (account is None or account.home != self.home):
+            await fragile_mounts().ask(self.home)
+            refuse_exposed(self.home)
         foreign_home = await _foreign_home(account) if account is not None and self.manage_home else ""
         numbers = {group.name: group.gid for group in all_groups}
         return UserState(
@@ -285,7 +292,7 @@ async def _foreign_home(account: PasswdLine) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     if owner == account.uid:
-        return ""
+        return "below a directory that others may change" if is_left_alone(account.home) else ""
     return f"owned by {next((user.name for user in users() if user.uid == owner), owner)}"
 
 

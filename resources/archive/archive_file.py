@@ -14,6 +14,7 @@ from reactor.hostfs import (
     Parent,
     PreviousContent,
     Source,
+    digest_of,
     flush_directory,
     is_only_ours,
     is_stale_temporary,
@@ -26,7 +27,7 @@ from reactor.resources.archive.staging import staging_path
 from reactor.resources.archive.state import Desired
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch_in_time
-from reactor.resources.download.partial_download import Partial, digest_of, partial_path
+from reactor.resources.download.partial_download import Partial, partial_path
 
 _COPY = os.O_RDWR | os.O_CLOEXEC
 MODE = 0o640
@@ -97,23 +98,23 @@ def digest_of_ours(path: str) -> str | None:
 
 
 @contextmanager
-def verified(path: str, checksum: str | None, staging: int) -> Iterator[str]:
+def verified(path: str, checksum: str | None, staging: int, most: int) -> Iterator[str]:
     """Yield a path of the archive at ``path`` after its SHA-256 was compared with ``checksum``.
 
-    If other users can write to the archive, it is the path of a private copy, in the directory open at ``staging``.
-    Blocking. Raises ResourceError if the archive has changed, and OSError.
+    If other users can write to the archive, it is the path of a private copy, in the directory open at ``staging``; an archive
+    of more than ``most`` bytes is not copied. Blocking. Raises ResourceError if the archive has changed, and OSError.
     """
     fd = open_content(path)
     try:
         if is_only_ours(os.fstat(fd)):
-            found = digest_of(fd) if checksum is not None else None
+            found = digest_of(fd) if checksum is not None else ""
         else:
             original, fd = fd, _unnamed(staging)
             try:
-                found = digest_of(original, fd)
+                found = digest_of(original, copy=fd, most=most)
             finally:
                 os.close(original)
-        if checksum is not None and found != checksum:
+        if found is None or (checksum is not None and found != checksum):
             hint = "check who can write to it; the next attempt downloads it again"
             raise ResourceError(f"{path} was changed after it had been verified", hint)
         yield f"/proc/self/fd/{fd}"

@@ -36,7 +36,11 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
     """Do everything through one handle of the directory: the owner of its parent may replace it at any time."""
     path = staging.make(parent, desired.path, owner)
     with Parent(path) as (goal, base):
-        with staging.staged(path, goal) as (tree, ours), verified(desired.path, checksum, ours) as archive:
+        most = desired.source.max_size
+        with (
+            staging.staged(path, goal) as (tree, ours),
+            verified(desired.path, checksum, ours, most) as archive,
+        ):
             try:
                 unpack(
                     archive,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from functools import partial
 
 from reactor import ResourceError, fragile_mounts, in_thread
 from reactor.hostfs import (
@@ -12,6 +13,7 @@ from reactor.hostfs import (
     FileType,
     Stamp,
     accounts,
+    digest_of,
     is_stale_temporary,
     open_content,
     open_path,
@@ -22,7 +24,7 @@ from reactor.hostfs import (
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.download_origin import Origin, fingerprint
-from reactor.resources.download.partial_download import digest_of, partial_path
+from reactor.resources.download.partial_download import partial_path
 
 
 class Observer:
@@ -94,7 +96,8 @@ class Observer:
             if not stat.S_ISREG(before.st_mode):
                 return None
             if self._stamp is None or stamp_of(before) != self._stamp:
-                self._checksum = await in_thread(digest_of, fd)
+                most = self.desired.source.max_size  # whoever owns the file may have made it of any length
+                self._checksum = await in_thread(partial(digest_of, fd, most=most))
                 unmoved = stamp_of(os.fstat(fd)) == stamp_of(before)
                 self._stamp = stamp_of(before) if unmoved and stamp_is_reliable(before, now) else None
             return self._checksum

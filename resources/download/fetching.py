@@ -158,8 +158,7 @@ class _Fetching:
     def too_large(self) -> ResourceError:
         """Discard the download, and return the error about a file that is larger than allowed."""
         self._partial.restart(None)
-        hint = "raise max_size if that is intended"
-        return _failed(f"it is larger than {size_in_words(self._source.max_size)}", hint)
+        return _failed(f"it is larger than {size_in_words(self._source.max_size)}", self._source.hint)
 
     def _said(self, whole: int | None) -> str:
         size = self._partial.size
@@ -192,7 +191,7 @@ async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> No
     ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
     """
     bare, credentials = split_credentials(url)
-    source = Source(bare, {}, credentials, max_size, patience)
+    source = Source(bare, {}, credentials, max_size, patience, "name a smaller file")
     with (
         ErrorContext(f"download {source.shown}"),
         Parent(path) as (directory, _),

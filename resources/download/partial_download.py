@@ -171,16 +171,3 @@ class Partial:
         except OSError:
             self.origin = None  # the file does not end where the download goes on: it can't be resumed
             raise
-
-
-def digest_of(fd: int, copy: int | None = None) -> str:
-    """The SHA-256, in hex, of the file open at ``fd``; copies it to ``copy``, if given. Blocking. Raises OSError."""
-    digest = hashlib.sha256()
-    offset = 0
-    while data := os.pread(fd, _PIECE, offset):
-        offset += len(data)
-        digest.update(data)
-        view = memoryview(data)
-        while copy is not None and view:
-            view = view[os.write(copy, view) :]
-    return digest.hexdigest()

@@ -26,6 +26,8 @@ class Source:
     credentials: tuple[str, str] | None = field(repr=False)
     max_size: int
     timeout: float
+    hint: str = "raise max_size if that is as it should be"
+    """What helps where it is larger than that."""
 
     @property
     def shown(self) -> str:

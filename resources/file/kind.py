@@ -312,7 +312,7 @@ class File(Resource, kind="file", providers=("posix",)):
         from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files come from a server
 
         bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE)
+        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property

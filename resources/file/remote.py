@@ -10,14 +10,15 @@ import math
 import os
 import weakref
 from collections.abc import Callable
+from functools import partial
 
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import ErrorContext, copy, opened_downloads
+from reactor.hostfs import ErrorContext, copy, digest_of, opened_downloads
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch
-from reactor.resources.download.partial_download import Partial, digest_of
+from reactor.resources.download.partial_download import Partial
 from reactor.resources.download.source import Source
 
 _MOST_OF_AN_ANSWER = 30.0
@@ -48,10 +49,14 @@ class Remote:
         """Always None: `equals` may have to ask the server."""
         return None
 
-    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the digest needs no size
-        """Whether the file open at ``fd`` has the checksum, or the present content of the server."""
+    async def equals(self, fd: int, size: int) -> bool:
+        """Whether the file open at ``fd`` has the checksum, or the present content of the server.
+
+        A file that is larger than the greatest download is not read: its owner may have made it of any length.
+        """
         wanted = self._checksum or await self._current()
-        is_same = await in_thread(digest_of, fd) == wanted
+        most = self._source.max_size
+        is_same = size <= most and await in_thread(partial(digest_of, fd, most=most)) == wanted
         if is_same:
             self._drop()
         return is_same

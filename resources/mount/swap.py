@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from reactor import Action, Plan, ResourceError, in_thread
-from reactor.hostfs import ErrorContext, is_only_ours, open_source
+from reactor.hostfs import ErrorContext, is_only_ours, open_resolved, open_source
 from reactor.resources.mount.fstab import unescape
 from reactor.resources.mount.mount_table import Mounted
 from reactor.resources.mount.state import Desired, MountState
@@ -47,11 +47,11 @@ def priority_in(options: tuple[str, ...]) -> int | None:
 def areas_at(path: str) -> tuple[Mounted, ...]:
     """The swap area in use on the device or file at ``path``, with its priority as an option; empty if there is none.
 
-    Raises ResourceError when the table of the kernel can't be read.
+    Raises ResourceError when the table of the kernel can't be read, or another user's symlink is in the path.
     """
     with ErrorContext(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
         found = _AREA.findall(file.read())
-    real = os.path.realpath(path)
+    real = _real(path)
     areas = ((unescape(area), priority) for area, priority in found)
     return tuple(
         Mounted(area, "swap", frozenset((f"pri={priority}",))) for area, priority in areas if area == real
@@ -108,7 +108,19 @@ def _turn_off(path: str) -> None:
     with ErrorContext(
         f"turn off swap on {path}", "free memory first: the swapped-out pages must fit into it"
     ):
-        _call("swapoff", os.path.realpath(path))
+        _call("swapoff", _real(path))
+
+
+def _real(path: str) -> str:
+    """The path of the device or file to which ``path`` leads. Raises ResourceError for a symlink of another user."""
+    try:
+        handle = open_resolved(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(path)
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")
+    finally:
+        os.close(handle)
 
 
 def _call(function: str, path: str, *flags: int) -> None:

@@ -13,8 +13,16 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ValidationInfo
 
-from reactor import DistrustedError, ResourceError, in_thread, open_input
-from reactor.hostfs import Attributes, ErrorContext, checksum_of, open_source, private_copy, private_directory
+from reactor import DistrustedError, ResourceError, in_thread, open_input, size_in_words
+from reactor.hostfs import (
+    Attributes,
+    ErrorContext,
+    checksum_of,
+    digest_of,
+    open_source,
+    private_copy,
+    private_directory,
+)
 from reactor.resources.download.source import http_filename, is_url, resolve_source, shown_url
 from reactor.resources.package.planner import Change, Changes, Compare, Desired, Refusals
 
@@ -120,25 +128,32 @@ class PackageFiles:
         if is_url(source):
             return await _fetch(source, f"{self._stack.enter_context(private_directory())}/{name}")
         with ErrorContext(f"read the package {source}"):
-            return await in_thread(self._copy_local, source, name, desired.checksum is not None)
+            return await in_thread(self._copy_local, source, name, desired.checksum)
 
-    def _copy_local(self, path: str, name: str, has_checksum: bool) -> str:
-        """Copy a local file. Without a checksum, only root may be able to write to it."""
-        fd = _opened(path, has_checksum)
+    def _copy_local(self, path: str, name: str, checksum: str | None) -> str:
+        """Copy a local file. Without a checksum, only root may be able to write to it.
+
+        The checksum is compared before the copy: a user could fill the disk of root with a file of any length.
+        """
+        fd = _opened(path, checksum is not None)
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
                 raise ResourceError(f"the package {path} is not a regular file", "name a file to install")
+            if found.st_size > _MAX_SIZE:
+                words = f"the package {path} is larger than {size_in_words(_MAX_SIZE)}"
+                raise ResourceError(words, "name a file to install")
+            if checksum is not None:
+                _require_checksum(path, digest_of(fd, most=found.st_size), checksum)
             mine = Attributes(os.geteuid(), os.getegid(), _MODE)
-            return self._stack.enter_context(private_copy(fd, name, mine))
+            return self._stack.enter_context(private_copy(fd, name, mine, most=found.st_size))
         finally:
             os.close(fd)
 
     async def _check(self, desired: Desired, path: str) -> None:
         source = _shown(desired.source or "")
-        found = await in_thread(checksum_of, path) if desired.checksum is not None else None
-        if found != desired.checksum:
-            words = f"{source} has the SHA-256 {found}, and not {desired.checksum}"
-            raise ResourceError(words, "correct the checksum, if this is the intended package")
+        if desired.checksum is not None:
+            _require_checksum(source, await in_thread(checksum_of, path), desired.checksum)
         identity = await self._identity(source, path)
         if desired.name not in (
             identity.name,
@@ -162,6 +177,14 @@ class PackageFiles:
                 f"{source} is not a package that {self._provider} can install", "name another file"
             )
         return identities[0]
+
+
+def _require_checksum(source: str, found: str | None, wanted: str) -> None:
+    if found is None:
+        raise ResourceError(f"{source} grows while it is read", "see what writes to it")
+    if found != wanted:
+        words = f"{source} has the SHA-256 {found}, and not {wanted}"
+        raise ResourceError(words, "correct the checksum, if that is the package you want")
 
 
 def _shown(source: str) -> str:

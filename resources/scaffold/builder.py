@@ -34,12 +34,12 @@ from reactor.hostfs import (
     write_file,
 )
 from reactor.resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
+from reactor.resources.scaffold.files import attributes_of
 from reactor.resources.scaffold.state import Difference, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
 
 _NOTE = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PLACEHOLDER = "{}"
-_PERMISSIONS = 0o777
 _AT_ONCE = 32
 """The most files written concurrently by all scaffolds, since each needs descriptors. Concurrent writes share one flush."""
 _SHOWN = 100
@@ -200,10 +200,11 @@ class Builder:
                 is_exposed = others_may_replace(directory, base)
             if is_exposed:
                 await self._perform_apart(commands, path)
-            else:
-                for command in commands:
-                    await _perform(command.arguments(path), path)
-            self._target.accept(path)
+                return
+            before = _attributes_at(path)
+            for command in commands:
+                await _perform(command.arguments(path), path)
+            self._target.accept(path, path, before)
 
     async def _remove_stale_temporaries(self, paths: Sequence[str]) -> None:
         """Remove temporary files, and report each. One that a process uses by now stays."""
@@ -212,7 +213,10 @@ class Builder:
             emit_output(f"removed {path}, a temporary file of an interrupted run")
 
     async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
-        """Run the commands on a private copy: other users could replace the file at ``path``."""
+        """Run the commands on a private copy: other users could replace the file at ``path``.
+
+        The copy is accepted, because the file at ``path`` may be another one by then.
+        """
         with ErrorContext(f"run the commands in `post` for {path}"), private_directory() as directory:
             copy = f"{directory}/{os.path.basename(path)}"
             text = self._target.text_of(path).encode()
@@ -223,6 +227,7 @@ class Builder:
             made = _attributes_at(copy)
             if made != before or _content_of(copy) != text:
                 await write_file(path, Source(copy), made)
+            self._target.accept(path, copy, before)
 
     async def _remove_directories(self, directories: Iterable[str]) -> None:
         """Remove empty directories, the deepest first."""
@@ -249,7 +254,7 @@ def _attributes_at(path: str) -> Attributes:
         found = os.fstat(handle)
     finally:
         os.close(handle)
-    return Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
+    return attributes_of(found)
 
 
 def _write_copy(path: str, text: bytes, attributes: Attributes) -> None:

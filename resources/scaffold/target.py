@@ -17,8 +17,9 @@ from reactor.hostfs import (
     mount_points_in,
     scan_directory,
 )
+from reactor.resources.scaffold.files import PERMISSIONS
 from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
-from reactor.resources.scaffold.verified_files import PERMISSIONS, VerifiedFiles
+from reactor.resources.scaffold.verified_files import VerifiedFiles
 
 _CROWD = 1000
 """Other files besides those of the scaffold; iterating over so many takes two milliseconds."""
@@ -140,10 +141,13 @@ class TargetTree:
         """Treat the file at the absolute ``path`` as wrong until `accept`: not all of its commands have succeeded."""
         self._verified.doubt(os.path.relpath(path, self.root))
 
-    def accept(self, path: str) -> None:
-        """Treat the file at the absolute ``path``, as it is now, as correct: its commands have made it so."""
+    def accept(self, path: str, made: str, before: Attributes) -> None:
+        """Treat the file at the absolute path ``made`` as correct for the template of ``path``: its commands have made it so.
+
+        They started from a file with the attributes ``before``.
+        """
         relative = os.path.relpath(path, self.root)
-        self._verified.accept(relative, self._texts[relative])
+        self._verified.accept(relative, self._texts[relative], made, before)
 
     def has_accepted(self, path: str) -> bool:
         """Whether `accept` was called for the absolute ``path`` with the text that its template makes now."""

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import blake2b
-from typing import NamedTuple
 
-from reactor.hostfs import Attributes, ErrorContext, Stamp, open_path, read, stamp_is_reliable, stamp_of
+from reactor.hostfs import Attributes, ErrorContext, Stamp, stamp_is_reliable, stamp_of
+from reactor.resources.scaffold.files import Accepted, has_exactly
 from reactor.resources.scaffold.state import Desired
-
-PERMISSIONS = 0o777
-
-
-class _Accepted(NamedTuple):
-    """The result of the commands on a file with this text: the digest of its content, and its attributes."""
-
-    text: str
-    digest: bytes
-    attributes: Attributes
 
 
 class VerifiedFiles:
@@ -28,7 +17,7 @@ class VerifiedFiles:
         self._root = root
         self._correct: dict[str, tuple[Stamp, str]] = {}
         """The stamp with which a file last held this text."""
-        self._accepted: dict[str, _Accepted] = {}
+        self._accepted: dict[str, Accepted] = {}
         self._doubted: set[str] = set()
         """Files that must be written again, whatever they hold."""
 
@@ -41,52 +30,38 @@ class VerifiedFiles:
             return True
         absolute = os.path.join(self._root, path)
         with ErrorContext(f"read {absolute}"):
-            content = _content(absolute)
-        accepted = self._accepted.get(path)
-        same = content == text.encode() or (accepted is not None and accepted[:2] == (text, _digest(content)))
+            same = self._is_correct(path, absolute, text, found.st_size)
         if same and stamp_is_reliable(found, now):
             self._correct[path] = stamp, text
         return same
 
+    def _is_correct(self, path: str, absolute: str, text: str, size: int) -> bool:
+        """A file of another size is not read: its owner may have made it of any length."""
+        wanted = text.encode()
+        if size == len(wanted) and has_exactly(absolute, wanted):
+            return True
+        accepted = self._accepted.get(path)
+        return accepted is not None and accepted.text == text and accepted.is_at(absolute, size)
+
     def adjust(self, desired: Desired, path: str, text: str) -> Desired:
         """``desired``, with the managed attributes as the commands left them on a file with this ``text``."""
         accepted = self._accepted.get(path)
-        if accepted is None or accepted.text != text:
-            return desired
-        return desired._replace(
-            uid=None if desired.uid is None else accepted.attributes.uid,
-            gid=None if desired.gid is None else accepted.attributes.gid,
-            file_mode=None if desired.file_mode is None else accepted.attributes.mode,
-        )
+        return desired if accepted is None or accepted.text != text else accepted.adjust(desired)
 
     def doubt(self, path: str) -> None:
         """Treat the file as wrong until `accept`."""
         self._doubted.add(path)
 
-    def accept(self, path: str, text: str) -> None:
-        """Treat the file as it is now as correct for ``text``. Raises ResourceError."""
-        absolute = os.path.join(self._root, path)
-        with ErrorContext(f"read {absolute}"):
-            found = os.lstat(absolute)
-            digest = _digest(_content(absolute))
-        given = Attributes(found.st_uid, found.st_gid, found.st_mode & PERMISSIONS)
-        self._accepted[path] = _Accepted(text, digest, given)
+    def accept(self, path: str, text: str, made: str, before: Attributes) -> None:
+        """Treat the file at the absolute path ``made`` as the correct result for ``text`` and the attributes ``before``.
+
+        Raises ResourceError.
+        """
+        with ErrorContext(f"read {made}"):
+            self._accepted[path] = Accepted.at(made, text, before, self._accepted.get(path))
         self._doubted.discard(path)
 
     def has_accepted(self, path: str, text: str) -> bool:
         """Whether `accept` was called for this file and ``text``."""
         accepted = self._accepted.get(path)
         return accepted is not None and accepted.text == text
-
-
-def _content(path: str) -> bytes:
-    # Read only to compare. A file with other names (hard links) is replaced, and its content is never shown.
-    fd = open_path(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        return read(fd, os.fstat(fd).st_size + 1)
-    finally:
-        os.close(fd)
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()

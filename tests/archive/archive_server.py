@@ -76,6 +76,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send(self.server.body)
         self.close_connection = True
 
+    def be_huge(self):
+        """Promise more than anybody takes."""
+        self.head(200, 5 << 30)
+        self.close_connection = True
+
     def be_endless(self):
         """Never say how much there is, and never stop."""
         self.send_response(200)

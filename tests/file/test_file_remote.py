@@ -100,6 +100,13 @@ async def test_another_etag_of_the_same_bytes_changes_nothing(server, tmp_path):
     assert (tmp_path / "f").stat().st_ino == before
 
 
+async def test_what_is_too_large_names_no_property_that_a_file_has_not(server, tmp_path):
+    check = await converge(remote(tmp_path, server, "huge"))
+    assert check.error == "download failed: it is larger than 4 GiB"
+    assert check.hint == "name a smaller file"
+    assert names_in(tmp_path) == []
+
+
 async def test_another_url_is_another_file(server, tmp_path):
     await converge(remote(tmp_path, server))
     server.serve(NEW)

@@ -28,7 +28,7 @@ def own_directories():
     """An /etc of the tests' own, and their own of what programs for accounts write to besides."""
     directories = [Path("/etc"), Path("/home"), Path("/var/mail"), Path("/var/log")]
     for directory in directories:
-        subprocess.run(["mount", "-t", "tmpfs", "own", directory], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "own", directory], check=True)
     return directories
 
 

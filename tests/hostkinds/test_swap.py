@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from functools import partial
@@ -122,6 +123,25 @@ async def test_a_file_that_others_can_read_is_refused(path, noop):
     assert check.error == f"users other than root may read or write the swap file {path}"
     assert not areas_at(str(path))
     assert "swap" not in FSTAB.read_text()
+
+
+@pytest.mark.parametrize("noop", [True, False])
+async def test_a_file_of_another_user_is_refused(path, noop):
+    os.chown(path, 12345, 12345)
+    check = await converge(swap(path), noop=noop)
+    assert check.error == f"others than root may read or write the swap file {path}"
+    assert not areas_at(str(path))
+
+
+async def test_swap_to_which_a_stranger_leads_is_not_turned_off(path, tmp_path):
+    await converge(swap(path))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/swap").symlink_to(path)
+    for name in ("home", "home/swap"):
+        os.chown(tmp_path / name, 12345, 12345, follow_symlinks=False)
+    check = await converge(swap(tmp_path / "home/swap", ensure="absent"))
+    assert "refusing to follow it" in check.error
+    assert areas_at(str(path))
 
 
 @pytest.mark.parametrize("noop", [True, False])

@@ -224,6 +224,52 @@ async def test_a_home_that_is_not_only_the_user_s_own_is_not_moved(before, why):
     assert not Path("/home/b").exists()
 
 
+@pytest.fixture
+def site():
+    """A directory of another user, and a symlink in it to one of root."""
+    Path("/home/site").mkdir()
+    Path("/home/of-root").mkdir()
+    Path("/home/site/link").symlink_to("/home/of-root")
+    shell("chown -h 12345:12345 /home/site /home/site/link")
+    return Path("/home/site")
+
+
+@pytest.mark.parametrize(
+    ("home", "why"),
+    [
+        ("/home/site/link/bob", "leads through a symlink of 12345 into a directory of root"),
+        ("/home/site/bob", "others than root may change the way to /home/site/bob"),
+        ("/home/site/new/bob", "others than root may change the way to /home/site/new/bob"),
+    ],
+)
+@pytest.mark.parametrize("noop", [True, False])
+async def test_no_home_is_made_where_another_user_may_lead(site, home, why, noop):
+    wanted = User(name="bob", home=home, manage_home=True)
+    _, story = await converge_once(wanted, options=RunOptions(noop=noop))
+    assert why in story.checks(wanted.ref)[-1].error
+    assert "bob" not in Path("/etc/passwd").read_text()
+    assert [*Path("/home/of-root").iterdir()] == []
+    assert [each.name for each in site.iterdir()] == ["link"]
+
+
+async def test_no_home_is_moved_to_where_another_user_may_lead(site):
+    shell("useradd -m bob; touch /home/bob/kept")
+    wanted = User(name="bob", home=f"{site}/link/bob", manage_home=True)
+    _, story = await converge_once(wanted)
+    assert "refusing to follow it" in story.checks(wanted.ref)[-1].error
+    assert Path("/home/bob/kept").exists()
+    assert [*Path("/home/of-root").iterdir()] == []
+
+
+async def test_a_home_to_which_another_user_leads_stays_when_its_user_goes(site):
+    shell("useradd -m -d /home/site/link/bob bob; touch /home/of-root/bob/kept")
+    wanted = User(name="bob", ensure="absent", manage_home=True)
+    _, story = await converge_once(wanted)
+    assert "left /home/site/link/bob, which is below a directory" in story.checks(wanted.ref)[0].actions[0]
+    assert Path("/home/of-root/bob/kept").exists()
+    assert "bob" not in Path("/etc/passwd").read_text()
+
+
 async def test_a_home_of_somebody_else_is_not_given_to_a_new_user():
     shell("mkdir /home/a; chown 4711 /home/a")
     await converge_once(User(name="alice", home="/home/a", manage_home=True))

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from scaffold_worlds import converge, look, make
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -42,3 +43,27 @@ def test_a_command_after_rendering_does_not_follow_a_symlink_that_a_user_puts_th
     assert seen.name == "app.conf"
     assert seen.parent != tmp_path / "home"
     assert not seen.exists()
+
+
+FORGES = """#!/bin/sh
+[ -e {0}/forged ] && exit
+rm {0}/out/app.conf; echo forged > {0}/out/app.conf; chown 12345 {0}/out/app.conf; touch {0}/forged
+"""
+
+
+async def test_what_a_user_puts_there_while_a_command_runs_is_not_taken_for_what_the_command_has_made(
+    tmp_path,
+):
+    for name in ("out", "templates"):
+        (tmp_path / name).mkdir()
+    os.chown(tmp_path / "out", STRANGER, STRANGER)
+    (tmp_path / "templates/app.conf").write_text("ours\n")
+    command = tmp_path / "command"
+    command.write_text(FORGES.format(tmp_path))
+    command.chmod(0o755)
+    scaffold = make(tmp_path, post=[{"*.conf": f"{command} {{}}"}])
+    for action in await look(scaffold):
+        await action.run()
+    assert (tmp_path / "out/app.conf").read_text() == "forged\n"
+    await converge(scaffold)
+    assert (tmp_path / "out/app.conf").read_text() == "ours\n"

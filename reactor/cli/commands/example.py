@@ -56,10 +56,13 @@ def _tailored(name: str, directory: Path) -> str:
 
 def _write_new(target: Path, text: str) -> None:
     """Create the file. An existing file is kept; the command fails if its content differs."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    from reactor.cli.output_files import create_output, read_output
+    from reactor.resource.plan import ResourceError
+
     try:
-        with target.open("x") as file:
-            file.write(text)
+        create_output(str(target), text)
     except FileExistsError:
-        if target.read_text() != text:
+        if read_output(str(target)) != text:
             fail("R0704", f"{target} already exists", "name another directory", 1)
+    except ResourceError as error:
+        fail("R0704", f"can't write {target}: {error.message}", error.hint, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -142,21 +141,15 @@ def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:
 
 
 def _write(picture: bytes, output: Path | None) -> None:
-    from reactor.atomic_write import replace_file
+    from reactor.cli.output_files import replace_output
+    from reactor.resource.plan import ResourceError
 
     if output is None:
         click.echo(picture, nl=False)
         return
     try:
-        if output.exists() and not output.is_file():
-            output.write_bytes(picture)  # a device or a pipe can't be replaced
-        else:
-            replace_file(str(output.resolve()), picture, 0o666 & ~_umask())
+        replace_output(str(output), picture)
+    except ResourceError as error:
+        fail("R0704", f"can't write {output}: {error.message}", error.hint, 1)
     except OSError as error:
         fail("R0704", f"can't write {output}: {error.strerror}", None, 1)
-
-
-def _umask() -> int:
-    """The umask of this process."""
-    os.umask(mask := os.umask(0o077))
-    return mask

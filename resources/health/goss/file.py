@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import Any, Final
 from pydantic import AliasChoices, Field
 
 from reactor import ResourceError, fragile_mounts, in_thread
-from reactor.hostfs import names_of, open_path, open_source
+from reactor.hostfs import digest_of, names_of, open_path, open_source
 from reactor.resources.health.goss.matchers import Expected, Text
 from reactor.resources.health.goss.rule import Rule
 
@@ -82,7 +81,7 @@ class FileRule(Rule):
         for name in ("md5", "sha256", "sha512"):
             if getattr(self, name) is not None:
                 with open(path, "rb", opener=_open_regular) as file:
-                    yield name, hashlib.file_digest(file, name).hexdigest()
+                    yield name, digest_of(file.fileno(), name)
         if self.contents is not None:
             with open(path, "rb", opener=_open_regular) as file:
                 yield "contents", Text(file.read(_MOST_CONTENT).decode(errors="backslashreplace"))

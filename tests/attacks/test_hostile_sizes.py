@@ -1,0 +1,166 @@
+"""Files of any length: whoever owns a directory may put a sparse file of terabytes where we manage a short one.
+
+None is read to its end, copied or taken into memory; a run that ends does not wait for one. What reads all of such a file
+would take hours, and these tests with it.
+"""
+
+import hashlib
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from archive_server import ArchiveServer
+from archive_worlds import sha256, tar_of
+
+from reactor import ResourceError, in_thread
+from reactor.backup.store import Store
+from reactor.hostfs import checksum_of, digest_of
+from reactor.resource.backup_store import backup_store, state_directory_for
+from reactor.resources.archive import Archive
+from reactor.resources.archive.archive_file import verified
+from reactor.resources.file import File
+from reactor.resources.health.goss.file import FileRule
+from reactor.resources.package import Package
+from reactor.resources.package.package_files import PackageFiles
+from reactor.resources.scaffold import Scaffold
+from reactor.testing.story import converge_once
+
+ENDLESS = 8 << 40
+ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("state")
+    with state_directory_for(str(directory)):
+        yield directory
+
+
+@pytest.fixture
+def server():
+    with ArchiveServer() as server:
+        yield server
+
+
+def lengthen(path: Path, size: int = ENDLESS) -> Path:
+    """Let the file be so long; nothing of that is on the disk."""
+    path.touch()
+    os.truncate(path, size)
+    return path
+
+
+async def test_a_file_of_a_scaffold_is_made_anew(tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/a.conf").write_text("ours\n")
+    (tmp_path / "out").mkdir()
+    lengthen(tmp_path / "out/a.conf")
+    scaffold = Scaffold(name=f"{tmp_path}/out", ensure="present", source=f"{tmp_path}/templates")
+    await converge_once(scaffold)
+    assert (tmp_path / "out/a.conf").read_text() == "ours\n"
+
+
+async def test_a_file_of_a_scaffold_is_made_anew_also_where_commands_have_made_another(tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/a.conf").write_text("ours\n")
+    made = "sh -c 'echo made >> \"$1\"' sh {}"
+    scaffold = Scaffold(
+        name=f"{tmp_path}/out", ensure="present", source=f"{tmp_path}/templates", post=[{"*": made}]
+    )
+    await converge_once(scaffold)
+    lengthen(tmp_path / "out/a.conf")
+    await converge_once(scaffold)
+    assert (tmp_path / "out/a.conf").read_text() == "ours\nmade\n"
+
+
+async def test_a_file_from_a_server_is_made_anew(tmp_path, server):
+    server.serve(b"ours\n")
+    lengthen(tmp_path / "f")
+    source = server.url("good", "app.conf")
+    wanted = File(
+        name=f"{tmp_path}/f", ensure="present", source=source, checksum=sha256(b"ours\n"), mode="0644", **ME
+    )
+    await converge_once(wanted)
+    assert (tmp_path / "f").read_text() == "ours\n"
+
+
+async def test_an_archive_is_fetched_anew(tmp_path, server):
+    body = tar_of({"a": b"x"})
+    server.serve(body)
+    lengthen(tmp_path / "app.tar.gz")
+    wanted = Archive(
+        name=f"{tmp_path}/app.tar.gz", ensure="present", url=server.url(), checksum=sha256(body), **ME
+    )
+    await converge_once(wanted)
+    assert (tmp_path / "app.tar.gz").read_bytes() == body
+
+
+def test_no_more_of_an_archive_is_copied_than_it_may_have(tmp_path):
+    archive = lengthen(tmp_path / "app.tar")
+    archive.chmod(0o666)
+    staging = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with (
+            pytest.raises(ResourceError, match="was changed"),
+            verified(str(archive), None, staging, 1 << 20),
+        ):
+            raise AssertionError("it is unpacked")
+    finally:
+        os.close(staging)
+
+
+async def test_what_reverse_would_keep_is_refused_and_not_kept(tmp_path, state):
+    lengthen(tmp_path / "f")
+    wanted = File(
+        name=f"{tmp_path}/f", ensure="present", content="x", mode="0644", meta={"reverse": True}, **ME
+    )
+    backup_store.set(Store(f"{state}/backups"))
+    with pytest.raises(ResourceError, match="larger than 1 GiB"):
+        await wanted.reversal(await wanted.observe())
+    assert not (state / "backups/held").exists()
+
+
+def package(source: Path, checksum: str) -> Package:
+    return Package(name="extra", ensure="present", provider="apt", source=str(source), checksum=checksum)
+
+
+async def says_nothing(_path: str) -> str:
+    raise AssertionError("it is looked into")
+
+
+@pytest.mark.parametrize(("size", "said"), [(ENDLESS, "larger than 4 GiB"), (1 << 20, "has the SHA-256")])
+async def test_a_package_that_is_not_what_the_checksum_says_is_not_copied(tmp_path, state, size, said):
+    wanted = package(lengthen(tmp_path / "extra.deb", size), "0" * 64)
+    with (
+        PackageFiles("apt", says_nothing, lambda one, other: 0) as files,
+        pytest.raises(ResourceError, match=said),
+    ):
+        await files.copy_of(wanted._desired)
+    assert not (state / "private").exists()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        checksum_of,
+        partial(FileRule(sha512="x")._find),
+    ],
+    ids=["checksum", "goss"],
+)
+async def test_a_run_that_ends_does_not_wait_for_the_digest_of_an_endless_file(tmp_path, read):
+    lengthen(tmp_path / "f")
+    with trio.move_on_after(0.3) as scope:
+        await in_thread(read, f"{tmp_path}/f")
+    assert scope.cancelled_caught
+
+
+def test_the_digest_is_that_of_all_there_is_up_to_the_bound(tmp_path):
+    (tmp_path / "f").write_bytes(body := b"x" * 3_000_000)
+    fd = os.open(tmp_path / "f", os.O_RDONLY)
+    try:
+        assert digest_of(fd) == digest_of(fd, most=len(body)) == sha256(body)
+        assert digest_of(fd, "md5") == hashlib.md5(body).hexdigest()
+        assert digest_of(fd, most=len(body) - 1) is None
+    finally:
+        os.close(fd)
