@@ -18,17 +18,14 @@ import stat
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from types import TracebackType
-from typing import Protocol, Self
-
-import trio
+from typing import NamedTuple, Protocol
 
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
-from reactor.hostfs.disks import at_length, changing
+from reactor.hostfs.disks import at_length, changing, changing_to_the_end
 from reactor.hostfs.errors import Explaining, explained
-from reactor.hostfs.fsync import disk_at, flush, flush_directory
+from reactor.hostfs.fsync import disk_at, flush, flush_directory, is_in_memory
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent, make_missing, refuse_foreign_link
 from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
@@ -62,30 +59,56 @@ async def store(
 
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
-    await _on_disk(path, partial(_store, path, content, attributes, validator))
-
-
-async def _store(path: str, content: Content, attributes: Attributes, validator: Validator | None) -> None:
-    try:
+    new = _NewFile(content, attributes, validator)
+    with Explaining(f"write {path}"):
         with Parent(path) as (directory, base):
-            async with _Temporary(
-                path, directory, base, attributes.mode, same_suffix=validator is not None
-            ) as temporary:
-                await content.copy_to(temporary.fd)
-                if validator is not None:
-                    temporary.finish_writing()
-                if validator is not None:
-                    await _approved(validator, path, directory, temporary, attributes)
-                device = await changing(_give, temporary.fd, attributes, path)
-                await flush(temporary.fd, device)
-                with PreviousContent(path, f"file#{path}", directory, base, device) as former:
-                    replaced = await changing(temporary.replace_target)
-                    await former.keep()
-                if not replaced:
-                    await _overwrite(path, directory, base, temporary.fd, attributes)
-            await flush_directory(directory, device)
-    except OSError as error:
-        raise explained(error, f"write {path}") from error
+            if is_in_memory(directory) and await _store(path, directory, base, new):
+                return
+        await _on_disk(path, partial(_store_on_disk, path, new))
+
+
+class _NewFile(NamedTuple):
+    """What `store` puts in place."""
+
+    content: Content
+    attributes: Attributes
+    validator: Validator | None
+
+
+async def _store_on_disk(path: str, new: _NewFile) -> None:
+    """Store it by a handle of its own, since the caller may give the change up before it ends."""
+    with Parent(path) as (directory, base):
+        await _store(path, directory, base, new, overwrites=True)
+
+
+async def _store(path: str, directory: int, base: str, new: _NewFile, *, overwrites: bool = False) -> bool:
+    """Store it in the directory open at ``directory``.
+
+    A mount point can't be replaced: it is overwritten where ``overwrites`` allows that; else this returns False.
+    """
+    content, attributes, validator = new
+    temporary = _Temporary(path, directory, base, attributes.mode, same_suffix=validator is not None)
+    is_failing = True
+    try:
+        await changing(temporary.make)
+        await content.copy_to(temporary.fd)
+        if validator is not None:
+            temporary.finish_writing()
+            await _approved(validator, path, directory, temporary, attributes)
+        device = await changing(_give, temporary.fd, attributes, path)
+        await flush(temporary.fd, device)
+        with PreviousContent(path, f"file#{path}", directory, base, device) as former:
+            replaced = await changing(temporary.replace_target)
+            if not (replaced or overwrites):
+                return False
+            await former.keep()
+        if not replaced:
+            await _overwrite(path, directory, base, temporary.fd, attributes)
+        is_failing = False
+    finally:
+        await changing_to_the_end(temporary.close, is_failing)
+    await flush_directory(directory, device)
+    return True
 
 
 async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
@@ -179,7 +202,7 @@ async def _approved(
 
 
 class _Temporary:
-    """A file that becomes ``base`` or goes: it never outlives the block, however that ends.
+    """A file that becomes ``base``, or that `close` removes.
 
     Where it can't be removed, there is one at most: the next attempt for ``path`` begins with removing it.
 
@@ -195,17 +218,8 @@ class _Temporary:
         self.name = ""
         self.fd = -1
 
-    async def __aenter__(self) -> Self:
-        await changing(self._make)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with trio.CancelScope(shield=True):
-            await changing(partial(self._close, is_failing=error is not None))
-
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Make the file, empty, locked and open for writing."""
         if self._path in _left:
             self._remove(_left[self._path])
             del _left[self._path]
@@ -217,10 +231,14 @@ class _Temporary:
                 continue
             if lock_temporary(self.fd):
                 return
-            self._close(is_failing=False)  # another process is just finding out whether it is litter
+            self.close(is_failing=False)  # another process is just finding out whether it is litter
 
-    def _close(self, *, is_failing: bool) -> None:
+    def close(self, is_failing: bool) -> None:
+        """Close the file, and remove it unless it has replaced the target."""
+        if self.fd == -1:
+            return
         os.close(self.fd)
+        self.fd = -1
         if self.name:
             try:
                 self._remove(self.name)
