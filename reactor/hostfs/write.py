@@ -18,7 +18,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import PreviousContent
@@ -59,34 +59,40 @@ async def store(
 
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
-    new = _NewFile(content, attributes, validator)
-    with Explaining(f"write {path}"):
+    try:
         with Parent(path) as (directory, base):
-            if is_in_memory(directory) and await _store(path, directory, base, new):
+            if is_in_memory(directory) and await _replaced(
+                path, directory, base, content, attributes, validator=validator
+            ):
                 return
-        await _on_disk(path, partial(_store_on_disk, path, new))
+        await _on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
+    except OSError as error:
+        raise explained(error, f"write {path}") from error
 
 
-class _NewFile(NamedTuple):
-    """What `store` puts in place."""
-
-    content: Content
-    attributes: Attributes
-    validator: Validator | None
-
-
-async def _store_on_disk(path: str, new: _NewFile) -> None:
+async def _store_on_disk(
+    path: str, content: Content, attributes: Attributes, validator: Validator | None
+) -> None:
     """Store it by a handle of its own, since the caller may give the change up before it ends."""
     with Parent(path) as (directory, base):
-        await _store(path, directory, base, new, overwrites=True)
+        await _replaced(path, directory, base, content, attributes, validator=validator, is_on_disk=True)
 
 
-async def _store(path: str, directory: int, base: str, new: _NewFile, *, overwrites: bool = False) -> bool:
-    """Store it in the directory open at ``directory``.
+async def _replaced(
+    path: str,
+    directory: int,
+    base: str,
+    content: Content,
+    attributes: Attributes,
+    *,
+    validator: Validator | None,
+    is_on_disk: bool = False,
+) -> bool:
+    """Store it in the directory open at ``directory``. What is in memory needs no flush.
 
-    A mount point can't be replaced: it is overwritten where ``overwrites`` allows that; else this returns False.
+    A mount point can't be replaced. It is overwritten where it ``is_on_disk``; else this returns False, since then
+    another disk may be mounted there.
     """
-    content, attributes, validator = new
     temporary = _Temporary(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
@@ -96,18 +102,21 @@ async def _store(path: str, directory: int, base: str, new: _NewFile, *, overwri
             temporary.finish_writing()
             await _approved(validator, path, directory, temporary, attributes)
         device = await changing(_give, temporary.fd, attributes, path)
-        await flush(temporary.fd, device)
+        if is_on_disk:
+            await flush(temporary.fd, device)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
             replaced = await changing(temporary.replace_target)
-            if not (replaced or overwrites):
+            if not (replaced or is_on_disk):
                 return False
             await former.keep()
         if not replaced:
             await _overwrite(path, directory, base, temporary.fd, attributes)
         is_failing = False
     finally:
-        await changing_to_the_end(temporary.close, is_failing)
-    await flush_directory(directory, device)
+        if temporary.fd != -1:
+            await changing_to_the_end(temporary.close, is_failing)
+    if is_on_disk:
+        await flush_directory(directory, device)
     return True
 
 
@@ -235,10 +244,8 @@ class _Temporary:
 
     def close(self, is_failing: bool) -> None:
         """Close the file, and remove it unless it has replaced the target."""
-        if self.fd == -1:
-            return
-        os.close(self.fd)
-        self.fd = -1
+        fd, self.fd = self.fd, -1
+        os.close(fd)
         if self.name:
             try:
                 self._remove(self.name)
@@ -259,7 +266,7 @@ class _Temporary:
         self.fd = fd
 
     def replace_target(self) -> bool:
-        """Rename it over the target; False where that can't be, because the target is a mount point."""
+        """Rename it over the target and close it; False where that can't be, because the target is a mount point."""
         try:
             os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         except OSError as error:
@@ -267,6 +274,7 @@ class _Temporary:
                 raise
             return False
         self.name = ""
+        self.close(is_failing=False)
         return True
 
 
