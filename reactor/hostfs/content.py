@@ -32,9 +32,6 @@ class Content(Protocol):
     def unchanged(self) -> bool:
         """Whether they are still those that `equals` last compared, told by one stat at most."""
 
-    def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds them; None where only `equals` can tell."""
-
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds them."""
 
@@ -61,7 +58,7 @@ class Inline:
         return True
 
     def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether a small file holds the text, and False for any of another size."""
+        """Whether the file open at ``fd``, of ``size`` bytes, holds the text; None for much text, where only `equals` can tell."""
         wanted = self._text.encode()
         if len(wanted) != size:
             return False
@@ -106,10 +103,6 @@ class Source:
             return self._stamp is not None and stamp_of(os.stat(self._path)) == self._stamp
         except OSError:
             return False
-
-    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the source may hold anything by now
-        """None: that takes a look at the source."""
-        return None
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds.

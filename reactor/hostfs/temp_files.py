@@ -63,6 +63,11 @@ def lock_temporary(fd: int) -> bool:
     return True
 
 
+def has_no_litter(directory: str) -> bool:
+    """Whether ``directory`` has been listed in this run, and no temporary file was in it."""
+    return _known_listings().get(directory) == {}
+
+
 async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
     """Names of the temporary files for ``base`` that a killed run left in ``directory``.
 

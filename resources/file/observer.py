@@ -13,11 +13,13 @@ from reactor.hostfs import (
     Attributes,
     Content,
     FileType,
+    Inline,
     Parent,
     Stamp,
     accounts,
     explained,
     find_litter,
+    has_no_litter,
     is_mount_point,
     open_directory,
     open_path,
@@ -60,7 +62,8 @@ class Observer:
         wanted = self._wanted
         if self._litter != ():  # once it is gone, nothing can bring it back but another killed run
             directory, _, base = desired.path.rpartition("/")
-            self._litter = await find_litter(directory or "/", base, wanted.uid)
+            is_clean = has_no_litter(directory)
+            self._litter = () if is_clean else await find_litter(directory or "/", base, wanted.uid)
         try:
             # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
             seen = os.lstat(desired.path)
@@ -68,7 +71,9 @@ class Observer:
                 mode = stat.S_IMODE(seen.st_mode)
                 return FileState(_FILE, mode, seen.st_uid, seen.st_gid, wanted, same_content=True)
             if stat.S_ISREG(seen.st_mode) and desired.ensure == "present" and desired.content is not None:
-                return await self._compare(desired.content, wanted)
+                return self._compare_now(desired.content, wanted) or await self._compare(
+                    desired.content, wanted
+                )
             return self._look(wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
@@ -113,8 +118,10 @@ class Observer:
         finally:
             os.close(fd)
 
-    async def _compare(self, content: Content, wanted: Attributes) -> FileState:
-        """The state of what was a regular file just now, and may hold ``content``."""
+    def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
+        """The state of what was a regular file just now, and may hold ``content``. None where that takes a wait."""
+        if not isinstance(content, Inline):
+            return None
         now = time.time_ns()
         try:
             fd = open_path(self.desired.path, _OPEN)
@@ -122,12 +129,29 @@ class Observer:
             return self._unreadable(wanted)
         try:
             found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
-                return self._state(type_of(found.st_mode), found, wanted)
-            if (same := content.equals_now(fd, found.st_size)) is None:
-                same = await content.equals(fd, found.st_size)
+            is_file = stat.S_ISREG(found.st_mode)
+            same = content.equals_now(fd, found.st_size) if is_file else False
         finally:
             os.close(fd)
+        return None if same is None else self._compared(found, wanted, now, same=same)
+
+    async def _compare(self, content: Content, wanted: Attributes) -> FileState:
+        """The same where that takes a wait, since the content is much or comes from elsewhere."""
+        now = time.time_ns()
+        try:
+            fd = open_path(self.desired.path, _OPEN)
+        except PermissionError:
+            return self._unreadable(wanted)
+        try:
+            found = os.fstat(fd)
+            same = stat.S_ISREG(found.st_mode) and await content.equals(fd, found.st_size)
+        finally:
+            os.close(fd)
+        return self._compared(found, wanted, now, same=same)
+
+    def _compared(self, found: os.stat_result, wanted: Attributes, now: int, *, same: bool) -> FileState:
+        if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
+            return self._state(type_of(found.st_mode), found, wanted)
         state = self._state(_FILE, found, wanted, same_content=same)
         as_desired = same and (state.uid, state.gid, state.mode) == wanted
         if as_desired and not state.litter and settled(found, now):

@@ -45,10 +45,6 @@ class Remote:
         """Whether a checksum says it, or the server said so just now."""
         return self._checksum is not None or self._is_fresh()
 
-    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the server may have anything by now
-        """None: that takes a question."""
-        return None
-
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the digest is of all there is
         """Whether the file open at ``fd`` has the checksum, or holds what the server has now."""
         wanted = self._checksum or await self._current()
