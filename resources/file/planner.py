@@ -24,6 +24,8 @@ _FILE = FileType.FILE  # see observer: a member looked up in its class is slow
 def plan_file(desired: Desired, state: FileState) -> Plan:
     """What to do about ``state``. Raises ResourceError where the table says so."""
     if desired.ensure == "present":
+        if state.same_content and (state.uid, state.gid, state.mode) == state.wanted and not state.litter:
+            return ()  # as nearly always
         plan = _present(desired, state)
     elif desired.ensure == "directory":
         plan = _directory(desired, state)
