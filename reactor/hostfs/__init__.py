@@ -61,9 +61,10 @@ if TYPE_CHECKING:
     from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
     from reactor.hostfs.temp_files import (
         find_litter,
-        has_no_litter,
         is_litter,
         is_temporary_name,
+        known_listing,
+        listing_of,
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in
@@ -85,7 +86,7 @@ _HOMES = {
     "records": ("forget_record", "read_record", "write_record"),
     "safe_open": ("Parent", "first_made", "is_mount_point", "make_missing", "open_content", "open_directory", "open_path", "open_place", "open_source", "opened_listing", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "settled", "stamp_of"),
-    "temp_files": ("find_litter", "has_no_litter", "is_litter", "is_temporary_name", "lock_temporary"),
+    "temp_files": ("find_litter", "is_litter", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mount_points_in",),
     "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
     "writers": ("is_changeable", "is_only_ours", "others_may_write", "refuse_read_only"),
@@ -122,7 +123,6 @@ __all__ = [
     "flush",
     "flush_directory",
     "forget_record",
-    "has_no_litter",
     "is_changeable",
     "is_id",
     "is_litter",
@@ -130,6 +130,8 @@ __all__ = [
     "is_only_ours",
     "is_temporary_name",
     "keep_for_undo",
+    "known_listing",
+    "listing_of",
     "lock_temporary",
     "make_missing",
     "mount_points_in",

@@ -12,6 +12,7 @@ import fcntl
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
@@ -36,8 +37,43 @@ _AT_ONCE = 2000
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-Listing = dict[str, list[str]]
-"""The names of the temporary files in one directory, by the name of their target, shortened."""
+_RECENT = 1.0
+"""Seconds in which a listing tells what type a file has."""
+
+
+class Listing:
+    """What was in a directory when a run first looked into it.
+
+    ``temporary`` has the names of the temporary files, by the name of their target, shortened. ``_files`` has the names of
+    the regular files, as far as they were read without a thread.
+    """
+
+    __slots__ = ("_files", "_until", "temporary")
+
+    def __init__(self) -> None:
+        self.temporary: dict[str, list[str]] = {}
+        self._files: set[str] = set()
+        self._until = time.monotonic() + _RECENT
+
+    def collect(self, names: Iterable[str]) -> None:
+        """Note which of ``names`` are temporary files."""
+        for name in names:
+            if ".reactor" in name and (match := _NAME.fullmatch(name)):
+                self.temporary.setdefault(match[1] + (match[2] or ""), []).append(name)
+
+    def collect_entries(self, entries: Iterable[os.DirEntry[str]]) -> None:
+        """Note as well which are regular files."""
+        found = list(entries)
+        self.collect([entry.name for entry in found])
+        self._files = {entry.name for entry in found if entry.is_file(follow_symlinks=False)}
+
+    def takes_file(self, base: str) -> bool:
+        """Whether ``base`` was a regular file just now. This returns True for it once."""
+        if base not in self._files:
+            return False
+        self._files.discard(base)
+        return time.monotonic() < self._until
+
 
 _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("listings")
 
@@ -63,21 +99,25 @@ def lock_temporary(fd: int) -> bool:
     return True
 
 
-def has_no_litter(directory: str) -> bool:
-    """Whether ``directory`` has been listed in this run, and no temporary file was in it."""
-    return _known_listings().get(directory) == {}
+def known_listing(directory: str) -> Listing | None:
+    """The listing of ``directory``, if it was listed in this run."""
+    return _known_listings().get(directory)
+
+
+async def listing_of(directory: str) -> Listing:
+    """The listing of ``directory``. Each is listed once in a run, when it is first asked for."""
+    if (listing := known_listing(directory)) is None:
+        listing = _known_listings()[directory] = await _listed(directory)
+    return listing
 
 
 async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
     """Names of the temporary files for ``base`` that a killed run left in ``directory``.
 
-    ``uid`` is who may own them besides ourselves: a temporary file is given its owner before it is renamed. Each directory is
-    listed once in a run, for whoever comes first.
+    ``uid`` is who may own them besides ourselves: a temporary file is given its owner before it is renamed.
     """
-    listings = _known_listings()
-    if (listing := listings.get(directory)) is None:
-        listing = listings[directory] = await _listed(directory)
-    if not listing or (names := listing.get("".join(_shortened(base)))) is None:
+    found = (await listing_of(directory)).temporary
+    if not found or (names := found.get("".join(_shortened(base)))) is None:
         return ()
     names[:] = _still_there(directory, names)
     return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
@@ -88,14 +128,14 @@ def _still_there(directory: str, names: Iterable[str]) -> list[str]:
 
 
 async def _listed(directory: str) -> Listing:
-    """The temporary files in ``directory``. A thread reads one with very many names: 100,000 of them take 50 ms."""
-    listing: Listing = {}
+    """The listing of ``directory``. A thread reads one with very many names: 100,000 of them take 50 ms."""
+    listing = Listing()
     is_whole = True
     with (
         suppress(OSError),
         os.scandir(directory) as entries,
     ):  # what is wrong shows when the file itself is looked at
-        _collect([entry.name for entry in islice(entries, _AT_ONCE)], listing)
+        listing.collect_entries(islice(entries, _AT_ONCE))
         is_whole = next(entries, None) is None
     return listing if is_whole else await in_thread(_list, directory)
 
@@ -122,16 +162,10 @@ def is_litter(path: str, uid: int, directory: int | None = None) -> bool:
 
 
 def _list(directory: str) -> Listing:
-    listing: Listing = {}
+    listing = Listing()
     with suppress(OSError):
-        _collect(os.listdir(directory), listing)
+        listing.collect(os.listdir(directory))
     return listing
-
-
-def _collect(names: Iterable[str], listing: Listing) -> None:
-    for name in names:
-        if ".reactor" in name and (match := _NAME.fullmatch(name)):
-            listing.setdefault(match[1] + (match[2] or ""), []).append(name)
 
 
 def _known_listings() -> dict[str, Listing]:

@@ -251,6 +251,12 @@ class File(Resource, kind="file", providers=("posix",)):
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return plan_file(self._observer.desired, state)
 
+    async def verify(self) -> Plan:
+        """What is still to be done after an apply."""
+        if self.ensure == "present":
+            self._observer.expect_file()
+        return self.plan(await self._observer.observe(), refresh=False)
+
     async def preflight(self, state: FileState) -> None:
         """Look whether there is something to copy, a validator, and a directory where something can be changed."""
         desired = self._observer.desired

@@ -19,8 +19,9 @@ from reactor.hostfs import (
     accounts,
     explained,
     find_litter,
-    has_no_litter,
     is_mount_point,
+    known_listing,
+    listing_of,
     open_directory,
     open_path,
     settled,
@@ -42,12 +43,13 @@ class Observer:
     be read again. ``desired`` is what the resource asks for.
     """
 
-    __slots__ = ("_ids", "_litter", "_stamp", "_wanted", "desired")
+    __slots__ = ("_ids", "_is_likely_file", "_litter", "_stamp", "_wanted", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self._stamp: Stamp | None = None
         self._litter: tuple[str, ...] | None = None
+        self._is_likely_file = False
         self._ids: tuple[int, int] | None = None
         self._wanted = NOTHING_WANTED
 
@@ -60,26 +62,42 @@ class Observer:
         if ids is not self._ids:
             self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
         wanted = self._wanted
+        is_likely_file, self._is_likely_file = self._is_likely_file, False
         if self._litter != ():  # once it is gone, nothing can bring it back but another killed run
             directory, _, base = desired.path.rpartition("/")
-            is_clean = has_no_litter(directory)
-            self._litter = () if is_clean else await find_litter(directory or "/", base, wanted.uid)
+            listing = known_listing(directory) or await listing_of(directory or "/")
+            self._litter = await find_litter(directory or "/", base, wanted.uid) if listing.temporary else ()
+            is_likely_file = is_likely_file or listing.takes_file(base)
         try:
+            content = desired.content if desired.ensure == "present" else None
+            if is_likely_file and content is not None and (state := self._compare_likely(content, wanted)):
+                return state
             # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
             seen = os.lstat(desired.path)
             if self._stamp is not None and self._proven(seen):
                 mode = stat.S_IMODE(seen.st_mode)
                 return FileState(_FILE, mode, seen.st_uid, seen.st_gid, wanted, same_content=True)
-            if stat.S_ISREG(seen.st_mode) and desired.ensure == "present" and desired.content is not None:
-                return self._compare_now(desired.content, wanted) or await self._compare(
-                    desired.content, wanted
-                )
+            if content is not None and stat.S_ISREG(seen.st_mode):
+                return self._compare_now(content, wanted) or await self._compare(content, wanted)
             return self._look(wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
             return self._absent(wanted)
         except OSError as error:
             raise explained(error, f"look at {desired.path}") from error
+
+    def expect_file(self) -> None:
+        """A regular file has just been put in place, so that it can be opened before it is looked at."""
+        self._is_likely_file = True
+
+    def _compare_likely(self, content: Content, wanted: Attributes) -> FileState | None:
+        """The state of what most likely is a regular file; None where something else is found."""
+        try:
+            return self._compare_now(content, wanted)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return None
 
     def _proven(self, found: os.stat_result) -> bool:
         """Whether the stamp says that all is as it was; otherwise it is dropped."""
