@@ -77,38 +77,33 @@ def check(
     ``apply`` takes the place of `perform`. Never raises for what the world or the kind did wrong: that is a FAILED
     verdict. Lets trio's Cancelled through.
     """
-    how = _Check(noop, diff, before_apply, apply, [])
+    how = (noop, diff, before_apply, apply)
     if resource.meta.timeout is None:
-        return _verdict(resource, refresh, how)
+        return _verdict(resource, refresh, how, [])
     return _verdict_in_time(resource, resource.meta.timeout, refresh, how)
 
 
-class _Check(NamedTuple):
-    """How a resource is checked, and the list of what was done to it."""
-
-    noop: bool
-    diff: bool
-    before_apply: BeforeApply
-    apply: Apply | None
-    done: list[str]
+_How = tuple[bool, bool, BeforeApply, Apply | None]
+"""The arguments of `check` that matter once there is a plan: ``noop``, ``diff``, ``before_apply`` and ``apply``."""
 
 
-async def _verdict_in_time(resource: Resource, seconds: float, refresh: bool, how: _Check) -> Verdict:
+async def _verdict_in_time(resource: Resource, seconds: float, refresh: bool, how: _How) -> Verdict:
+    done: list[str] = []
     try:
         with trio.fail_after(seconds):
-            return await _verdict(resource, refresh, how)
+            return await _verdict(resource, refresh, how, done)
     except trio.TooSlowError:
         error = f"the check took longer than its timeout of {seconds:g} s"
-        return Verdict(Outcome.FAILED, tuple(how.done), error=error, code="R0503")
+        return Verdict(Outcome.FAILED, tuple(done), error=error, code="R0503")
 
 
-async def _verdict(resource: Resource, refresh: bool, how: _Check) -> Verdict:
+async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]) -> Verdict:
     missing = None
     try:
         state = await resource.observe()
         if not (plan := resource.plan(state, refresh=refresh)):
             return AS_DESIRED
-        return await _carried_out(resource, state, plan, how)
+        return await _carried_out(resource, state, plan, how, done)
     except ResourceError as failure:
         error, hint, missing, code = failure.message, failure.hint, failure.missing, failure.code
     except OSError as failure:
@@ -116,18 +111,19 @@ async def _verdict(resource: Resource, refresh: bool, how: _Check) -> Verdict:
     except Exception as failure:  # noqa: BLE001 - a bug in one kind must not end the others' run
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
         hint, code = "this is a bug in the kind; please report it", "R0506"
-    return Verdict(Outcome.FAILED, tuple(how.done), error=error, hint=hint, missing=missing, code=code)
+    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, missing=missing, code=code)
 
 
-async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _Check) -> Verdict:
-    """The verdict once ``plan`` is carried out, or said."""
-    seen = await _looked(resource, plan) if how.diff else ()
-    await how.before_apply(state)
-    if how.noop:
+async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:
+    """The verdict once ``plan`` is carried out, or said. ``done`` gets what was done."""
+    noop, diff, before_apply, apply = how
+    seen = await _looked(resource, plan) if diff else ()
+    await before_apply(state)
+    if noop:
         would = tuple([await action.planned() for action in plan])
         return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
-    left, tried = await _carry_out(resource, plan, how.apply, how.done)
-    return _judged(left, tried, tuple(how.done), await _texts(seen) if seen else ())
+    left, tried = await _carry_out(resource, plan, apply, done)
+    return _judged(left, tried, tuple(done), await _texts(seen) if seen else ())
 
 
 async def examined(resource: Resource, verdict: Verdict) -> Verdict:

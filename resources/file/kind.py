@@ -72,6 +72,7 @@ def _enterable(mode: int) -> int:
     return mode | (mode & 0o444) >> 2 | (mode & 0o222) >> 1
 
 
+@lru_cache(maxsize=16)
 def _special(setgid: bool | None, sticky: bool | None) -> int:
     """The bits of the mode."""
     return (stat.S_ISGID if setgid else 0) | (stat.S_ISVTX if sticky else 0)
@@ -245,7 +246,12 @@ class File(Resource, kind="file", providers=("posix",)):
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be told."""
-        return self._observer.observe()
+        found: Observer | None = self.__dict__.get(
+            "_observer"
+        )  # cached_property has a lock, and is slow at first
+        if found is None:
+            found = self.__dict__["_observer"] = Observer(self._desired())
+        return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
@@ -383,14 +389,14 @@ class File(Resource, kind="file", providers=("posix",)):
             return Desired(self.name, "absent", force=self.force)
         validator = None if self.validate_with is None else Validator(self.validate_with)
         special = _special(self.setgid is not None, self.sticky is not None)
-        content, mode = self._wanted_content(), self._permissions
+        content = Inline(self.content) if self.content is not None else self._wanted_source()
         return Desired(
             self.name,
             self.ensure,
             content,
             self.owner,
             self.group,
-            mode,
+            self._permissions,
             validator=validator,
             special=special,
             is_covered=self.is_covered,
@@ -403,9 +409,7 @@ class File(Resource, kind="file", providers=("posix",)):
         special = _special(self.setgid, self.sticky)
         return special | (_enterable(mode) if self.ensure == "directory" else mode)
 
-    def _wanted_content(self) -> Content | None:
-        if self.content is not None:
-            return Inline(self.content)
+    def _wanted_source(self) -> Content | None:
         if self.source is None:
             return None
         return self._remote(self.source) if is_url(self.source) else Source(self.source)

@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from contextlib import suppress
+from functools import lru_cache
 
 from reactor.hostfs import (
     NOTHING_WANTED,
@@ -43,7 +44,7 @@ class Observer:
     be read again. ``desired`` is what the resource asks for.
     """
 
-    __slots__ = ("_ids", "_is_likely_file", "_litter", "_stamp", "_wanted", "desired")
+    __slots__ = ("_ids", "_is_likely_file", "_litter", "_right", "_stamp", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
@@ -51,7 +52,7 @@ class Observer:
         self._litter: tuple[str, ...] | None = None
         self._is_likely_file = False
         self._ids: tuple[int, int] | None = None
-        self._wanted = NOTHING_WANTED
+        self._right = _right_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be told."""
@@ -60,8 +61,8 @@ class Observer:
         if ids is None:
             ids = await accounts.look_up(desired.owner, desired.group)
         if ids is not self._ids:
-            self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
-        wanted = self._wanted
+            self._ids, self._right = ids, _right_state(*ids, desired.mode)
+        wanted = self._right.wanted
         is_likely_file, self._is_likely_file = self._is_likely_file, False
         if self._litter != ():  # once it is gone, nothing can bring it back but another killed run
             directory, _, base = desired.path.rpartition("/")
@@ -75,8 +76,7 @@ class Observer:
             # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
             seen = os.lstat(desired.path)
             if self._stamp is not None and self._proven(seen):
-                mode = stat.S_IMODE(seen.st_mode)
-                return FileState(_FILE, mode, seen.st_uid, seen.st_gid, wanted, same_content=True)
+                return self._right
             if content is not None and stat.S_ISREG(seen.st_mode):
                 return self._compare_now(content, wanted) or await self._compare(content, wanted)
             return self._look(wanted)
@@ -170,11 +170,12 @@ class Observer:
     def _compared(self, found: os.stat_result, wanted: Attributes, now: int, *, same: bool) -> FileState:
         if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
             return self._state(type_of(found.st_mode), found, wanted)
-        state = self._state(_FILE, found, wanted, same_content=same)
-        as_desired = same and (state.uid, state.gid, state.mode) == wanted
-        if as_desired and not state.litter and settled(found, now):
+        is_right = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
+        if not is_right or self._litter:
+            return self._state(_FILE, found, wanted, same_content=same)
+        if settled(found, now):
             self._stamp = stamp_of(found)
-        return state
+        return self._right
 
     def _unreadable(self, wanted: Attributes) -> FileState:
         """The state of a file that we may not read, if it is ours, and another mode makes it readable."""
@@ -224,6 +225,12 @@ class Observer:
             self._litter or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
         )
+
+
+@lru_cache(maxsize=1024)
+def _right_state(uid: int, gid: int, mode: int) -> FileState:
+    """The state of every file that is as desired where that is wanted. Most files share one."""
+    return FileState(_FILE, mode, uid, gid, Attributes(uid, gid, mode), same_content=True)
 
 
 def _occupied(handle: int) -> bool:
