@@ -96,16 +96,19 @@ async def _replaced(
     temporary = _Temporary(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
-        await changing(temporary.make)
+        await changing(temporary.make) if is_on_disk else temporary.make()
         await content.copy_to(temporary.fd)
         if validator is not None:
             temporary.finish_writing()
             await _approved(validator, path, directory, temporary, attributes)
-        device = await changing(_give, temporary.fd, attributes, path)
         if is_on_disk:
+            device = await changing(_give, temporary.fd, attributes, path)
             await flush(temporary.fd, device)
+        else:
+            device = _give(temporary.fd, attributes, path)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
-            replaced = await changing(temporary.replace_target)
+            replace = temporary.replace_target
+            replaced = await changing(replace) if is_on_disk else replace()
             if not (replaced or is_on_disk):
                 return False
             await former.keep()
