@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -58,42 +57,53 @@ Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
 AS_DESIRED = Verdict(Outcome.OK)
 MOST_PLANS = 5
 """How many different plans one check carries out while the world moves."""
-_WITHOUT_END = nullcontext()
 
 
-async def check(
+BeforeApply = Callable[[Any], Awaitable[None]]
+"""Is awaited with what `check` found, before the first action of a plan, or before it is said what that would be."""
+
+
+def check(
     resource: Resource,
     *,
     refresh: bool,
     noop: bool,
     diff: bool,
-    before_apply: Callable[[Any], Awaitable[None]],
+    before_apply: BeforeApply,
     apply: Apply | None = None,
-) -> Verdict:
+) -> Coroutine[Any, Any, Verdict]:
     """Bring ``resource`` to its desired state, or with ``noop`` say what that would take.
 
-    ``before_apply`` is awaited with what was found, once the plan stands and before its first action, or before it is
-    said what that would be; ``apply`` takes the place of `perform`. Never raises for what the world or the kind did
-    wrong: that is a FAILED verdict. Lets trio's Cancelled through.
+    ``apply`` takes the place of `perform`. Never raises for what the world or the kind did wrong: that is a FAILED
+    verdict. Lets trio's Cancelled through.
     """
+    how = (noop, diff, before_apply, apply)
+    if resource.meta.timeout is None:
+        return _verdict(resource, refresh, how, [])
+    return _verdict_in_time(resource, resource.meta.timeout, refresh, how)
+
+
+_How = tuple[bool, bool, BeforeApply, Apply | None]
+"""The arguments of `check` that matter once there is a plan: ``noop``, ``diff``, ``before_apply`` and ``apply``."""
+
+
+async def _verdict_in_time(resource: Resource, seconds: float, refresh: bool, how: _How) -> Verdict:
     done: list[str] = []
-    timeout = resource.meta.timeout
+    try:
+        with trio.fail_after(seconds):
+            return await _verdict(resource, refresh, how, done)
+    except trio.TooSlowError:
+        error = f"the check took longer than its timeout of {seconds:g} s"
+        return Verdict(Outcome.FAILED, tuple(done), error=error, code="R0503")
+
+
+async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]) -> Verdict:
     missing = None
     try:
-        with _WITHOUT_END if timeout is None else trio.fail_after(timeout):
-            state = await resource.observe()
-            plan = resource.plan(state, refresh=refresh)
-            if not plan:
-                return AS_DESIRED
-            seen = await _looked(resource, plan) if diff else ()
-            await before_apply(state)
-            if noop:
-                would = tuple([await action.planned() for action in plan])
-                return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
-            left, tried = await _carry_out(resource, plan, apply, done)
-            return _judged(left, tried, tuple(done), await _texts(seen))
-    except trio.TooSlowError:
-        error, hint, code = f"the check took longer than its timeout of {timeout:g} s", None, "R0503"
+        state = await resource.observe()
+        if not (plan := resource.plan(state, refresh=refresh)):
+            return AS_DESIRED
+        return await _carried_out(resource, state, plan, how, done)
     except ResourceError as failure:
         error, hint, missing, code = failure.message, failure.hint, failure.missing, failure.code
     except OSError as failure:
@@ -102,6 +112,18 @@ async def check(
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
         hint, code = "this is a bug in the kind; please report it", "R0506"
     return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, missing=missing, code=code)
+
+
+async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:
+    """The verdict once ``plan`` is carried out, or said. ``done`` gets what was done."""
+    noop, diff, before_apply, apply = how
+    seen = await _looked(resource, plan) if diff else ()
+    await before_apply(state)
+    if noop:
+        would = tuple([await action.planned() for action in plan])
+        return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
+    left, tried = await _carry_out(resource, plan, apply, done)
+    return _judged(left, tried, tuple(done), await _texts(seen) if seen else ())
 
 
 async def examined(resource: Resource, verdict: Verdict) -> Verdict:

@@ -56,9 +56,11 @@ class PathOwners:
         if mounts.by_point or ref in claimed.attributes_only or not (paths := claimed.paths.get(ref)):
             return False
         for path in paths:
-            if len(claimed.by_path[path]) > 1:
-                return False
-            if len(self._names_of(path.rpartition("/")[0])) > 1:
+            directory, _, base = path.rpartition("/")
+            # Two paths can be one name in one directory only if their last components are equal.
+            if base in claimed.repeated_names and (
+                len(claimed.by_path[path]) > 1 or len(self._names_of(directory)) > 1
+            ):
                 return False
         return True
 

@@ -236,7 +236,7 @@ class VertexChecks:
         """The verdict once the manifest is loaded that there may be now; None when the check is to begin again."""
         if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
             return await self._renewed(resource, verdict)
-        if verdict.outcome in _DIFFERS:
+        if verdict.outcome in _DIFFERS and self._run.origin is not None:
             return await self.manifest_follower.judged(vertex, resource, verdict)
         return verdict
 

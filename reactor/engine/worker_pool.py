@@ -34,7 +34,7 @@ class WorkQueue(Protocol):
 class Job(Protocol):
     """What workers do."""
 
-    async def check(self, vertex: int, started: float) -> float:
+    def check(self, vertex: int, started: float) -> Coroutine[Any, Any, float]:
         """Check a vertex; return the time it ended."""
 
     def void(self, vertex: int) -> None:
@@ -173,8 +173,15 @@ class WorkerPool:
             self._checking[vertex] = scope
             output_context.vertex = vertex
             ended = None
+            check = self._work.check(vertex, now)
             try:
-                now = ended = await _noticing(self._work.check(vertex, now), suspended)
+                try:
+                    trap = check.send(None)
+                except StopIteration as end:  # it waited for nothing
+                    now = ended = end.value
+                else:
+                    suspended()
+                    now = ended = await _continued(check, trap)
             finally:
                 del self._checking[vertex]
                 if ended is None:
@@ -183,11 +190,9 @@ class WorkerPool:
 
 
 @types.coroutine
-def _noticing(check: Coroutine[Any, Any, float], suspended: Callable[[], None]) -> Generator[Any, Any, float]:
-    """Await ``check``, and call ``suspended`` if it does not end in one go: then others can be checked meanwhile."""
+def _continued(check: Coroutine[Any, Any, float], trap: Any) -> Generator[Any, Any, float]:
+    """Await the rest of ``check``, which waits in ``trap``."""
     try:
-        trap = check.send(None)
-        suspended()
         while True:
             try:
                 answer = yield trap

@@ -18,11 +18,12 @@ class Claimed:
 
     ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the parent directories of
     these paths, as they were named, by what they were at the last look; those that were missing are not among them.
-    ``attributes_only`` has the
-    paths whose content nobody manages, by claimant. ``units`` are the refs of those that claim units.
+    ``attributes_only`` has the paths whose content nobody manages, by claimant. ``repeated_names`` are the last components that
+    several claims have. ``units`` are the refs of those that claim units.
     """
 
     by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    repeated_names: set[str] = field(default_factory=set)
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     directories: dict[DirectoryId, set[str]] = field(default_factory=dict)
     attributes_only: dict[str, list[str]] = field(default_factory=dict)
@@ -33,7 +34,7 @@ class Claimed:
     def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
         """The index of ``claims``, which come with the numbers of ``refs``."""
         claimed = cls()
-        parents = set()
+        parents, names = set[str](), set[str]()
         for vertex, claim in claims:
             ref = refs[vertex]
             if claim.space == UNITS:
@@ -41,7 +42,9 @@ class Claimed:
             elif claim.space in FILE_SPACES:
                 claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
                 claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
-                parents.add(claim.key.rpartition("/")[0])
+                parent, _, name = claim.key.rpartition("/")
+                parents.add(parent)
+                (claimed.repeated_names if name in names else names).add(name)
                 if claim.is_attributes_only:
                     claimed.attributes_only.setdefault(ref, []).append(claim.key)
         for parent in parents:

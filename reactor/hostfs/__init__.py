@@ -66,6 +66,8 @@ if TYPE_CHECKING:
         find_stale_temporaries,
         is_stale_temporary,
         is_temporary_name,
+        known_listing,
+        listing_of,
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in
@@ -94,7 +96,7 @@ _HOMES = {
     "records": ("forget_record", "read_record", "write_record"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
-    "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "lock_temporary"),
+    "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mount_points_in",),
     "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "set_attributes", "write_file"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
@@ -138,6 +140,8 @@ __all__ = [
     "is_stale_temporary",
     "is_temporary_name",
     "keep_for_undo",
+    "known_listing",
+    "listing_of",
     "lock_temporary",
     "make_directories",
     "mount_points_in",

@@ -35,12 +35,6 @@ class Content(Protocol):
     def unchanged(self) -> bool:
         """Whether it is certain, by one stat at most, that the content is the one that `equals` last compared."""
 
-    def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether the file open at ``fd``, of ``size`` bytes, has this content; None if only `equals` can tell.
-
-        Also None if the read could block; then call `at_hand` first.
-        """
-
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, has this content."""
 
@@ -114,10 +108,6 @@ class Source:
             return self._stamp is not None and stamp_of(os.stat(self._path)) == self._stamp
         except OSError:
             return False
-
-    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the source may have changed
-        """Always None: `equals` reads the source."""
-        return None
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, has the content of the source.

@@ -208,6 +208,15 @@ async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Argumen
         return await change.disk.calls.make(partial(work, *arguments))
 
 
+async def changing_to_the_end(work: Callable[[*_Arguments], None], *arguments: *_Arguments) -> None:
+    """Do ``work`` as `changing` does, also where the task has been cancelled."""
+    if _under_way.get() is None:
+        work(*arguments)
+        return
+    with trio.CancelScope(shield=True):
+        await changing(work, *arguments)
+
+
 async def at_length(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
     """Run ``work``, which may take long, such as a large copy, in a thread."""
     change = _under_way.get()

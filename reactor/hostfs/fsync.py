@@ -152,6 +152,11 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
                 os.close(fd)
 
 
+def is_in_memory(handle: int) -> bool:
+    """Whether the file system of ``handle`` is in memory: nothing on it can hang, or has to be flushed."""
+    return _commit_of(handle, None) is None
+
+
 def disk_at(path: str) -> Disk | None:
     """The disk of the existing or future file at ``path``; None for a file system in memory, and if it can't be found out."""
     while True:

@@ -12,6 +12,7 @@ import fcntl
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
@@ -36,8 +37,43 @@ _AT_ONCE = 2000
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-Listing = dict[str, list[str]]
-"""The names of the temporary files in one directory, by the shortened name of their target."""
+_RECENT = 1.0
+"""Seconds for which a listing counts as current."""
+
+
+class Listing:
+    """The entries of a directory when a run first read it.
+
+    ``temporary`` has the names of the temporary files, by the shortened name of their target. ``_files`` has the names of
+    the regular files, unless a thread read the directory.
+    """
+
+    __slots__ = ("_files", "_until", "temporary")
+
+    def __init__(self) -> None:
+        self.temporary: dict[str, list[str]] = {}
+        self._files: set[str] = set()
+        self._until = time.monotonic() + _RECENT
+
+    def collect(self, names: Iterable[str]) -> None:
+        """Record those of ``names`` that are temporary files."""
+        for name in names:
+            if ".reactor" in name and (match := _NAME.fullmatch(name)):
+                self.temporary.setdefault(match[1] + (match[2] or ""), []).append(name)
+
+    def collect_entries(self, entries: Iterable[os.DirEntry[str]]) -> None:
+        """Record the temporary files and the regular files."""
+        found = list(entries)
+        self.collect([entry.name for entry in found])
+        self._files = {entry.name for entry in found if entry.is_file(follow_symlinks=False)}
+
+    def takes_file(self, base: str) -> bool:
+        """Whether the listing is current and has ``base`` as a regular file. Returns True once for a name."""
+        if base not in self._files:
+            return False
+        self._files.discard(base)
+        return time.monotonic() < self._until
+
 
 _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("listings")
 
@@ -63,16 +99,25 @@ def lock_temporary(fd: int) -> bool:
     return True
 
 
+def known_listing(directory: str) -> Listing | None:
+    """The listing of ``directory``, if this run has read it."""
+    return _known_listings().get(directory)
+
+
+async def listing_of(directory: str) -> Listing:
+    """The listing of ``directory``. A run reads each directory once."""
+    if (listing := known_listing(directory)) is None:
+        listing = _known_listings()[directory] = await _listed(directory)
+    return listing
+
+
 async def find_stale_temporaries(directory: str, base: str, uid: int) -> tuple[str, ...]:
     """The names of the stale temporary files for ``base`` in ``directory``.
 
-    They belong to us or to ``uid``: a temporary file gets its owner before it is renamed. Each directory is listed only once
-    in a run.
+    They belong to us or to ``uid``: a temporary file gets its owner before it is renamed.
     """
-    listings = _known_listings()
-    if (listing := listings.get(directory)) is None:
-        listing = listings[directory] = await _listed(directory)
-    if not listing or (names := listing.get("".join(_shortened(base)))) is None:
+    found = (await listing_of(directory)).temporary
+    if not found or (names := found.get("".join(_shortened(base)))) is None:
         return ()
     names[:] = _still_there(directory, names)
     return tuple(name for name in names if is_stale_temporary(f"{directory}/{name}", uid))
@@ -83,11 +128,11 @@ def _still_there(directory: str, names: Iterable[str]) -> list[str]:
 
 
 async def _listed(directory: str) -> Listing:
-    """The temporary files in ``directory``. A thread lists a large directory: 100,000 names take 50 ms."""
-    listing: Listing = {}
+    """The listing of ``directory``. A thread reads a large directory: 100,000 names take 50 ms."""
+    listing = Listing()
     is_whole = True
     with suppress(OSError), os.scandir(directory) as entries:  # the check of the file meets the error again
-        _collect([entry.name for entry in islice(entries, _AT_ONCE)], listing)
+        listing.collect_entries(islice(entries, _AT_ONCE))
         is_whole = next(entries, None) is None
     return listing if is_whole else await in_thread(_list, directory)
 
@@ -114,16 +159,10 @@ def is_stale_temporary(path: str, uid: int, directory: int | None = None) -> boo
 
 
 def _list(directory: str) -> Listing:
-    listing: Listing = {}
+    listing = Listing()
     with suppress(OSError):
-        _collect(os.listdir(directory), listing)
+        listing.collect(os.listdir(directory))
     return listing
-
-
-def _collect(names: Iterable[str], listing: Listing) -> None:
-    for name in names:
-        if ".reactor" in name and (match := _NAME.fullmatch(name)):
-            listing.setdefault(match[1] + (match[2] or ""), []).append(name)
 
 
 def _known_listings() -> dict[str, Listing]:

@@ -17,17 +17,14 @@ import stat
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from types import TracebackType
-from typing import Protocol, Self
-
-import trio
+from typing import Protocol
 
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
-from reactor.hostfs.disks import at_length, changing
+from reactor.hostfs.disks import at_length, changing, changing_to_the_end
 from reactor.hostfs.errors import ErrorContext, resource_error
-from reactor.hostfs.fsync import disk_at, flush, flush_directory
+from reactor.hostfs.fsync import disk_at, flush, flush_directory, is_in_memory
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent, make_directories, refuse_foreign_link
 from reactor.hostfs.temp_files import is_stale_temporary, lock_temporary, temporary_name
@@ -61,30 +58,68 @@ async def write_file(
 
     Raises ResourceError when that fails, or when ``validator`` does not approve. ``path`` is then unchanged.
     """
-    await _on_disk(path, partial(_store, path, content, attributes, validator))
-
-
-async def _store(path: str, content: Content, attributes: Attributes, validator: Validator | None) -> None:
     try:
         with Parent(path) as (directory, base):
-            async with _Temporary(
-                path, directory, base, attributes.mode, same_suffix=validator is not None
-            ) as temporary:
-                await content.copy_to(temporary.fd)
-                if validator is not None:
-                    temporary.finish_writing()
-                if validator is not None:
-                    await _approved(validator, path, directory, temporary, attributes)
-                device = await changing(_give, temporary.fd, attributes, path)
-                await flush(temporary.fd, device)
-                with PreviousContent(path, f"file#{path}", directory, base, device) as former:
-                    replaced = await changing(temporary.replace_target)
-                    await former.keep()
-                if not replaced:
-                    await _overwrite(path, directory, base, temporary.fd, attributes)
-            await flush_directory(directory, device)
+            if is_in_memory(directory) and await _replaced(
+                path, directory, base, content, attributes, validator=validator
+            ):
+                return
+        await _on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
+
+
+async def _store_on_disk(
+    path: str, content: Content, attributes: Attributes, validator: Validator | None
+) -> None:
+    """Store it by a handle of its own, since the caller may give the change up before it ends."""
+    with Parent(path) as (directory, base):
+        await _replaced(path, directory, base, content, attributes, validator=validator, is_on_disk=True)
+
+
+async def _replaced(
+    path: str,
+    directory: int,
+    base: str,
+    content: Content,
+    attributes: Attributes,
+    *,
+    validator: Validator | None,
+    is_on_disk: bool = False,
+) -> bool:
+    """Store it in the directory open at ``directory``. What is in memory needs no flush.
+
+    A mount point can't be replaced. It is overwritten where it ``is_on_disk``; else this returns False, since then
+    another disk may be mounted there.
+    """
+    temporary = _Temporary(path, directory, base, attributes.mode, same_suffix=validator is not None)
+    is_failing = True
+    try:
+        await changing(temporary.make) if is_on_disk else temporary.make()
+        await content.copy_to(temporary.fd)
+        if validator is not None:
+            temporary.finish_writing()
+            await _approved(validator, path, directory, temporary, attributes)
+        if is_on_disk:
+            device = await changing(_give, temporary.fd, attributes, path)
+            await flush(temporary.fd, device)
+        else:
+            device = _give(temporary.fd, attributes, path)
+        with PreviousContent(path, f"file#{path}", directory, base, device) as former:
+            replace = temporary.replace_target
+            replaced = await changing(replace) if is_on_disk else replace()
+            if not (replaced or is_on_disk):
+                return False
+            await former.keep()
+        if not replaced:
+            await _overwrite(path, directory, base, temporary.fd, attributes)
+        is_failing = False
+    finally:
+        if temporary.fd != -1:
+            await changing_to_the_end(temporary.close, is_failing)
+    if is_on_disk:
+        await flush_directory(directory, device)
+    return True
 
 
 async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
@@ -178,7 +213,7 @@ async def _approved(
 
 
 class _Temporary:
-    """A temporary file that is renamed to ``base`` or removed when the block ends.
+    """A temporary file that is renamed to ``base``, or removed by `close`.
 
     If it can't be removed, the next attempt for ``path`` begins with its removal, so that there is never more than one.
 
@@ -194,17 +229,8 @@ class _Temporary:
         self.name = ""
         self.fd = -1
 
-    async def __aenter__(self) -> Self:
-        await changing(self._make)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with trio.CancelScope(shield=True):
-            await changing(partial(self._close, is_failing=error is not None))
-
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Make the file, empty, locked and open for writing."""
         if self._path in _left:
             self._remove(_left[self._path])
             del _left[self._path]
@@ -216,10 +242,12 @@ class _Temporary:
                 continue
             if lock_temporary(self.fd):
                 return
-            self._close(is_failing=False)  # another process is checking whether it is stale
+            self.close(is_failing=False)  # another process is checking whether it is stale
 
-    def _close(self, *, is_failing: bool) -> None:
-        os.close(self.fd)
+    def close(self, is_failing: bool) -> None:
+        """Close the file, and remove it unless it has replaced the target."""
+        fd, self.fd = self.fd, -1
+        os.close(fd)
         if self.name:
             try:
                 self._remove(self.name)
@@ -242,7 +270,7 @@ class _Temporary:
         self.fd = fd
 
     def replace_target(self) -> bool:
-        """Rename it over the target; False if that is impossible because the target is a mount point."""
+        """Rename it over the target and close it; False if that is impossible because the target is a mount point."""
         try:
             os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         except OSError as error:
@@ -250,6 +278,7 @@ class _Temporary:
                 raise
             return False
         self.name = ""
+        self.close(is_failing=False)
         return True
 
 

@@ -183,11 +183,21 @@ class File(Resource, kind="file", providers=("posix",)):
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be read."""
-        return self._observer.observe()
+        # Not self._observer: the lock of cached_property costs as much as a stat at the first check of each file.
+        found: Observer | None = self.__dict__.get("_observer")
+        if found is None:
+            found = self.__dict__["_observer"] = Observer(self._desired())
+        return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
         """The plan by the decision table, `plan_file`. Raises ResourceError."""
         return plan_file(self._observer.desired, state)
+
+    async def verify(self) -> Plan:
+        """What is still to be done after an apply."""
+        if self.ensure == "present":
+            self._observer.expect_file()
+        return self.plan(await self._observer.observe(), refresh=False)
 
     async def preflight(self, state: FileState) -> None:
         """Check that the source, the validator and a writable directory exist."""
@@ -281,14 +291,14 @@ class File(Resource, kind="file", providers=("posix",)):
             return Desired(self.name, "absent", force=self.force)
         validator = None if self.validate_with is None else Validator(self.validate_with)
         special = special_bits(self.setgid is not None, self.sticky is not None)
-        content, mode = self._wanted_content(), self._permissions
+        content = Inline(self.content) if self.content is not None else self._wanted_source()
         return Desired(
             self.name,
             self.ensure,
             content,
             self.owner,
             self.group,
-            mode,
+            self._permissions,
             validator=validator,
             special=special,
             is_covered=self.is_covered,
@@ -301,9 +311,7 @@ class File(Resource, kind="file", providers=("posix",)):
         special = special_bits(self.setgid, self.sticky)
         return special | (enterable(mode) if self.ensure == "directory" else mode)
 
-    def _wanted_content(self) -> Content | None:
-        if self.content is not None:
-            return Inline(self.content)
+    def _wanted_source(self) -> Content | None:
         if self.source is None:
             return None
         return self._remote(self.source) if is_url(self.source) else Source(self.source)

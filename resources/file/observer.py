@@ -7,18 +7,22 @@ import os
 import stat
 import time
 from contextlib import suppress
+from functools import lru_cache
 
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
     Content,
     FileType,
+    Inline,
     Parent,
     Stamp,
     accounts,
     at_hand,
     find_stale_temporaries,
     is_mount_point,
+    known_listing,
+    listing_of,
     open_directory,
     open_path,
     resource_error,
@@ -43,14 +47,15 @@ class Observer:
     is not read again.
     """
 
-    __slots__ = ("_ids", "_stale_temporaries", "_stamp", "_wanted", "desired")
+    __slots__ = ("_correct", "_ids", "_is_likely_file", "_stale_temporaries", "_stamp", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self._stamp: Stamp | None = None
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
-        self._wanted = NOTHING_WANTED
+        self._is_likely_file = False
+        self._correct = _correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be read."""
@@ -59,25 +64,45 @@ class Observer:
         if ids is None:
             ids = await accounts.look_up(desired.owner, desired.group)
         if ids is not self._ids:
-            self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
-        wanted = self._wanted
+            self._ids, self._correct = ids, _correct_state(*ids, desired.mode)
+        wanted = self._correct.wanted
+        is_likely_file, self._is_likely_file = self._is_likely_file, False
         if self._stale_temporaries != ():  # once there are none, only another killed run can make some
             directory, _, base = desired.path.rpartition("/")
-            self._stale_temporaries = await find_stale_temporaries(directory or "/", base, wanted.uid)
+            listing = known_listing(directory) or await listing_of(directory or "/")
+            self._stale_temporaries = (
+                await find_stale_temporaries(directory or "/", base, wanted.uid) if listing.temporary else ()
+            )
+            is_likely_file = is_likely_file or listing.takes_file(base)
         try:
+            content = desired.content if desired.ensure == "present" else None
+            if is_likely_file and content is not None and (state := self._compare_likely(content, wanted)):
+                return state
             # By path, which may lead anywhere: it only shows that nothing has changed, or how to open the file.
             seen = os.lstat(desired.path)
             if self._stamp is not None and self._proven(seen):
-                mode = stat.S_IMODE(seen.st_mode)
-                return FileState(_FILE, mode, seen.st_uid, seen.st_gid, wanted, same_content=True)
-            if stat.S_ISREG(seen.st_mode) and desired.ensure == "present" and desired.content is not None:
-                return await self._compare(desired.content, wanted)
+                return self._correct
+            if content is not None and stat.S_ISREG(seen.st_mode):
+                return self._compare_now(content, wanted) or await self._compare(content, wanted)
             return self._look(wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
             return self._absent(wanted)
         except OSError as error:
             raise resource_error(error, f"look at {desired.path}") from error
+
+    def expect_file(self) -> None:
+        """Expect a regular file, because one was just put in place: it can be opened without an lstat before."""
+        self._is_likely_file = True
+
+    def _compare_likely(self, content: Content, wanted: Attributes) -> FileState | None:
+        """The state of the expected regular file; None if anything else is found."""
+        try:
+            return self._compare_now(content, wanted)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return None
 
     def _proven(self, found: os.stat_result) -> bool:
         """Whether the stamp shows that nothing has changed; otherwise the stamp is dropped."""
@@ -119,8 +144,10 @@ class Observer:
         finally:
             os.close(fd)
 
-    async def _compare(self, content: Content, wanted: Attributes) -> FileState:
-        """The state of a regular file, compared with ``content``."""
+    def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
+        """The state of a regular file, compared with ``content``; None if the comparison could block."""
+        if not isinstance(content, Inline):
+            return None
         now = time.time_ns()
         try:
             fd = open_path(self.desired.path, _OPEN)
@@ -128,18 +155,38 @@ class Observer:
             return self._unreadable(wanted)
         try:
             found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
-                return self._state(type_of(found.st_mode), found, wanted)
-            if (same := content.equals_now(fd, found.st_size)) is None:
+            is_file = stat.S_ISREG(found.st_mode)
+            same = content.equals_now(fd, found.st_size) if is_file else False
+        finally:
+            os.close(fd)
+        return None if same is None else self._compared(found, wanted, now, same=same)
+
+    async def _compare(self, content: Content, wanted: Attributes) -> FileState:
+        """The state of a regular file, compared with ``content``, without blocking the event loop."""
+        now = time.time_ns()
+        try:
+            fd = open_path(self.desired.path, _OPEN)
+        except PermissionError:
+            return self._unreadable(wanted)
+        try:
+            found = os.fstat(fd)
+            same = False
+            if stat.S_ISREG(found.st_mode):
                 await at_hand(self.desired.path, fd, found.st_size)
                 same = await content.equals(fd, found.st_size)
         finally:
             os.close(fd)
-        state = self._state(_FILE, found, wanted, same_content=same)
-        as_desired = same and (state.uid, state.gid, state.mode) == wanted
-        if as_desired and not state.stale_temporaries and stamp_is_reliable(found, now):
+        return self._compared(found, wanted, now, same=same)
+
+    def _compared(self, found: os.stat_result, wanted: Attributes, now: int, *, same: bool) -> FileState:
+        if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
+            return self._state(type_of(found.st_mode), found, wanted)
+        is_correct = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
+        if not is_correct or self._stale_temporaries:
+            return self._state(_FILE, found, wanted, same_content=same)
+        if stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
-        return state
+        return self._correct
 
     def _unreadable(self, wanted: Attributes) -> FileState:
         """The state of a file that we may not read, if it is ours and the desired mode makes it readable."""
@@ -189,6 +236,12 @@ class Observer:
             self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
         )
+
+
+@lru_cache(maxsize=1024)
+def _correct_state(uid: int, gid: int, mode: int) -> FileState:
+    """The state of each file that is as desired with these attributes. Most files share one object."""
+    return FileState(_FILE, mode, uid, gid, Attributes(uid, gid, mode), same_content=True)
 
 
 def _occupied(handle: int) -> bool:

@@ -45,10 +45,6 @@ class Remote:
         """Whether there is a checksum, or the answer of the server is recent."""
         return self._checksum is not None or self._is_fresh()
 
-    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the server must be asked
-        """Always None: `equals` may have to ask the server."""
-        return None
-
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd`` has the checksum, or the present content of the server.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -285,6 +286,28 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             engine.stop()
     (resource,) = engine.desired()
     assert resource.content == "new"
+
+
+async def test_repairs_wait_less_for_the_interpreter_while_a_manifest_is_loaded(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": "old"}))
+    usual, found = sys.getswitchinterval(), []
+
+    def read():
+        found.append(sys.getswitchinterval())
+        return Generation(load(str(path)).graph, RunOptions(), (str(path),))
+
+    reloader = Reloader((str(path),), Generation(load(str(path)).graph, RunOptions()), read, read_at=0)
+    engine = Engine(load(str(path)).graph, RunOptions(watch=True, audit_interval=None), str)
+    reloader.attach(engine, Display("json", resources=1, continuous=True))
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(engine.run)
+            assert await engine.renew()
+            engine.stop()
+    assert len(found) == 1
+    assert found[0] < usual / 10
+    assert sys.getswitchinterval() == usual
 
 
 async def test_a_run_that_ends_does_not_wait_for_a_manifest_that_is_being_loaded(tmp_path):
