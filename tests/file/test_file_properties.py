@@ -110,7 +110,7 @@ def test_contents_is_not_a_property():
 
 
 def test_content_that_is_not_text_is_refused():
-    assert "can't be written as UTF-8" in problems(**COMPLETE, content="x\ud800")
+    assert "character 3 can't be written as UTF-8" in problems(**COMPLETE, content="xy\ud800")
 
 
 def test_a_relative_source_starts_at_the_manifest():

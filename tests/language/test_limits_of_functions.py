@@ -36,3 +36,8 @@ def test_a_function_of_the_network_tells_which_arguments_it_takes(said, argument
 def test_without_a_network_nobody_knows_who_is_registered_or_what_a_key_holds(said):
     assert said('kvGet("a", "b")') == "kvGet: no key-value store is configured"
     assert said('registrations("a", "b", "c", "d")').startswith("registrations: no network is configured")
+
+
+def test_a_template_that_uses_itself_without_end_is_refused(said, tmp_path):
+    (tmp_path / "t.templ").write_text("${{ template('t.templ') }}")
+    assert "templates use each other more than 10 deep" in said('template("t.templ")')

@@ -1,0 +1,48 @@
+"""Who gets a signal, and when the bus is asked to send it no more."""
+
+import pytest
+from dbus_next import Message as Written
+
+from reactor.watchers.dbus import Match
+from reactor.watchers.dbus.matches import Router, Subscription
+from reactor.watchers.dbus.wire import Message
+
+MATCH = Match("org.example", "/unit", "org.example.Unit", "Changed")
+
+
+def signal(member="Changed", interface="org.example.Unit"):
+    written = Written.new_signal("/unit", interface, member)
+    written.serial = 1
+    return Message(bytes(written._marshall()))
+
+
+def subscribed(router, heard):
+    subscription = Subscription(MATCH, heard.append, router.remove)
+    rule, _ = router.choose_rule(MATCH)
+    router.add(subscription, rule)
+    return subscription
+
+
+def test_a_rule_is_held_until_the_last_who_shares_it_has_gone():
+    router = Router()
+    first, second = subscribed(router, []), subscribed(router, [])
+    assert router.choose_rule(MATCH) == (MATCH.rule, True)
+    assert router.remove(first) is None
+    assert router.remove(first) is None
+    assert router.choose_rule(MATCH) == (MATCH.rule, True)
+    assert router.remove(second) == MATCH.rule
+    assert router.choose_rule(MATCH) == (MATCH.rule, False)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_heard"),
+    [({}, True), ({"member": "Broken"}, False), ({"member": "Dropped"}, False)]
+    + [({"interface": f"org.example.{name}"}, False) for name in ("Job", "Zone")],
+)
+def test_only_the_signal_that_was_asked_for_is_heard(other, is_heard):
+    heard = []
+    router = Router()
+    subscribed(router, heard)
+    message = signal(**other)
+    router.route(message)
+    assert heard == [message] * is_heard
