@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,9 @@ PROBE_GAP_US = 1000
 START_PATIENCE_SECONDS = 120.0
 CPUCLOCK_SCHED = 2
 IDLE_WINDOW_SECONDS, IDLE_CPU_SECONDS = 0.25, 0.002
+
+RECORD = "REACTOR_BENCHMARK_RECORD"
+"""The variable that names a file to which `show` appends its tables, for `all.py`."""
 
 STATE = tempfile.TemporaryDirectory(prefix="reactor-bench-state-")
 """The state directory of every run, on the disk that /var/lib is on in most machines, and nobody else's."""
@@ -294,6 +297,11 @@ def show(title: str, rows: Sequence[Row], against: str = "floor") -> None:
                 for at, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
         )
+    if RECORD in os.environ:
+        with Path(os.environ[RECORD]).open("a") as file:
+            file.write(
+                json.dumps({"title": title, "against": against, "rows": [asdict(row) for row in rows]}) + "\n"
+            )
 
 
 def peak_megabytes() -> float:

@@ -90,19 +90,19 @@ ABOVE = {
 
 
 @pytest.mark.parametrize(("above", "effect"), [row for row in table("above") if row[0] != "skipped"])
-async def test_who_subscribes_owes_what_the_page_says(above, effect, autojump_clock):
+async def test_subscribers_are_refreshed_as_the_page_says(above, effect, autojump_clock):
     resources = ABOVE[above]()
     below = scripted("below", drifted=False, subscribe=[resources[-1].ref])
     _, story = await converge_once(*resources, below)
-    assert bool(below.script.refreshes) == effect.startswith("owes a refresh")
+    assert bool(below.script.refreshes) == effect.startswith("gets a refresh")
     would = scripted("below", drifted=False, subscribe=[resources[-1].ref], meta={"noop": True})
     _, story = await converge_once(*ABOVE[above](), would)
-    tells = effect.startswith("owes a refresh") or "says that it would" in effect
+    tells = effect.startswith("gets a refresh") or "says that it would" in effect
     assert (story.result(would.ref) is Result.WOULD_CHANGE) == tells
 
 
-async def test_what_is_skipped_refreshes_nobody(tmp_path):
-    assert ["skipped", "owes nothing"] in table("above")
+async def test_a_skipped_resource_refreshes_no_other(tmp_path):
+    assert ["skipped", "is not refreshed"] in table("above")
     manifest = tmp_path / "site.yaml"
     manifest.write_text(SKIPPED)
     ended, story = await converge_once(graph=load(str(manifest)).graph)
@@ -214,8 +214,8 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
         await trio.sleep(1)
         assert (len(subject.script.checks) > before[0]) == (cells["is it watched and checked"] == "yes")
         assert subject.script.drifted, cells["is it changed"]
-        assert (story.result(subject.ref) is Result.WOULD_CHANGE) == (cells["what it would do"] == "told")
-        assert (len(needs.script.checks) > before[1]) == (cells["what requires it"] == "goes on")
+        assert (story.result(subject.ref) is Result.WOULD_CHANGE) == (cells["the changes it would make"] == "reported")
+        assert (len(needs.script.checks) > before[1]) == (cells["resources that require it"] == "continue")
         assert not hears.script.refreshes
 
 

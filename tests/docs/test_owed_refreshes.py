@@ -1,4 +1,4 @@
-"""docs/engine.md tells what becomes of a refresh that is owed; here each row of that table is a story."""
+"""docs/engine.md says what happens to a pending refresh; here each row of that table is a story."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from reactor.testing.story import graph_of, running
 PAGE = (Path(__file__).parents[2] / "docs" / "engine.md").read_text()
 TABLE = dict(rows(PAGE, "the subscriber"))
 ELSEWHERE = {
-    "only tells (noop, mode: warn)": "tests/engine/test_detect_only.py",
+    "changes nothing (noop, mode: warn)": "tests/engine/test_detect_only.py",
     "is changed by it, but a health check is not ok": "tests/health/test_health_engine.py",
     "has quiet": "tests/engine/test_debounce.py",
     "is left out by --only or --exclude": "tests/cli/test_state_of_runs.py",
