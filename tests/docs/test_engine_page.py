@@ -214,7 +214,9 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
         await trio.sleep(1)
         assert (len(subject.script.checks) > before[0]) == (cells["is it watched and checked"] == "yes")
         assert subject.script.drifted, cells["is it changed"]
-        assert (story.result(subject.ref) is Result.WOULD_CHANGE) == (cells["the changes it would make"] == "reported")
+        assert (story.result(subject.ref) is Result.WOULD_CHANGE) == (
+            cells["the changes it would make"] == "reported"
+        )
         assert (len(needs.script.checks) > before[1]) == (cells["resources that require it"] == "continue")
         assert not hears.script.refreshes
 
