@@ -191,12 +191,12 @@ def test_where_nothing_ever_ran_status_says_so(state_directory):
         (("pause", "--for", "8785h", "--reason", "x"), "at most a year"),
         (("pause", "--for", "2", "--reason", "x"), "write it as 500ms, 30s, 5m or 1h30m"),
         (("status", "--format", "xml"), "xml"),
-        (("status", NO_TEXT), "not UTF-8 text"),
-        (("why", NO_TEXT), "not UTF-8 text"),
-        (("events", "--ref", NO_TEXT), "not UTF-8 text"),
-        (("pause", NO_TEXT, "--for", "2h", "--reason", "x"), "not UTF-8 text"),
-        (("pause", "--for", "2h", "--reason", NO_TEXT), "not UTF-8 text"),
-        (("resume", NO_TEXT), "not UTF-8 text"),
+        (("status", NO_TEXT), "not valid UTF-8"),
+        (("why", NO_TEXT), "not valid UTF-8"),
+        (("events", "--ref", NO_TEXT), "not valid UTF-8"),
+        (("pause", NO_TEXT, "--for", "2h", "--reason", "x"), "not valid UTF-8"),
+        (("pause", "--for", "2h", "--reason", NO_TEXT), "not valid UTF-8"),
+        (("resume", NO_TEXT), "not valid UTF-8"),
     ],
 )
 def test_bad_usage_is_told_and_ends_with_2(args, words):
