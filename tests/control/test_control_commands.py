@@ -186,7 +186,7 @@ def test_where_nothing_ever_ran_status_says_so(state_directory):
     [
         (("pause", "--reason", "x"), "--for"),
         (("pause", "--for", "2h"), "--reason"),
-        (("pause", "--for", "2h", "--reason", " "), "say why"),
+        (("pause", "--for", "2h", "--reason", " "), "the reason must not be empty"),
         (("pause", "--for", "0", "--reason", "x"), "a pause must be above 0"),
         (("pause", "--for", "8785h", "--reason", "x"), "at most a year"),
         (("pause", "--for", "2", "--reason", "x"), "write it as 500ms, 30s, 5m or 1h30m"),
