@@ -216,7 +216,7 @@ def test_what_is_wrong_with_the_properties_is_an_answer_with_all_of_it(pipe):
 
 
 def test_what_is_no_text_is_an_answer(pipe):
-    assert "not UTF-8 text" in pipe(request("exec", {"name": "\udcff"}))["error"]
+    assert "not valid UTF-8" in pipe(request("exec", {"name": "\udcff"}))["error"]
 
 
 def test_bytes_that_are_no_text_are_an_answer(pipe):

@@ -234,7 +234,7 @@ def test_every_field_of_the_note_in_the_session_is_in_the_documentation():
 def test_what_is_no_text_is_refused_as_no_manifest_could_say_it(reactor, args):
     done = reactor("ensure", *args)
     assert done.code == 2
-    assert "not UTF-8 text" in done.err
+    assert "not valid UTF-8" in done.err
 
 
 def test_our_own_state_is_not_touched(reactor, state_directory):

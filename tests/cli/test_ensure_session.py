@@ -198,7 +198,7 @@ def test_a_broken_journal_is_told(reactor, session):
     (session / FILE_NAME).write_text("no database" * 1000)
     done = reactor("session", "report")
     assert done.code == 2
-    assert "of no use" in done.err
+    assert "can't be used" in done.err
 
 
 def test_calls_at_the_same_time_are_all_written_down(reactor, session):

@@ -71,6 +71,6 @@ def test_a_rehearsal_and_detecting_only_are_the_same_to_the_engine(meta, only_te
 def test_detailed_exit_codes_count_what_is_only_told_as_a_change(told, changes, failed):
     counts = {str(result): 0 for result in Result} | {"would_change": told, "failed": failed}
     ended = Ended(0.0, counts, changes, 1.0, "nothing is left to do", left=0)
-    code = exitcodes.of_run(ended, once=True, detailed=True)
+    code = exitcodes.run_code(ended, once=True, detailed=True)
     assert bool(code & exitcodes.CHANGED_BIT) == bool(told or changes)
     assert bool(code & exitcodes.FAILED_BIT) == bool(failed)

@@ -170,7 +170,7 @@ async def test_one_that_breaks_under_a_run_is_begun_anew_with_all_that_is_owed(d
         await journal.intend("file#/b", ["exec#x"])
         assert owed_on_disk(directory) == {("file#/a", "exec#x"), ("file#/b", "exec#x")}
     (note,) = notes
-    assert "of no use" in note
+    assert "can't be used" in note
     with history_of(directory) as history:
         assert history.refs() == ["file#/a"]
 
@@ -228,7 +228,7 @@ async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatc
         assert len(list(journal.owed_refreshes())) == 1
         (note,) = notes
         assert "disk is full" in note
-        assert "forgotten when the process ends" in note
+        assert "lost when the process ends" in note
         connection.execute("PRAGMA max_page_count = 1000000")
         async with trio.open_nursery() as nursery:
             nursery.start_soon(journal.run)

@@ -15,7 +15,7 @@ def test_what_was_said_later_replaces_what_could_not_be_written():
     write_buffer.set_applied("file#/a", "old", 1.0)
     write_buffer.set_aliases({"old": "file#/a"})
     first = write_buffer.take()
-    write_buffer.set_pending(PAIR, None, paid=2.0)
+    write_buffer.set_pending(PAIR, None, made=2.0)
     write_buffer.set_applied("file#/a", "new", 2.0)
     write_buffer.set_aliases({"new": "file#/a"})
     write_buffer.give_back(first)
@@ -27,7 +27,7 @@ def test_what_was_said_later_replaces_what_could_not_be_written():
 
 def test_a_refresh_that_is_owed_again_keeps_when_it_was_paid_last():
     write_buffer = WriteBuffer()
-    write_buffer.set_pending(PAIR, None, paid=1.0)
+    write_buffer.set_pending(PAIR, None, made=1.0)
     first = write_buffer.take()
     write_buffer.set_pending(PAIR, 2.0)
     write_buffer.give_back(first)
@@ -39,7 +39,7 @@ def test_what_is_urgent_is_given_back_in_the_same_order():
     write_buffer.set_pending(PAIR, 1.0)
     write_buffer.set_original("file#/a", None)
     urgent = write_buffer.take_urgent()
-    write_buffer.set_pending(PAIR, None, paid=2.0)
+    write_buffer.set_pending(PAIR, None, made=2.0)
     write_buffer.give_back(urgent)
     batch = write_buffer.take_urgent()
     assert batch.refreshes == {PAIR: (None, 2.0)}

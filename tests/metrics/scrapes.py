@@ -8,7 +8,7 @@ from functools import partial
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
-from reactor.control.protocol import at_home
+from reactor.control.protocol import short_socket_path
 
 
 class Scrape:
@@ -39,7 +39,7 @@ class Scrape:
 
 def scrape_socket(directory, path="/metrics", **headers):
     connected = socket.socket(socket.AF_UNIX)
-    with at_home(str(directory)) as short:
+    with short_socket_path(str(directory)) as short:
         connected.connect(short)
     return _scrape(connected, path, headers)
 

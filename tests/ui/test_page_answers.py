@@ -13,7 +13,7 @@ from reactor.engine.events import Cause, Checked, Result
 from reactor.graph.export.reduction import LARGEST
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.testing.scripted import scripted
-from reactor.ui import diffs, drawing
+from reactor.ui import drawing, event_buffer
 from reactor.ui.event_buffer import Diffs
 
 ROOT = Path(__file__).parents[2]
@@ -263,5 +263,5 @@ def test_of_each_resource_the_last_diff_is_kept_and_of_all_the_latest():
 
 def test_a_long_diff_is_cut():
     kept = Diffs()
-    kept.keep("a", 1.0, ("x" * (diffs.LONGEST + 5),))
+    kept.keep("a", 1.0, ("x" * (event_buffer.LONGEST + 5),))
     assert kept.of("a").text.endswith("x\n… (5 characters more)\n")
