@@ -130,7 +130,7 @@ class NetlinkListener:
     # ---- the socket ----
 
     def reopen(self) -> None:
-        """The namespace was created, deleted or replaced: listen to the one of the name now, and have all vertices checked."""
+        """Listen to the namespace that has the name now, after it was created, deleted or replaced; mark all vertices."""
         self.close()
         vertices = dict.fromkeys(vertex for listeners in self._listeners.values() for vertex in listeners)
         if vertices:
