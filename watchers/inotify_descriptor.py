@@ -28,7 +28,7 @@ QUEUE_OVERFLOW = Kernel.IN_Q_OVERFLOW
 SELF_CHANGED = Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_UNMOUNT
 """The watched directory or file itself was deleted, moved or unmounted."""
 MODIFIED = Kernel.IN_MODIFY
-"""A write or a truncation. Most are followed by a close, whose event is the one to act on; a truncate(2) by path is followed by nothing."""
+"""A write or a truncation. Most are followed by a close, which has its own event; a truncate(2) by path is not."""
 ATTRIBUTES = Kernel.IN_ATTRIB
 """Owner, mode, times, extended attributes, or the number of hard links."""
 

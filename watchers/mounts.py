@@ -29,7 +29,7 @@ class MountTable:
         return kind if kind in _KERNEL or is_shared_mount(kind) else None
 
     async def follow(self, on_change: Callable[[frozenset[bytes]], None]) -> None:
-        """Call ``on_change`` with the mount points that have changed, until cancelled. Raises OSError as `read_mounts` does."""
+        """Call ``on_change`` with the changed mount points, until cancelled. Raises OSError as `read_mounts` does."""
 
         def look() -> None:
             if changed := self._reread():

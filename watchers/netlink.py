@@ -72,7 +72,7 @@ class NetlinkWatcher(Watcher):
         self._listeners[netns].discard(watched_topic, vertex)
 
     async def run(self) -> None:
-        """Mark what the kernel tells of, until cancelled."""
+        """Mark the vertices of announced changes, until cancelled."""
         async with trio.open_nursery() as nursery:
             async for task in self._new_tasks:
                 nursery.start_soon(task)
@@ -130,7 +130,7 @@ class NetlinkListener:
     # ---- the socket ----
 
     def reopen(self) -> None:
-        """The namespace was created, deleted or replaced: listen to the one of the name now, and have all vertices checked."""
+        """Listen to the namespace that has the name now, after it was created, deleted or replaced; mark all vertices."""
         self.close()
         vertices = dict.fromkeys(vertex for listeners in self._listeners.values() for vertex in listeners)
         if vertices:
@@ -171,7 +171,7 @@ class NetlinkListener:
         socket_pool.allow(self.netns)
 
     async def listen(self) -> None:
-        """Mark what the kernel tells of, until cancelled. Raises OSError when the socket is dead."""
+        """Mark the vertices of announced changes, until cancelled. Raises OSError when the socket is dead."""
         await self._sink.follow(self._wait, self._read)
 
     async def _wait(self) -> None:

@@ -250,7 +250,7 @@ class PathTree:
         return (before and before.wd) != (watched and watched.wd)
 
     def _examine(self, directory: Directory) -> tuple[str | None, bool]:
-        """Find out where the path leads; return why its events can't be relied upon, and whether it is a file with other links.
+        """Find out where the path leads; return why its events can't be relied upon, and if it is a file with other links.
 
         Raises OSError.
         """

@@ -18,7 +18,7 @@ BURST = 100
 REFILL = 100.0
 """How many further reads without a pause each second allows."""
 NEWS_REFILL = 4
-"""How many further ones a read allows that marks a vertex not marked within `WINDOW`: our own repairs send events, too."""
+"""How many further ones a read allows that marks a vertex not marked within `WINDOW`: repairs send events, too."""
 PAUSE = 0.01
 """Seconds to wait before a read when they are used up. The events of that time are then read together."""
 WINDOW = 0.1

@@ -54,7 +54,7 @@ class UnitFiles:
         self._descriptor.close()
 
     def _names(self, wd: int, name: str) -> Iterator[str]:
-        """The names that an event concerns: the entry, the directory of the drop-in, or all entries of a new directory."""
+        """The names that an event concerns: the entry, the directory of a drop-in, or all entries of a new directory."""
         path = self._paths.get(wd, "")
         if path not in self._bases:
             yield os.path.basename(path) if path.endswith(_DROP_INS) else name

@@ -132,7 +132,7 @@ _pinned: WeakKeyDictionary[Bus, set[str]] = WeakKeyDictionary()
 async def pin(bus: Bus, unit: str) -> None:
     """Have systemd keep ``unit`` in memory as long as the connection lasts. Raises NoBusError.
 
-    Otherwise each query of a unit that does not run reads its files again, takes milliseconds, and loses how the unit ended.
+    Otherwise each query of a unit that does not run reads its files again, takes milliseconds, and forgets how it ended.
     Nothing happens if the user may not do this, or if the unit does not exist.
     """
     pinned = _pinned.setdefault(bus, set())

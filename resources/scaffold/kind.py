@@ -144,16 +144,16 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """The remaining plan for the changed files. The events of the changes stay for the next check."""
         return self.plan(await self._observe(self._builder.touched), refresh=False)
 
-    async def _observe(self, heard: ChangedPaths) -> ScaffoldState:
+    async def _observe(self, changed_paths: ChangedPaths) -> ScaffoldState:
         """Check the changed files at once, and templates, or the whole tree, in a thread."""
         desired = await self._desired()
-        paths = heard.take()
+        paths = changed_paths.take()
         try:
             state = await self._look_at(paths, desired) if paths is not None else None
             if state is None:
                 state = await in_thread(self._look, desired)
         except BaseException:
-            heard.lose()
+            changed_paths.lose()
             raise
         for remark in self._renderer.remarks():
             emit_output(remark)

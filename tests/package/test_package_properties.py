@@ -36,7 +36,7 @@ def test_a_dangerous_version_is_refused(ensure):
 def test_a_misspelt_state_is_no_version():
     problem = the_problem(Package, name="app", ensure="presnt")
     assert problem.path == ("ensure",)
-    assert "no version" in problem.message
+    assert "not a version" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class _Connection:
         self._bus: Bus | None = None
         self._opening = trio.Lock()
         self._hopeless: tuple[float, NoBusError] | None = None
-        """The time of the next attempt, and the last error: a bus that does not answer must not delay every caller in turn."""
+        """The time of the next attempt, and the last error: a bus that does not answer must not delay each caller."""
 
     async def bus(self) -> Bus:
         if self._bus is not None and self._bus.is_connected:
