@@ -28,7 +28,11 @@ _FILE = FileType.FILE  # see observer: looking an enum member up is slow
 def plan_file(desired: Desired, state: FileState) -> Plan:
     """The plan for ``state``. Raises ResourceError if the file must not be changed."""
     if desired.ensure == "present":
-        if state.same_content and (state.uid, state.gid, state.mode) == state.wanted and not state.stale_temporaries:
+        if (
+            state.same_content
+            and (state.uid, state.gid, state.mode) == state.wanted
+            and not state.stale_temporaries
+        ):
             return ()  # as nearly always
         plan = _present(desired, state)
     elif desired.ensure == "directory":
