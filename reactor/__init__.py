@@ -58,20 +58,23 @@ if TYPE_CHECKING:
     from reactor.http.request import HttpLimits, HttpRequest
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
-    from reactor.resource.base import Meta, Resource
+    from reactor.resource.base import Resource
     from reactor.resource.claim import Claim, Exclusion
     from reactor.resource.composite import Composite
     from reactor.resource.credentials import register_header_secrets, register_url_secrets
+    from reactor.resource.declared import Declared
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
     from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.left_alone import left_alone
+    from reactor.resource.meta import Meta
     from reactor.resource.mount_changes import follow_mounts
     from reactor.resource.mount_health import fragile_mounts
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.redaction import register_secret
+    from reactor.resource.relations import Relations
     from reactor.resource.sandbox_access import SandboxAccess
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
@@ -108,7 +111,10 @@ _HOMES = {
     "reactor.http.request": ("HttpLimits", "HttpRequest"),
     "reactor.loading": ("LoadedManifest", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared_mount", "read_mounts"),
-    "reactor.resource.base": ("Meta", "Resource"),
+    "reactor.resource.base": ("Resource",),
+    "reactor.resource.declared": ("Declared",),
+    "reactor.resource.meta": ("Meta",),
+    "reactor.resource.relations": ("Relations",),
     "reactor.resource.claim": ("Claim", "Exclusion"),
     "reactor.resource.composite": ("Composite",),
     "reactor.resource.credentials": ("register_header_secrets", "register_url_secrets"),
@@ -144,6 +150,7 @@ __all__ = [
     "Claim",
     "Composite",
     "ConnectionLostError",
+    "Declared",
     "Diagnostic",
     "Diff",
     "DistrustedError",
@@ -174,6 +181,7 @@ __all__ = [
     "ReactorError",
     "Reference",
     "References",
+    "Relations",
     "Resource",
     "ResourceError",
     "Result",

@@ -147,7 +147,7 @@ def _introduce(generation: Generation, message: str | None, display: Display) ->
 def _name_those_at_stake(graph: Graph, display: Display) -> None:
     """What earlier runs owed is lost: say who may have had to be refreshed, for nobody else knows."""
     told = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
-    at_stake = sorted(ref for ref in told if not graph.resources[ref].members)
+    at_stake = sorted(ref for ref in told if not graph.resources[ref].declared.members)
     if at_stake:
         display.warn(
             f"a refresh that an earlier run owed to {name_some(at_stake)} may be lost with the journal: "

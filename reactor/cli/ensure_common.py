@@ -89,7 +89,9 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
     for event in reversed(events):
         if isinstance(event, Checked) and event.ref == ref:
             changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
-            by_members = bool(entry.resource.members)  # what stands for others hears of them as of a refresh
+            by_members = bool(
+                entry.resource.declared.members
+            )  # what stands for others hears of them as of a refresh
             refreshed = changed and Cause.REFRESH in event.causes and not by_members
             touched = event.result is Result.FAILED and bool(event.actions)
             return Ensured(

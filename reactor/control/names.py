@@ -33,7 +33,7 @@ def meant_names(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...
     above: dict[str, list[Resource]] = {}
     for vertex in vertex_table.present:
         resource = vertex_table.resources[vertex]
-        for member in resource.members:
+        for member in resource.declared.members:
             above.setdefault(member, []).append(resource)
     for vertex in sorted(vertex_table.present):
         resource = vertex_table.resources[vertex]

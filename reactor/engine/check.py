@@ -124,8 +124,8 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
 def looked_at(resource: Resource) -> Iterator[str]:
     """The paths that a check of ``resource`` looks at."""
     yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
-    if resource.deferred is not None:
-        yield from resource.deferred.reads
+    if (deferred := resource.declared.deferred) is not None:
+        yield from deferred.reads
 
 
 async def perform(plan: Plan, done: list[str]) -> None:

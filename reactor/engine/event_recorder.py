@@ -96,7 +96,7 @@ class EventRecorder:
 
     def flapping(self, vertex: int, actions: dict[str, int]) -> None:
         """Something else changes the vertex back, or the values that its expressions have."""
-        late = self._vertex_table.resources[vertex].deferred
+        late = self._vertex_table.resources[vertex].declared.deferred
         expressions = () if late is None else late.moving
         self._emit(Flapping(time.time(), self._vertex_table.refs[vertex], actions, expressions))
 

@@ -108,6 +108,6 @@ class FollowUpChecks:
         failed = [
             vertex
             for vertex in scheduler.blocking.failed
-            if not (resources[vertex].members or resources[vertex].weak_subscribe)
+            if not ((declared := resources[vertex].declared).members or declared.form.is_ccm)
         ]
         return self._rechecks.take(failed, blocked, scheduler.topology)

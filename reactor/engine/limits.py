@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reactor.resource.base import Meta
+from reactor.resource.meta import Meta
 from reactor.resource.subscription import RefreshDebounce
 
 UNLIMITED = -1

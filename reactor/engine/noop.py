@@ -52,7 +52,7 @@ class NoopJudge:
 
         What is missing may also come by what only goes before, in the order of a manifest.
         """
-        if self._vertex_table.resources[vertex].members:  # it failed because one of them did
+        if self._vertex_table.resources[vertex].declared.members:  # it failed because one of them did
             return verdict
         if verdict.missing is None:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
@@ -64,13 +64,15 @@ class NoopJudge:
         text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
-    def with_ensuing(self, vertex: int, verdict: Verdict) -> Verdict:
+    def with_consequences(self, vertex: int, verdict: Verdict) -> Verdict:
         """``verdict`` with what a run would do to ``vertex`` because of what it would have changed before it."""
         resource = self._vertex_table.resources[vertex]
-        if type(resource).ensuing is Resource.ensuing or verdict.declined is not None:
+        if type(resource).consequences is Resource.consequences or verdict.declined is not None:
             return verdict
         sentences = [
-            each for each in resource.ensuing(self._changed_before(vertex)) if each not in verdict.actions
+            each
+            for each in resource.consequences(self._changed_before(vertex))
+            if each not in verdict.actions
         ]
         if not sentences:
             return verdict
@@ -80,9 +82,8 @@ class NoopJudge:
         """What those that go before ``vertex`` provide or remove, of what a run would change."""
         strong = self._scheduler.topology.strong_predecessors
         ups = (self._vertex_table.resources[up] for up in self._unapplied(vertex, strong))
-        return frozenset(
-            path for up in ups if up.meta.mode != "warn" for path in (*up.provides(), *up.removes())
-        )
+        relations = [up.relations() for up in ups if up.meta.mode != "warn"]
+        return frozenset(path for each in relations for path in (*each.provides, *each.removes))
 
     def _would_come(self, missing: str) -> bool:
         """Whether something that was not applied provides that, or something in it."""
@@ -120,7 +121,7 @@ class NoopJudge:
         self._providers = {}
         for vertex in self._vertex_table.present:
             resource = self._vertex_table.resources[vertex]
-            for path in resource.provides():
+            for path in resource.relations().provides:
                 self._providers.setdefault(path, []).append(vertex)
                 for above in map(str, PurePath(path).parents if path.startswith("/") else ()):
                     if resource.might_provide(above):
@@ -131,5 +132,5 @@ def _concerns(resource: Resource, missing: str) -> bool:
     """Whether ``resource`` provides something at, above or below it."""
     return any(
         f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
-        for each in resource.provides()
+        for each in resource.relations().provides
     )

@@ -72,7 +72,7 @@ class PathOwners:
     def _is_owner(self, vertex: int) -> bool:
         if vertex in self._refused:
             return False
-        return self._vertex_table.resources[vertex].deferred is None or vertex in self._decided
+        return self._vertex_table.resources[vertex].declared.deferred is None or vertex in self._decided
 
     def _refs(self, claim: Claim) -> Iterator[str]:
         if claim.space == UNITS:
@@ -112,7 +112,7 @@ class PathOwners:
             attributes = claim.disagreement(theirs)
             if attributes and theirs.space == claim.space and _is_same(claim, theirs, mounts):
                 self._refused.add(vertex)
-                where = f" ({resource.place})" if resource.place else ""
+                where = f" ({resource.declared.place})" if resource.declared.place else ""
                 same = f"the {claim.space} {claim.key}"
                 if theirs.key != claim.key:
                     same = f"{claim.key} is {theirs.key} as well"

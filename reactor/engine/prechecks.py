@@ -51,9 +51,10 @@ class Prechecks:
         self._bad.clear()
         for vertex in sorted(self._vertex_table.present):
             resource = self._vertex_table.resources[vertex]
-            for name in resource.deferred.takes if resource.deferred is not None else ():
+            declared = resource.declared
+            for name in declared.deferred.takes if declared.deferred is not None else ():
                 self._takers.setdefault(name, []).append(vertex)
-            for ref in resource.members:
+            for ref in declared.members:
                 self._composites.setdefault(self._vertex_table.number(ref), []).append(vertex)
         self.has_takers, self.has_wholes = bool(self._takers), bool(self._composites)
         return self._composites
@@ -61,9 +62,9 @@ class Prechecks:
     async def verdict(self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
         resource = self._vertex_table.resources[vertex]
-        if resource.members:
+        if resource.declared.members:
             return self._judge(resource, blocking, refresh=refresh, noop=noop)
-        if (late := resource.deferred) is None:
+        if (late := resource.declared.deferred) is None:
             return None
         watches = _watches(resource)
         try:
@@ -71,7 +72,9 @@ class Prechecks:
                 reason, resource = self._settled(late, resource, briefly=True)
             except TooLongError:
                 reason, resource = await in_thread(partial(self._settled, late, resource, briefly=False))
-            if self._vertex_table.resources[vertex].deferred is late:  # a reload may have come in between
+            if (
+                self._vertex_table.resources[vertex].declared.deferred is late
+            ):  # a reload may have come in between
                 self._vertex_table.resources[vertex] = resource
         except ResourceError as error:
             return Verdict.failed(error)
@@ -95,9 +98,9 @@ class Prechecks:
         May take seconds: it is for a thread, before that generation comes into force.
         """
         for ref, resource in resources.items():
-            if resource.deferred is not None:
+            if (deferred := resource.declared.deferred) is not None:
                 with suppress(ResourceError):  # the check will say so
-                    resources[ref] = resource.deferred.settle(resource, self._outputs.get)
+                    resources[ref] = deferred.settle(resource, self._outputs.get)
 
     def changed_conditions(self, kept: Collection[int]) -> list[int]:
         """Of the vertices whose properties are what they were: those whose conditions may have changed their mind.
@@ -107,7 +110,7 @@ class Prechecks:
         deadline = time.monotonic() + _BRIEF_SECONDS
         found = []
         for vertex in kept:
-            late = self._vertex_table.resources[vertex].deferred
+            late = self._vertex_table.resources[vertex].declared.deferred
             if late is None:
                 continue
             was_declined = self._results.result(vertex, ()) is Result.SKIPPED
@@ -125,7 +128,7 @@ class Prechecks:
             return None
 
     def _judge(self, resource: Resource, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict:
-        members = [self._vertex_table.number(ref) for ref in resource.members]
+        members = [self._vertex_table.number(ref) for ref in resource.declared.members]
         results = {vertex: self._results.result(vertex, blocking.blocked) for vertex in members}
         if bad := [each for each in members if results[each] in _BAD and not blocking.is_order_ended(each)]:
             text = f"child manifest had {len(bad)} failed resources"
@@ -172,4 +175,5 @@ class Prechecks:
 
 def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:
     """What makes ``resource`` be checked, as far as that depends on its properties."""
-    return list(resource.watches()), resource.deferred.reads if resource.deferred is not None else frozenset()
+    deferred = resource.declared.deferred
+    return list(resource.watches()), deferred.reads if deferred is not None else frozenset()

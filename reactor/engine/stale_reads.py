@@ -48,14 +48,15 @@ class StaleReads:
         return [vertex for vertex in settled if self._log.others_since(vertex) and self._is_stale(vertex)]
 
     def _is_stale(self, vertex: int) -> bool:
-        if self._vertex_table.resources[vertex].is_covered:
+        if self._vertex_table.resources[vertex].declared.is_covered:
             return True
         since = self._log.began_at(vertex) - _CLOCK_TICK_NS
         return any(_changed_after(since, path) for path in _read_by(self._vertex_table.resources[vertex]))
 
 
 def _read_by(resource: Resource) -> Collection[str]:
-    return (*resource.reads(), *(resource.deferred.reads if resource.deferred is not None else ()))
+    deferred = resource.declared.deferred
+    return (*resource.source_files(), *(deferred.reads if deferred is not None else ()))
 
 
 def _changed_after(moment: int, path: str) -> bool:

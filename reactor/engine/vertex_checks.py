@@ -104,7 +104,8 @@ class VertexChecks:
             self.follow_up_checks.log.begins(vertex, self._batches.get(vertex))
         if refresh and run_store is not None:
             run_store.begins(resource.ref)
-        if resource.deferred is None and not resource.members and not self.fragile.by_point:
+        declared = resource.declared
+        if declared.deferred is None and not declared.members and not self.fragile.by_point:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
@@ -124,7 +125,7 @@ class VertexChecks:
         """The verdict on a rehearsal: excused by what others would bring, or with what would follow from it."""
         if verdict.outcome in (_FAILED, *_UNWELL):
             return self._noop_judge.downgrade(vertex, verdict)
-        return verdict if monitor_only else self._noop_judge.with_ensuing(vertex, verdict)
+        return verdict if monitor_only else self._noop_judge.with_consequences(vertex, verdict)
 
     async def _careful_verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
@@ -132,7 +133,7 @@ class VertexChecks:
         """The same where mounts may not answer, for a resource with late properties, or one that stands for others."""
         if not monitor_only and (silence := await self._silence(looked_at(resource))):
             return Verdict.failed(silence)
-        if resource.deferred is None and not resource.members:
+        if resource.declared.deferred is None and not resource.declared.members:
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
         return await self._foregone_verdict(vertex, refresh, noop, monitor_only)
 
@@ -148,7 +149,7 @@ class VertexChecks:
         """The causes that events name, unless the files that would tell can't be read now."""
         if self._run_store is None:
             return causes
-        if self.fragile.by_point and await self._silence(resource.reads()):
+        if self.fragile.by_point and await self._silence(resource.source_files()):
             return causes
         return reported_causes(causes, resource, self._run_store.cause_of)
 
@@ -204,7 +205,7 @@ class VertexChecks:
         if verdict.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
         resource = self._vertex_table.resources[vertex]
-        if resource.members and resource.health_checks:
+        if resource.declared.members and resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
             if not (noop or monitor_only):
                 self._repair_members(vertex, resource, verdict)
@@ -225,7 +226,7 @@ class VertexChecks:
         verdict = self._repairs.judged(vertex, resource, verdict)
         if verdict.outcome is Outcome.CRITICAL and not self._is_one_shot:
             self._repairs.begins(vertex)
-            for ref in resource.members:
+            for ref in resource.declared.members:
                 self._run.mark(self._vertex_table.number(ref), Cause.HEALTH)
 
     async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:

@@ -10,7 +10,9 @@ from reactor.engine.limits import DEFAULT_LIMITS, Limits
 from reactor.graph.claimed import Claimed
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
-from reactor.resource.base import DEFAULT_META, Resource
+from reactor.resource.base import Resource
+from reactor.resource.declared import declare, desires_the_same
+from reactor.resource.meta import DEFAULT_META
 from reactor.resource.redaction import show_names
 
 
@@ -107,9 +109,13 @@ class VertexTable:
             vertex = self._number[ref]
             if vertex not in self.present:
                 added.append(vertex)
-            elif self.resources[vertex].asks_the_same_as(resource):
+            elif desires_the_same(self.resources[vertex], resource):
                 kept.append(vertex)
-                self.resources[vertex].rebind(resource)
+                known = self.resources[vertex]
+                if (
+                    known.declared.deferred is not resource.declared.deferred
+                ):  # the same values now, and later maybe others
+                    declare(known, known.declared._replace(deferred=resource.declared.deferred))
             else:
                 changed.append(vertex)
         gone = sorted(self.present.difference(kept, changed, added))

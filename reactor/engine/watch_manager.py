@@ -41,8 +41,8 @@ class WatchManager:
     def declare(self, vertex: int, resource: Resource) -> None:
         """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
         watches = list(resource.watches())
-        if resource.deferred is not None:
-            watches.extend(PathWatch(path, is_input=True) for path in sorted(resource.deferred.reads))
+        if (deferred := resource.declared.deferred) is not None:
+            watches.extend(PathWatch(path, is_input=True) for path in sorted(deferred.reads))
         if resource.meta.poll is not None:
             watches.append(TimerWatch(resource.meta.poll))
         watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]

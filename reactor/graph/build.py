@@ -9,13 +9,13 @@ from reactor.graph.graph import Edge, Graph
 from reactor.graph.graph_builder import Chain, GraphBuilder, Locate, nowhere
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
-from reactor.graph.steps.covering import tell_covered
+from reactor.graph.steps.covering import find_covered
 from reactor.graph.steps.cycles import report_cycles
 from reactor.graph.steps.declined import release_declined
 from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order
 from reactor.graph.steps.outputs import add_outputs
-from reactor.graph.steps.purging import spare_managed
+from reactor.graph.steps.purging import find_managed_below
 from reactor.graph.steps.references import add_references
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
@@ -25,7 +25,7 @@ Step = Callable[[GraphBuilder], None]
 
 STEPS: tuple[Step, ...] = (
     report_contradictions,
-    spare_managed,
+    find_managed_below,
     add_references,
     add_outputs,
     add_manifest_order,
@@ -33,7 +33,7 @@ STEPS: tuple[Step, ...] = (
     report_cycles,
     add_automatic_edges,
     release_declined,
-    tell_covered,
+    find_covered,
 )
 """In this order. Cycles come before automatic edges, which never close one."""
 

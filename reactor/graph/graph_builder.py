@@ -14,6 +14,7 @@ from reactor.resource.base import Resource
 from reactor.resource.claim import PATHS, Claim
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.real_paths import RealPaths
+from reactor.resource.relations import Relations
 from reactor.resource.subscription import RefreshDebounce
 
 Locate = Callable[[int, PropertyPath], Place | None]
@@ -68,8 +69,11 @@ class GraphBuilder:
         self.refs = [resource.ref for resource in self.resources]
         self.names = Names(self.resources, self.refs)
         self.late = {
-            vertex: each.deferred for vertex, each in enumerate(self.resources) if each.deferred is not None
+            vertex: deferred
+            for vertex, each in enumerate(self.resources)
+            if (deferred := each.declared.deferred) is not None
         }
+        self._relations: dict[int, Relations] = {}
         self.successors: list[dict[int, Edge]] = [{} for _ in self.resources]
         self.diagnostics: list[Diagnostic] = []
 
@@ -82,6 +86,12 @@ class GraphBuilder:
     def managed(self) -> list[int]:
         """The vertices whose properties are known and that are managed on this host."""
         return [vertex for vertex in range(self._sound) if vertex not in self.declined]
+
+    def relations(self, vertex: int) -> Relations:
+        """The relations of the resource: it is asked once, because some look at the host for that."""
+        if (known := self._relations.get(vertex)) is None:
+            known = self._relations[vertex] = self.resources[vertex].relations()
+        return known
 
     @cached_property
     def claims(self) -> list[tuple[int, Claim]]:

@@ -33,7 +33,7 @@ class Digests:
         Of the files that a resource reads, a stat stands for their content, which may be large.
         """
         found, digest = self._found.pop(resource.ref, (None, ""))  # it is asked for once, as a rule
-        stamps = [*map(_stamp, resource.reads())]
+        stamps = [*map(_stamp, resource.source_files())]
         if found is resource and not stamps:
             return digest
         return _digest("\n".join([_properties(resource), *stamps]))

@@ -87,7 +87,7 @@ class Journal:
     def cause_of(self, resource: Resource) -> Cause:
         """Whether a change now would be the first, or come from the manifest, or from the world."""
         ref = resource.ref
-        if self._applied.get(ref) is resource and not resource.reads():
+        if self._applied.get(ref) is resource and not resource.source_files():
             return Cause.DRIFT
         if (known := self._digest_of(ref)) is None:
             return Cause.INITIAL

@@ -24,6 +24,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
+from reactor.resource.declared import declare
 from reactor.resource.deferred import Deferred, Outputs, TooLongError
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.output import emit_output
@@ -199,7 +200,8 @@ class DeferredBinding(Deferred):
             settled = self._model.model_validate(known, context=self._expression_context.context)
         except ValidationError as error:
             raise self._refused(error, known) from error
-        settled.become(resource, resource.secrets | secret)
+        declared = resource.declared
+        declare(settled, declared._replace(secrets=declared.secrets | secret))
         return settled
 
     def _refused(self, error: ValidationError, known: dict[str, Any]) -> ResourceError:

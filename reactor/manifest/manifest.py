@@ -62,7 +62,11 @@ class Manifest:
         Wrecks are counted on after the resources.
         """
         resource = [*self.resources, *self.placeholders][index]
-        return resource.place if self.origins is None else self.origins[index].place(type(resource), path)
+        return (
+            resource.declared.place
+            if self.origins is None
+            else self.origins[index].place(type(resource), path)
+        )
 
     def declared(self, index: int) -> Mapping[str, Any]:
         """The properties of the resource at ``index`` as they are written, those of its defaults included."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -18,8 +17,10 @@ from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
-from reactor.resource.base import Meta, Resource
+from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
+from reactor.resource.declared import Declared, Form, declare, numbered
+from reactor.resource.meta import Meta
 from reactor.resource.properties import References
 from reactor.resource.redaction import redacted
 from reactor.resource.subscription import Subscriptions
@@ -31,23 +32,12 @@ _REFERENCES: dict[str, TypeAdapter[Any]] = {
 _NAMES = frozenset(("name", "alias"))
 
 
-class Form(NamedTuple):
-    """What holds for all resources of a file.
-
-    In one that ``repeats``, names need not be unique, and to subscribe is not to require. One ``in_order`` wants no
-    edges but those it says. ``meta`` is asked of every resource.
-    """
-
-    repeats: bool = False
-    in_order: bool = False
-    meta: Mapping[str, Any] = MappingProxyType({})
-
-
 class ResourceFactory:
     """Makes the resources of one file, and adds them to a `ResourceTable`.
 
-    ``expression_context`` is what expressions of the file can reach. ``included`` is called with every resource that stands for
-    another manifest, once it is added. ``direct`` are the indices of the file's own resources.
+    ``expression_context`` is what expressions of the file can reach. ``meta`` overrides values in the ``meta`` of every
+    resource. ``included`` is called with each `Composite`, once it is added, and with the offset of its declaration.
+    ``direct`` are the indices of the file's own resources.
     """
 
     def __init__(
@@ -56,6 +46,8 @@ class ResourceFactory:
         resource_table: ResourceTable,
         expression_context: ExpressionContext,
         form: Form,
+        *,
+        meta: Mapping[str, Any],
         included: Callable[[Composite, int], None],
     ) -> None:
         self.direct: list[int] = []
@@ -63,6 +55,7 @@ class ResourceFactory:
         self._resource_table = resource_table
         self._expression_context = expression_context
         self._form = form
+        self._meta = meta
         self._included = included
         self._context = expression_context.context
         self._place = problems.source.lines.place
@@ -84,20 +77,18 @@ class ResourceFactory:
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
                 placeholder = _placeholder(model, values)
-                placeholder.declare_at(self._place, declaration.at, number)
+                ref = numbered(placeholder.ref, number)
+                declare(placeholder, Declared(ref, self._form, declaration.at))
                 self._resource_table.placeholders.append((placeholder, origin))
             return
-        resource.declare_at(self._place, declaration.at, number)
+        ref, secrets = numbered(resource.ref, number), frozenset(values.secret)
+        declare(resource, Declared(ref, self._form, declaration.at, late, secrets=secrets))
         if resource.register_when_stable:
             at = declaration.find(model, ("register_when_stable",)).at
             self._resource_table.warnings.append(
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
                 "no network is configured"
             )
-        if late is not None:
-            resource.settle_with(late)
-        if values.secret:
-            resource.keep_secret(values.secret)
         for doubt in resource.warnings():
             at = declaration.find(model, doubt.path).at
             hint = f" ({doubt.hint})" if doubt.hint else ""
@@ -121,10 +112,8 @@ class ResourceFactory:
         index = len(self._resource_table.resources)
         self.direct.append(index)
         self._resource_table.add(resource, origin)
-        if self._form.meta:
-            resource.meta = resource.meta.model_copy(update=self._form.meta)
-        if self._form.repeats:
-            resource.keep_to_ccm(in_order=self._form.in_order)
+        if self._meta:
+            resource.meta = resource.meta.model_copy(update=self._meta)
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
@@ -178,7 +167,7 @@ class ResourceFactory:
             return (), 1
         ref = f"{model.kind}#{name}"
         # Two directories may hold manifests of one name.
-        may_repeat = self._form.repeats and not self._resource_table.is_of_other_part(ref)
+        may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
         if may_repeat or issubclass(model, Composite):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
         if not self._resource_table.claim(

@@ -44,7 +44,7 @@ class Script:
         self._begun = trio.Event()
 
 
-class Scripted(Resource, kind="scripted"):
+class Scripted(Resource[bool], kind="scripted"):
     """Desired: not drifted. The script decides everything else."""
 
     ensure: str = "present"

@@ -88,7 +88,7 @@ class Drawing:
             await time_slice.step()
             resource = vertex_table.resources[vertex]
             number[resource.ref] = len(number)
-            manifest = resource.place.file if resource.place else ""
+            manifest = resource.declared.place.file if resource.declared.place else ""
             shown = map(quote, (resource.ref, resource.kind, resource.name, manifest))
             vertices.append(f"[{','.join(shown)}]")
         for edge in edges:

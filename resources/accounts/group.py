@@ -16,6 +16,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     Watch,
@@ -33,7 +34,7 @@ from reactor.resources.accounts.names import (
 from reactor.resources.accounts.preflight import refuse_group
 
 
-class Group(Resource, kind="group"):
+class Group(Resource[GroupLine | None], kind="group"):
     """Manage one group of this host, and who is in it."""
 
     example = "www --gid 800"
@@ -61,17 +62,12 @@ class Group(Resource, kind="group"):
         """The file of groups."""
         yield PathWatch(GROUP)
 
-    def provides(self) -> Iterable[str]:
-        """The group by name and number."""
-        return accounts_named("group", self.name, self.gid) if self.ensure == "present" else ()
-
-    def removes(self) -> Iterable[str]:
-        """The group, if it is to go."""
-        return accounts_named("group", self.name, self.gid) if self.ensure == "absent" else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The file of groups."""
-        yield GROUP
+    def relations(self) -> Relations:
+        """It provides or removes the group, by name and number. It depends on the file of groups."""
+        group = tuple(accounts_named("group", self.name, self.gid))
+        if self.ensure == "absent":
+            return Relations(removes=group, depends_on=(GROUP,))
+        return Relations(provides=group, depends_on=(GROUP,))
 
     def sandbox_access(self) -> Iterable[str]:
         """The file of groups, and those that belong to it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,6 +18,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     Watch,
@@ -46,7 +47,7 @@ from reactor.resources.process import (
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 
 
-class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
+class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
 
     example = "'touch /tmp/ready' --creates /tmp/ready"
@@ -124,12 +125,12 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         if self.creates is not None:
             yield PathWatch(self.creates)
 
-    def provides(self) -> Iterable[str]:
-        """The path that the command creates."""
-        if self.creates is not None:
-            yield self.creates
+    def relations(self) -> Relations:
+        """It provides the path that the command creates."""
+        provided = () if self.creates is None else (self.creates,)
+        return Relations(provides=provided, depends_on=tuple(self._dependencies()))
 
-    def depends_on_paths(self) -> Iterable[str]:
+    def _dependencies(self) -> Iterator[str]:
         """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
         yield self.cwd
         yield from accounts_of(self.user, self.group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import stat
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
 
@@ -17,6 +17,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -119,7 +120,7 @@ Account = Annotated[str, AfterValidator(_check_account)]
 """The name of a user or group, or its id in decimal digits."""
 
 
-class File(Resource, kind="file", providers=("posix",)):
+class File(Resource[FileState], kind="file", providers=("posix",)):
     """Manage one file or directory: existence, content, owner, group and mode.
 
     ``content`` and ``source`` are two ways to say what a file holds. With neither, only owner, group and mode
@@ -165,7 +166,7 @@ class File(Resource, kind="file", providers=("posix",)):
         mode = f"{found.st_mode & _MAX_MODE:04o}"
         return {"owner": str(found.st_uid), "group": str(found.st_gid), "mode": mode}
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """In the words of the properties; owner and group by name where they have one."""
         state = await self.observe()
         if state.type is FileType.ABSENT:
@@ -240,7 +241,7 @@ class File(Resource, kind="file", providers=("posix",)):
     def watches(self) -> Iterable[PathWatch]:
         """The path, and the source whose changes are to be copied."""
         yield PathWatch(self.name)
-        for source in self.reads():
+        for source in self.source_files():
             yield PathWatch(source, is_input=True)
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
@@ -315,9 +316,12 @@ class File(Resource, kind="file", providers=("posix",)):
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
-    def provides(self) -> Iterable[str]:
-        """The path, unless it is to go."""
-        return () if self.ensure == "absent" else (self.name,)
+    def relations(self) -> Relations:
+        """It provides or removes the path."""
+        dependencies = tuple(self._dependencies())
+        if self.ensure == "absent":
+            return Relations(removes=(self.name,), depends_on=dependencies)
+        return Relations(provides=(self.name,), depends_on=dependencies)
 
     def might_provide(self, missing: str) -> bool:
         """Of paths, its own and, for a directory, those above it; no account. A package may come by what a file says."""
@@ -334,21 +338,17 @@ class File(Resource, kind="file", providers=("posix",)):
         if self.validate_with is not None:
             yield SandboxAccess.ANYTHING
 
-    def reads(self) -> Collection[str]:
+    def source_files(self) -> Collection[str]:
         """The source, if it is on this host."""
         if self.source is None or self.ensure != "present" or is_url(self.source):
             return ()
         return (self.source,)
 
-    def removes(self) -> Iterable[str]:
-        """The path, if it is to go."""
-        return (self.name,) if self.ensure == "absent" else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
+    def _dependencies(self) -> Iterator[str]:
         """The parent directory, the source, the owners, and what the validator runs and reads."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"
-        yield from self.reads()
+        yield from self.source_files()
         yield from accounts_of(self.owner, self.group)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
@@ -387,7 +387,7 @@ class File(Resource, kind="file", providers=("posix",)):
             mode,
             validator=validator,
             special=special,
-            is_covered=self.is_covered,
+            is_covered=self.declared.is_covered,
         )
 
     @property

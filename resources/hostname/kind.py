@@ -17,6 +17,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -62,7 +63,7 @@ class HostnameState(NamedTuple):
     pretty: str | None = None
 
 
-class Hostname(Resource, kind="hostname"):
+class Hostname(Resource[HostnameState], kind="hostname"):
     """Manage the name of the host: what its kernel says now, and what it will say after the next boot."""
 
     example = "web1"
@@ -90,16 +91,18 @@ class Hostname(Resource, kind="hostname"):
         if self.pretty is not None:
             yield PathWatch(MACHINE_INFO)
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The files, which others may have something to do with."""
-        yield HOSTNAME
-        if self.pretty is not None:
-            yield MACHINE_INFO
+    def relations(self) -> Relations:
+        """It depends on the files: other resources may write them too."""
+        return Relations(depends_on=self._files)
+
+    @property
+    def _files(self) -> tuple[str, ...]:
+        return (HOSTNAME,) if self.pretty is None else (HOSTNAME, MACHINE_INFO)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The right to set it, and the files."""
         yield SandboxAccess.HOSTNAME
-        yield from self.depends_on_paths()
+        yield from self._files
 
     def claims(self) -> Iterable[Claim]:
         """The names: a host has one of each."""

@@ -15,6 +15,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -78,7 +79,7 @@ Options = Annotated[
 """Mount options as a list, or as in fstab, with commas between them."""
 
 
-class Mount(Resource, kind="mount"):
+class Mount(Resource[MountState], kind="mount"):
     """Manage what is mounted at a mount point, or swap, and its line in `/etc/fstab`."""
 
     example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
@@ -104,7 +105,7 @@ class Mount(Resource, kind="mount"):
         mounts = mounts_at(name) if ensure != "absent" else ()
         return {"device": mounts[-1].source, "fstype": mounts[-1].fstype} if mounts else {}
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """What is mounted, and whether it has a line."""
         entries, mounts = await self._tables()
         found: dict[str, Any] = {"ensure": "mounted" if mounts else "present" if entries else "absent"}
@@ -142,20 +143,17 @@ class Mount(Resource, kind="mount"):
         yield ReadinessWatch(swap.SWAPS if self._is_swap else MOUNTS)
         yield PathWatch(FSTAB)
 
-    def provides(self) -> Iterable[str]:
-        """The mount point: what is below it is in the file system that is mounted."""
-        return (self.name,) if self.ensure == "mounted" and not self._is_swap else ()
-
-    def clears(self) -> Iterable[str]:
-        """What is below the mount point, if the file system is to go."""
-        return (f"{self.name}/",) if not self._is_swap and self.ensure in ("unmounted", "absent") else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The mount point, the table, and the device if it is a path."""
-        yield self.name
-        yield FSTAB
+    def relations(self) -> Relations:
+        """It provides the mount point, with the file system below it, or clears that. It depends on the table and the device."""
+        needed = [self.name, FSTAB]
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
-            yield self.device.rstrip("/") or "/"
+            needed.append(self.device.rstrip("/") or "/")
+        if self._is_swap:
+            return Relations(depends_on=needed)
+        if self.ensure == "mounted":
+            return Relations(provides=(self.name,), depends_on=needed)
+        cleared = (f"{self.name}/",) if self.ensure in ("unmounted", "absent") else ()
+        return Relations(clears=cleared, depends_on=needed)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """Mounting, or turning swap on and off, and the table."""

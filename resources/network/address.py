@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
+from reactor import (
+    Action,
+    Claim,
+    Flag,
+    Plan,
+    PropertyProblem,
+    Relations,
+    Resource,
+    ResourceError,
+    SandboxAccess,
+    Watch,
+)
 from reactor.resources.network.addresses import FoundAddress, addresses_of
 from reactor.resources.network.links import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
@@ -48,7 +59,7 @@ class AddressState(NamedTuple):
     losses: Losses = NONE
 
 
-class Address(Resource, kind="address"):
+class Address(Resource[AddressState], kind="address"):
     """Manage one IP address of a link. Other addresses of the link are left alone."""
 
     example = "192.0.2.1/24 --link eth0"
@@ -76,15 +87,14 @@ class Address(Resource, kind="address"):
         if self.ensure == "present" and self._wanted.version == IPV6:
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.IPV6, self.link))
 
-    def provides(self) -> Iterable[str]:
-        """What routes through the link rely on, and those through a gateway in its network."""
-        if self.ensure == "present":
-            yield self._path
-            yield network_name(self.netns, self._wanted.network)
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The link, and with it its namespace."""
-        return (link_path(self.netns, self.link),)
+    def relations(self) -> Relations:
+        """It provides its path for routes through the link, and its network for gateways. It depends on the link."""
+        link = (link_path(self.netns, self.link),)
+        if self.ensure == "absent":
+            return Relations(depends_on=link)
+        return Relations(
+            provides=(self._path, network_name(self.netns, self._wanted.network)), depends_on=link
+        )
 
     def sandbox_access(self) -> Iterable[SandboxAccess]:
         """The right to change the network."""
@@ -109,7 +119,7 @@ class Address(Resource, kind="address"):
             going = [each for each in same if self._is_to_go(each)]
             return await self._endangered(kernel, index, same, going) if going else AddressState(same)
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """Whether it is there, and with which prefix lengths."""
         found = (await self.observe()).found
         addresses = [f"{self._wanted.ip}/{each.prefix_length}" for each in found]

@@ -15,6 +15,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     TimerWatch,
@@ -40,7 +41,7 @@ from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
 from reactor.resources.package.state import PackageState
 
 
-class Package(Resource, kind="package", providers=PROVIDERS):
+class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     """Manage one package of the host's package manager: whether it is installed, and in which version."""
 
     example = "nginx"
@@ -119,16 +120,19 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         if self._local_source is not None:
             yield PathWatch(self._local_source, is_input=True)
 
-    def provides(self) -> Iterable[str]:
-        """The units it has brought, as far as the package manager tells, and that of its own name, as is the custom.
+    def relations(self) -> Relations:
+        """It provides the units that it brings, as far as the package manager tells, and the usual one of its own name.
 
-        So a service goes after the package it comes with, also before anybody knows what that holds.
+        So a service goes after the package that it comes with, even before it is known what is in that. A package that is
+        to go clears them: the service is stopped first. It depends on the configuration of the package manager, such as
+        its repositories, and on the file that it comes from.
         """
-        return () if self._desired.is_to_go else self._units()
-
-    def clears(self) -> Iterable[str]:
-        """Its units, if it is to go: a service is stopped before."""
-        return self._units() if self._desired.is_to_go else ()
+        units = tuple(self._units())
+        return (
+            Relations(clears=units)
+            if self._desired.is_to_go
+            else Relations(provides=units, depends_on=(*self._provider.settings, *self.source_files()))
+        )
 
     def _units(self) -> Iterable[str]:
         yield f"{UNITS}/{self.name}.service"
@@ -148,12 +152,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             stem = name.partition(":")[0] if self._provider.name == "apt" else name
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """Whatever is configured of the package manager: its repositories above all; and the file it comes from."""
-        files = () if self._local_source is None else (self._local_source,)
-        return () if self._desired.is_to_go else (*self._provider.settings, *files)
-
-    def reads(self) -> Collection[str]:
+    def source_files(self) -> Collection[str]:
         """The file it is installed from."""
         return () if self._local_source is None else (self._local_source,)
 
@@ -163,7 +162,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             raise ResourceError(NO_PURGE, NO_PURGE_HINT)
         return await self._provider.look(self._desired)
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """The version that is there, also as ``ensure`` would have it; and what is known of it only if it is there."""
         state = await self.observe()
         if state.version is None:

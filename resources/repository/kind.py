@@ -20,6 +20,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     Watch,
@@ -60,7 +61,7 @@ class RepositoryState(NamedTuple):
     """The files whose permissions are not `MODE`, with those they have."""
 
 
-class Repository(Resource, kind="repository", providers=PROVIDERS):
+class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDERS):
     """Manage one repository of packages: its file, the key that signs it, and that its packages are known."""
 
     example = "app --url https://example.com/debian --suites bookworm --components main --key /usr/share/keyrings/app.asc"
@@ -101,19 +102,13 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """Its file and its key."""
         return map(PathWatch, self._files)
 
-    def provides(self) -> Iterable[str]:
-        """Its file and its key: packages need them."""
-        return self._files if self.ensure == "present" else ()
-
-    def removes(self) -> Iterable[str]:
-        """Its file, if it is to go: then no package comes from it any more."""
-        return self._files[:1] if self.ensure == "absent" else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directories of its files, and a key that is managed elsewhere."""
-        yield from map(os.path.dirname, self._files)
-        if self.key is not None and not self._has_key_text:
-            yield self.key
+    def relations(self) -> Relations:
+        """It provides its file and its key, which packages need, or removes the file: then no package comes from it."""
+        directories = tuple(map(os.path.dirname, self._files))
+        key = () if self.key is None or self._has_key_text else (self.key,)  # another resource manages it
+        if self.ensure == "absent":
+            return Relations(removes=self._files[:1], depends_on=(*directories, *key))
+        return Relations(provides=self._files, depends_on=(*directories, *key))
 
     def claims(self) -> Iterable[Claim]:
         """What it has of the packages behind its URL: a package manager wants them described once.

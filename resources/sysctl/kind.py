@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -17,6 +17,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -56,7 +57,7 @@ class SysctlState(NamedTuple):
     persisted: str | None = None
 
 
-class Sysctl(Resource, kind="sysctl"):
+class Sysctl(Resource[SysctlState], kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and at the next boot."""
 
     example = "net.ipv4.ip_forward --value 1"
@@ -98,16 +99,14 @@ class Sysctl(Resource, kind="sysctl"):
         if self.ensure == "present":
             yield PathWatch(self._key.path)
 
-    def provides(self) -> Iterable[str]:
-        """Our file."""
-        return () if self._text is None else (self._key.file,)
+    def relations(self) -> Relations:
+        """It provides its file, or removes it. It depends on the directory of that, and the link the parameter is about."""
+        file, dependencies = (self._key.file,), tuple(self._dependencies())
+        if self._text is None:
+            return Relations(removes=file, depends_on=dependencies)
+        return Relations(provides=file, depends_on=dependencies)
 
-    def removes(self) -> Iterable[str]:
-        """Our file, if there is to be none."""
-        return (self._key.file,) if self._text is None else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directory of our file, and the link that the parameter is about."""
+    def _dependencies(self) -> Iterator[str]:
         yield os.path.dirname(self._key.file)
         match self._key.components:
             case ("net", "ipv4" | "ipv6" | "mpls", "conf" | "neigh", link, *_) if self.ensure == "present":

@@ -61,7 +61,7 @@ class _Overview(NamedTuple):
 
 
 def _overview(graph: Graph, drawn: Picture) -> _Overview:
-    places = (resource.place for resource in graph.resources.values())
+    places = (resource.declared.place for resource in graph.resources.values())
     found = folds(
         [
             Member(vertex.ref, vertex.kind, vertex.name, place.file if place else "")

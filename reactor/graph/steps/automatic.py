@@ -46,14 +46,15 @@ class _Paths:
         self._cleared: _PathIndex = {}
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
-            if resource.meta.automatic_edges and resource.allow_automatic_edges:
-                for path in resource.provides():
+            if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
+                relations = builder.relations(vertex)
+                for path in relations.provides:
                     _index(self._provided, path, real.of(path), vertex)
-                for path in resource.depends_on_paths():
+                for path in relations.depends_on:
                     _index(self._used, path, real.followed(path), vertex)
-                for path in resource.removes():
+                for path in relations.removes:
                     _index(self._removed, path, real.of(path), vertex)
-                for path in resource.clears():
+                for path in relations.clears:
                     _index(self._cleared, path, real.of(path), vertex)
         self._leaving = {
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
@@ -64,7 +65,7 @@ class _Paths:
         """Members wait for what their whole uses: what writes the manifest that they are in goes before them."""
         wholes = members_by_whole(builder)
         for whole in wholes:
-            for path in builder.resources[whole].depends_on_paths():
+            for path in builder.relations(whole).depends_on:
                 if whole in (users := self._used.get(path, [])):
                     users.extend(sorted(within(whole, wholes)))
 

@@ -14,7 +14,7 @@ def wait_for_missing_children(builder: GraphBuilder, edge: Edge) -> bool:
     manifest can't wait for what is in it.
     """
     kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
-    made = {*builder.resources[edge.owner].provides()} if builder.is_sound(edge.owner) else set()
+    made = {*builder.relations(edge.owner).provides} if builder.is_sound(edge.owner) else set()
     found = [
         vertex for vertex in builder.managed if vertex != edge.owner and _is_missing(builder, vertex, made)
     ]

@@ -1,13 +1,14 @@
-"""The step for directories on which something is mounted later: what is seen there then is not theirs."""
+"""The step for directories on which a later resource mounts a file system: what is seen there then belongs to that."""
 
 from __future__ import annotations
 
 from reactor.graph.graph_builder import GraphBuilder
 from reactor.resource.claim import MOUNT_POINTS, PATHS
+from reactor.resource.declared import declare
 
 
-def tell_covered(builder: GraphBuilder) -> None:
-    """Tell each resource of a path that a resource which goes after it manages what is mounted there."""
+def find_covered(builder: GraphBuilder) -> None:
+    """Record for each resource of a path that a resource after it mounts a file system there."""
     mounts: dict[str, list[int]] = {}
     for vertex, claim in builder.claims:
         if claim.space == MOUNT_POINTS:
@@ -17,7 +18,8 @@ def tell_covered(builder: GraphBuilder) -> None:
     for vertex, claim in builder.claims:
         above = mounts.get(builder.real_paths.of(claim.key)) if claim.space == PATHS else None
         if above and not _after(builder, vertex).isdisjoint(above):
-            builder.resources[vertex].be_covered()
+            resource = builder.resources[vertex]
+            declare(resource, resource.declared._replace(is_covered=True))
 
 
 def _after(builder: GraphBuilder, vertex: int) -> set[int]:

@@ -36,7 +36,9 @@ def add_members(builder: GraphBuilder) -> None:
 
 def members_by_whole(builder: GraphBuilder) -> dict[int, list[int]]:
     """The vertices that stand for others, each with those."""
-    wholes = {vertex: each.members for vertex, each in enumerate(builder.resources) if each.members}
+    wholes = {
+        vertex: members for vertex, each in enumerate(builder.resources) if (members := each.declared.members)
+    }
     if not wholes:
         return {}
     number = {ref: vertex for vertex, ref in enumerate(builder.refs)}

@@ -1,21 +1,24 @@
-"""The step for resources that remove what nobody manages: they are told what others do manage there."""
+"""The step for resources that purge a directory: it finds the paths there that other resources manage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from reactor.graph.graph_builder import GraphBuilder
+from reactor.resource.declared import declare
 from reactor.resource.real_paths import RealPaths
 
 
-def spare_managed(builder: GraphBuilder) -> None:
-    """Tell each resource that purges a directory which paths in it are of other resources."""
-    managed = [builder.resources[vertex] for vertex in builder.managed]
-    for purging in managed:
-        if (directory := purging.purged_directory()) is not None:
-            others = (other for other in managed if other is not purging)
-            paths = (path for other in others for path in other.provides())
-            purging.exclude_from_purge(frozenset(_named_below(builder.real_paths, f"{directory}/", paths)))
+def find_managed_below(builder: GraphBuilder) -> None:
+    """Record for each resource that purges a directory which paths in it other resources provide."""
+    for purging in builder.managed:
+        if (directory := builder.relations(purging).purges) is None:
+            continue
+        others = (other for other in builder.managed if other != purging)
+        paths = (path for other in others for path in builder.relations(other).provides)
+        managed = frozenset(_named_below(builder.real_paths, f"{directory}/", paths))
+        resource = builder.resources[purging]
+        declare(resource, resource.declared._replace(managed_paths=managed))
 
 
 def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Iterator[str]:

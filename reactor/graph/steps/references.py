@@ -30,9 +30,10 @@ def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
     """What a reference of ``resource`` comes to. What stands for others is changed by them, and by no refresh."""
     if said is not EdgeKind.SUBSCRIBE:
         return said
-    if resource.members:
-        return EdgeKind.AFTER if resource.weak_subscribe else EdgeKind.REQUIRE
-    return EdgeKind.NOTIFY if resource.weak_subscribe else said
+    is_weak = resource.declared.form.is_ccm
+    if resource.declared.members:
+        return EdgeKind.AFTER if is_weak else EdgeKind.REQUIRE
+    return EdgeKind.NOTIFY if is_weak else said
 
 
 def _refer(builder: GraphBuilder, target: str, edge: Edge) -> None:
