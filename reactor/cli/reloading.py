@@ -99,8 +99,8 @@ class Reloader:
         ``display`` shows what there is to know of a version, where that is not what the last one said.
         """
         self._engine, self._display = engine, display
-        engine.renew = self._renew_in_turn
-        engine.origin = self
+        engine.manifest_follower.renew = self._renew_in_turn
+        engine.manifest_follower.origin = self
         self._follow(self._generation.files)
 
     def concerns(self, paths: Iterable[str]) -> bool:
@@ -226,12 +226,14 @@ class Reloader:
             return
         wanted = {*map(os.path.abspath, files)}
         for path in self._listening.keys() - wanted:
-            engine.unlisten(self._listening.pop(path))
+            engine.watch_manager.unlisten(self._listening.pop(path))
         for path in sorted(wanted - self._listening.keys()):
             look, hear, below = partial(self._look, path), self.request, None
             if path in self._directories:
                 hear, below = partial(self._hear_in, path), ChangedPaths()
-            self._listening[path] = engine.listen(PathWatch(path, below, is_input=True), hear, look)
+            self._listening[path] = engine.watch_manager.listen(
+                PathWatch(path, below, is_input=True), hear, look
+            )
 
     def _hear_in(self, directory: str) -> None:
         """Something happened in a directory of manifests. Of what one holds, and of other files, is heard elsewhere."""

@@ -2,7 +2,7 @@
 
 - ``engine``: one run; starts the tasks, and connects the parts below with trio;
 - ``events``: what a run reports; ``event_recorder``: makes the events, ``results``: the last result of each vertex;
-- ``options``: the options of a run; ``run_store``: what the journal implements; ``mark_sink``: what watchers may call;
+- ``options``: the options of a run; ``run_store``: what the journal implements;
 - ``vertex_table``: the vertex number of each ref, over all generations of the graph.
 
 The scheduler decides which vertex is checked next. It does no I/O and reads no clock:
@@ -15,7 +15,7 @@ The scheduler decides which vertex is checked next. It does no I/O and reads no 
 
 A check goes this way:
 
-- ``worker_pool``: the tasks that take vertices from the scheduler;
+- ``dispatcher``: takes marks, and gives ready vertices to the tasks of ``worker_pool``;
 - ``vertex_checks``: the check of one vertex; ``prechecks``: what is decided before it, ``check``: observe, plan, apply, verify;
 - ``path_owners``: refuses a change of what another resource manages by another name; ``batch_apply``: applies a batch;
 - ``health`` and ``repairs``: health checks, and the repairs they lead to; ``noop``: what a dry run can foretell;

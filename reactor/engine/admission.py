@@ -21,7 +21,7 @@ class Admission:
     def __init__(self, limits: Mapping[int, Limits], delay_queue: DelayQueue) -> None:
         self.limits = dict(limits)
         """Only of vertices that have limits of their own."""
-        self.groups = BatchScheduler(self.limits)
+        self.batches = BatchScheduler(self.limits)
         self._semaphores = Semaphores()
         self._delay_queue = delay_queue
 
@@ -32,7 +32,7 @@ class Admission:
     def admits(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` may start now. If not, `leave` of who is in its way names it."""
         limits = self.limits_of(vertex)
-        if limits.group is not None and self.groups.is_late(vertex):
+        if limits.group is not None and self.batches.is_late(vertex):
             return False
         if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
             return False
@@ -42,13 +42,13 @@ class Admission:
 
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
         """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
-        if vertex not in self.groups.batch and vertex not in self._semaphores.held:
+        if vertex not in self.batches.batch and vertex not in self._semaphores.held:
             return _LEFT_ALONE
-        late = self.groups.leave(vertex) if vertex in self.groups.batch else []
+        late = self.batches.leave(vertex) if vertex in self.batches.batch else []
         woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
         return late is not None, [*(late or ()), *woken]
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
         """Go on with other limits. What was taken before is given back as it was taken."""
         self.limits = dict(limits)
-        self.groups.reshape(self.limits)
+        self.batches.reshape(self.limits)

@@ -86,7 +86,7 @@ class EventRecorder:
                 self._emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
         return [vertex for vertex, _ in taken]
 
-    def said(self, vertex: int, line: str) -> None:
+    def output(self, vertex: int, line: str) -> None:
         """The running check said a line."""
         self._emit(Output(time.time(), self._vertex_table.refs[vertex], line))
 

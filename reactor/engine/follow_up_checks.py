@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
 
 from reactor.engine.change_log import ChangeLog
+from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause, Result
 from reactor.engine.final_check import FinalCheck
 from reactor.engine.manifest_follower import ManifestFollower
-from reactor.engine.options import RunOptions
 from reactor.engine.rechecks import Rechecks
 from reactor.engine.results import Results
-from reactor.engine.scheduler import Scheduler
 from reactor.engine.stale_reads import StaleReads
-from reactor.engine.vertex_table import VertexTable
 
 _SETTLED = (Result.OK, Result.CHANGED)
-
-
-class Run(Protocol):
-    """The engine, as seen from here."""
-
-    options: RunOptions
-    vertex_table: VertexTable
-    results: Results
-    scheduler: Scheduler
-
-    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
-        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
 
 
 class FollowUpChecks:
@@ -37,19 +22,22 @@ class FollowUpChecks:
     Last it sees whether one change has undone another.
     """
 
-    def __init__(self, run: Run, manifest_follower: ManifestFollower) -> None:
-        self._run = run
+    def __init__(self, dispatcher: Dispatcher, results: Results, manifest_follower: ManifestFollower) -> None:
+        self._dispatcher = dispatcher
+        self._scheduler = dispatcher.scheduler
+        self._vertex_table = dispatcher.vertex_table
+        self._results = results
         self._manifest_follower = manifest_follower
         self.log = ChangeLog()
-        self._stale_reads = StaleReads(run.vertex_table, self.log)
+        self._stale_reads = StaleReads(dispatcher.vertex_table, self.log)
         self._rechecks = Rechecks(self.log)
-        self.final_check = FinalCheck(run.vertex_table, run.results)
+        self.final_check = FinalCheck(dispatcher.vertex_table, results)
 
     def changing(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
         self.final_check.changes(vertex)
         self._manifest_follower.touched()
-        self.log.changing(vertex, self._run.scheduler.groups.batch.get(vertex))
+        self.log.changing(vertex, self._scheduler.batches.batch.get(vertex))
 
     def ends(self, vertex: int) -> None:
         """The check of ``vertex`` ended."""
@@ -74,7 +62,7 @@ class FollowUpChecks:
         """Look, and mark what is to be checked again; the rest has its turn when that has come to rest."""
         if self._manifest_follower.is_due and await self._manifest_follower.take():
             return
-        blocked = self._run.scheduler.blocking.blocked
+        blocked = self._scheduler.blocking.blocked
         if self._marks(self._reads_old_files(blocked), Cause.INTENT):
             return
         if self._marks(self._failed_too_early(blocked), Cause.RETRY) or not self.final_check.is_due:
@@ -83,19 +71,19 @@ class FollowUpChecks:
 
     def _marks(self, vertices: Collection[int], cause: Cause) -> bool:
         for vertex in vertices:
-            self._run.mark(vertex, cause)
+            self._dispatcher.mark(vertex, cause)
         return bool(vertices)
 
     def _reads_old_files(self, blocked: Collection[int]) -> Collection[int]:
         if not self._stale_reads.is_due:
             return ()
-        results, present = self._run.results, sorted(self._run.vertex_table.present)
+        results, present = self._results, sorted(self._vertex_table.present)
         return self._stale_reads.take([each for each in present if results.result(each, blocked) in _SETTLED])
 
     @property
     def _rechecks_due(self) -> bool:
         """With `fail_fast`, the first failure is the end."""
-        return self._rechecks.is_due and not self._run.options.fail_fast
+        return self._rechecks.is_due and not self._scheduler.fail_fast
 
     def _failed_too_early(self, blocked: Collection[int]) -> Collection[int]:
         """What failed before another changed something. What stands for others is judged anew with them.
@@ -104,7 +92,7 @@ class FollowUpChecks:
         """
         if not self._rechecks_due:
             return ()
-        resources, scheduler = self._run.vertex_table.resources, self._run.scheduler
+        resources, scheduler = self._vertex_table.resources, self._scheduler
         failed = [
             vertex
             for vertex in scheduler.blocking.failed

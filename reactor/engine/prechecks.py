@@ -37,26 +37,26 @@ class Prechecks:
         self._results = results
         self._changed = changed
         self._outputs: dict[str, Mapping[str, Any] | None] = {}
-        self._takers: dict[str, list[int]] = {}
+        self._consumers: dict[str, list[int]] = {}
         self._composites: dict[int, list[int]] = {}
         self._bad: set[int] = set()
-        self.has_takers = False
+        self.has_consumers = False
         """Whether `publish` is worth asking."""
-        self.has_wholes = False
+        self.has_composites = False
         """Whether `affected_composites` is worth asking."""
 
-    def adopt(self) -> Mapping[int, Collection[int]]:
+    def learn_graph(self) -> Mapping[int, Collection[int]]:
         """Another generation is in force: learn who takes what from whom. Returns who stands for whom."""
-        self._takers, self._composites = {}, {}
+        self._consumers, self._composites = {}, {}
         self._bad.clear()
         for vertex in sorted(self._vertex_table.present):
             resource = self._vertex_table.resources[vertex]
             declared = resource.declared
             for name in declared.deferred.takes if declared.deferred is not None else ():
-                self._takers.setdefault(name, []).append(vertex)
+                self._consumers.setdefault(name, []).append(vertex)
             for ref in declared.members:
                 self._composites.setdefault(self._vertex_table.number(ref), []).append(vertex)
-        self.has_takers, self.has_wholes = bool(self._takers), bool(self._composites)
+        self.has_consumers, self.has_composites = bool(self._consumers), bool(self._composites)
         return self._composites
 
     async def verdict(self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict | None:
@@ -164,13 +164,13 @@ class Prechecks:
         names = [resource.ref, f"{resource.kind}#{resource.name}"]
         if resource.alias is not None:
             names.append(f"{resource.kind}#{resource.alias}")
-        wanted = [name for name in dict.fromkeys(names) if name in self._takers]
+        wanted = [name for name in dict.fromkeys(names) if name in self._consumers]
         if not wanted:
             return []
         values = await resource.outputs()
         news = [name for name in wanted if self._outputs.get(name) != values]
         self._outputs.update(dict.fromkeys(wanted, values))
-        return sorted({taker for name in news for taker in self._takers[name]})
+        return sorted({taker for name in news for taker in self._consumers[name]})
 
 
 def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:

@@ -77,10 +77,10 @@ class Scheduler:
         self.delay_queue = DelayQueue(self._retries)
         self._start_at, self._slowed = self.delay_queue.start_at, self.delay_queue.slowed
         self._admission = Admission(limits or {}, self.delay_queue)
-        self.groups = self._admission.groups
+        self.batches = self._admission.batches
         self.refreshes = Refreshes(topology, self._admission, self.debouncer, self.mark)
         self._owed = bytearray(topology.size)
-        self.lent: set[int] = set()
+        self.without_job: set[int] = set()
         """Vertices that run and leave their jobs to others."""
         self._running: dict[int, int] = {}
         self.running: Collection[int] = self._running.keys()
@@ -134,30 +134,30 @@ class Scheduler:
 
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
-        if self.groups.followers:
-            return self.groups.followers.popleft()
-        while self._ready and self.active - len(self.lent) < self.jobs:
+        if self.batches.followers:
+            return self.batches.followers.popleft()
+        while self._ready and self.active - len(self.without_job) < self.jobs:
             vertex = self._ready.popleft()
             if self._start(vertex, now):
                 self.active += 1
-                if vertex in self.groups.of:
-                    self.groups.lead(vertex, partial(self._start, now=now))
+                if vertex in self.batches.of:
+                    self.batches.lead(vertex, partial(self._start, now=now))
                 return vertex
         return None
 
-    def lend(self, vertex: int) -> None:
+    def release_job(self, vertex: int) -> None:
         """From now on, the run of ``vertex`` takes no job of its own."""
-        if vertex not in self.groups.batch:
-            self.lent.add(vertex)
+        if vertex not in self.batches.batch:
+            self.without_job.add(vertex)
 
     @property
     def _has_room(self) -> bool:
-        return self.active - len(self.lent) < self.jobs
+        return self.active - len(self.without_job) < self.jobs
 
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
-        self.lent.discard(vertex)
+        self.without_job.discard(vertex)
         job_ended, woken = self._admission.leave(vertex)
         if job_ended:
             self.active -= 1
@@ -233,7 +233,7 @@ class Scheduler:
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` is worth asking."""
-        return bool(self.groups.followers) or (bool(self._ready) and self._has_room)
+        return bool(self.batches.followers) or (bool(self._ready) and self._has_room)
 
     @property
     def under_way(self) -> bool:

@@ -206,7 +206,7 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
     async with running(subject, needs, hears) as story:
         await story.converged()
         if meta is None:
-            story.engine.pause(story.engine.vertex_table.number(subject.ref))
+            story.engine.dispatcher.pause(story.engine.vertex_table.number(subject.ref))
         before = len(subject.script.checks), len(needs.script.checks)
         subject.script.drifted = True
         story.drift(subject.ref)

@@ -111,7 +111,7 @@ async def test_a_converged_timeout_does_not_wait_for_what_is_kept_back(autojump_
     async with running(a, b, scripted("c"), options=options) as story:
         await story.converged()
         if kept_back_by == "a pause":
-            story.engine.pause(story.engine.vertex_table.number("scripted#a"))
+            story.engine.dispatcher.pause(story.engine.vertex_table.number("scripted#a"))
             story.drift("scripted#a")
         else:
             a.script.drifted, a.script.failures = True, 1000

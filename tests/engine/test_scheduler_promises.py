@@ -226,9 +226,9 @@ class Lives(RuleBasedStateMachine):
         if v is None:
             return None
         self.started(v)
-        while self.scheduler.groups.followers:
+        while self.scheduler.batches.followers:
             self.started(self.scheduler.next_ready(self.now))
-        assert len({id(self.scheduler.groups.batch.get(v, v)) for v in self.running}) <= self.jobs
+        assert len({id(self.scheduler.batches.batch.get(v, v)) for v in self.running}) <= self.jobs
         return v
 
     def started(self, v):

@@ -170,7 +170,7 @@ class Life:
         """Ask who starts next, as the driver does."""
         self.steps += 1
         scheduler = self.scheduler
-        expected = scheduler.groups.followers[0] if scheduler.groups.followers else None
+        expected = scheduler.batches.followers[0] if scheduler.batches.followers else None
         vertex = scheduler.next_ready(self.oracle.now) if scheduler.has_ready else None
         if vertex is None:
             return False
@@ -180,7 +180,7 @@ class Life:
             if vertex != expected:
                 raise BreachError("groups: another one is handed out than follows")
             return True
-        followers = list(scheduler.groups.followers)
+        followers = list(scheduler.batches.followers)
         self.oracle.started(vertex, self._causes(vertex), followers)
         for each in followers:
             self.oracle.follows(each, self._causes(each))
@@ -274,7 +274,7 @@ class Life:
             self._note(f"lend {vertex}")
             if vertex not in self.oracle.party_of:
                 self.oracle.lent |= 1 << vertex
-            self.scheduler.lend(vertex)
+            self.scheduler.release_job(vertex)
 
     def _touch(self) -> None:
         if here := sorted(each for each in self.handed_out if self.oracle.shape.present >> each & 1):
