@@ -59,23 +59,19 @@ if TYPE_CHECKING:
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Resource
-    from reactor.resource.claim import Claim, Exclusion
+    from reactor.resource.common_properties import Meta
     from reactor.resource.composite import Composite
-    from reactor.resource.credentials import register_header_secrets, register_url_secrets
     from reactor.resource.declared import Declared
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
     from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.left_alone import left_alone
-    from reactor.resource.meta import Meta
-    from reactor.resource.mount_changes import follow_mounts
-    from reactor.resource.mount_health import fragile_mounts
+    from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
-    from reactor.resource.redaction import register_secret
-    from reactor.resource.relations import Relations
-    from reactor.resource.sandbox_access import SandboxAccess
+    from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
+    from reactor.resource.relations import Claim, Exclusion, Relations, SandboxAccess
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
         ChangedPaths,
@@ -103,8 +99,6 @@ _HOMES = {
     "reactor.errors": ("Place", "ReactorError"),
     "reactor.expression.path_lookup": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
-    "reactor.trust.inputs": ("open_input", "require_input_directory"),
-    "reactor.trust.rule": ("DistrustedError",),
     "reactor.http.answer": ("HttpAnswer",),
     "reactor.http.client": ("http_answer",),
     "reactor.http.errors": ("ConnectionLostError", "HttpError", "TooLargeError"),
@@ -112,27 +106,25 @@ _HOMES = {
     "reactor.loading": ("LoadedManifest", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared_mount", "read_mounts"),
     "reactor.resource.base": ("Resource",),
-    "reactor.resource.declared": ("Declared",),
-    "reactor.resource.meta": ("Meta",),
-    "reactor.resource.relations": ("Relations",),
-    "reactor.resource.claim": ("Claim", "Exclusion"),
+    "reactor.resource.common_properties": ("Meta",),
     "reactor.resource.composite": ("Composite",),
-    "reactor.resource.credentials": ("register_header_secrets", "register_url_secrets"),
+    "reactor.resource.declared": ("Declared",),
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
-    "reactor.resource.mount_health": ("fragile_mounts",),
+    "reactor.resource.escaping": ("escaped",),
     "reactor.resource.health": ("HealthResult", "HealthStatus"),
     "reactor.resource.left_alone": ("left_alone",),
-    "reactor.resource.mount_changes": ("follow_mounts",),
-    "reactor.resource.sandbox_access": ("SandboxAccess",),
-    "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.escaping": ("escaped",),
-    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
-    "reactor.resource.redaction": ("register_secret",),
+    "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
+    "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
+    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
+    "reactor.resource.relations": ("Claim", "Exclusion", "Relations", "SandboxAccess"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.confined": ("confined_engine",),
     "reactor.templates.errors": ("TemplateError",),
+    "reactor.trust.inputs": ("open_input", "require_input_directory"),
+    "reactor.trust.rule": ("DistrustedError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
     "reactor.unpacking.members": ("UnpackingError",),

@@ -40,7 +40,7 @@ def hint_from(history: History, ref: str) -> str:
 
 def warn_if_unknown(history: History, pattern: str) -> None:
     """Say so when the journal knows nothing that is called like ``pattern``: what it shows of that is empty."""
-    from reactor.graph.globs import covers
+    from reactor.graph.names import covers
 
     if not any(covers(pattern, (name,)) for name in (*history.refs(), *history.aliases())):
         warn(f"the journal knows no resource {pattern}; {hint_from(history, pattern)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reactor.engine.events import Result
-from reactor.graph.globs import covers
+from reactor.graph.names import covers
 
 IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from reactor.engine.batch_scheduler import Batch
+from reactor.engine.admission import Batch
 from reactor.engine.check import perform
 from reactor.resource.base import Resource
 from reactor.resource.plan import GroupError, Plan, ResourceError

@@ -1,7 +1,8 @@
-"""What happens when the check of a vertex has ended: scheduling, flap detection, the journal, events."""
+"""What happens when the check of a vertex has ended: repairs of unhealthy ones, scheduling, flap detection, the journal, events."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -10,15 +11,58 @@ import trio
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import Verdict
 from reactor.engine.dispatcher import Dispatcher
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.flapping import FlapDetector
 from reactor.engine.follow_up_checks import FollowUpChecks
 from reactor.engine.outcome import Outcome
-from reactor.engine.repairs import Repairs, wanted
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import RunStore
 from reactor.resource.base import Resource
+from reactor.resource.health import HealthStatus
+
+MOST_REPAIRS: Final = 5
+"""How many follow each other that don't help. After that, the health is only looked at, until it is ok."""
+
+_GAVE_UP: Final = f"{MOST_REPAIRS} repairs in a row have not helped: from now on it is only looked at"
+
+
+class Repairs:
+    """Counts the repairs of each vertex since it was well."""
+
+    def __init__(self) -> None:
+        self._made: Counter[int] = Counter()
+
+    def begins(self, vertex: int) -> None:
+        """One is made now."""
+        self._made[vertex] += 1
+
+    def is_first(self, vertex: int) -> bool:
+        """Whether none was made since ``vertex`` was well."""
+        return not self._made[vertex]
+
+    def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
+        """``verdict`` after a look at the health; it is CRITICAL if the next check is to be a repair."""
+        if verdict.outcome is Outcome.UNHEALTHY and wanted(resource, verdict):
+            if self._made[vertex] < MOST_REPAIRS:
+                return verdict._replace(outcome=Outcome.CRITICAL)
+            return verdict._replace(hint=_GAVE_UP)
+        if verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+            self.forget([vertex])
+        return verdict
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """``vertices`` are well, or have left the graph."""
+        for vertex in vertices:
+            self._made.pop(vertex, None)
+
+
+def wanted(resource: Resource, verdict: Verdict) -> set[str]:
+    """What the health checks that are critical ask for: to ``check`` the resource, to ``refresh`` it, or nothing."""
+    both = zip(resource.health_checks, verdict.health, strict=True)
+    asked: set[str] = {check.on_critical for check, found in both if found.status is HealthStatus.CRITICAL}
+    return asked - {"none"}
+
 
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value

@@ -12,15 +12,13 @@ import trio
 
 from reactor.engine.audit import Audit
 from reactor.engine.dispatcher import Dispatcher
-from reactor.engine.event_recorder import EventRecorder
+from reactor.engine.event_recorder import EventRecorder, Results
 from reactor.engine.events import Cause, Ended, Event, Reloaded
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.options import RunOptions
-from reactor.engine.owed_refreshes import OwedRefreshes
 from reactor.engine.prechecks import Prechecks
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
-from reactor.engine.run_store import RunStore
+from reactor.engine.run_store import OwedRefreshes, RunStore
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_checks import VertexChecks
 from reactor.engine.vertex_table import VertexTable

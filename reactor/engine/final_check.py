@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from reactor.engine.batch_scheduler import is_shared
+from reactor.engine.admission import is_shared
 from reactor.engine.check import Verdict, check
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
 

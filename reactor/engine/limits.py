@@ -7,8 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reactor.resource.meta import Meta
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import Meta, RefreshDebounce
 
 UNLIMITED = -1
 

@@ -8,14 +8,13 @@ from pathlib import PurePath
 from typing import Any
 
 from reactor.engine.check import Verdict
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_table import VertexTable
-from reactor.graph.digraph import predecessors
-from reactor.graph.topology import Adjacency, Topology
+from reactor.graph.topology import Adjacency, Topology, predecessors
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from reactor.engine.vertex_table import VertexTable
-from reactor.resource.claim import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_of, hard_link_of
+from reactor.resource.relations import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
 
 
 class PathOwners:

@@ -10,12 +10,12 @@ from typing import Any
 
 from reactor.engine.blocking import Blocking
 from reactor.engine.check import AS_DESIRED, Verdict
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
-from reactor.resource.deferred import Deferred, TooLongError
+from reactor.resource.declared import Deferred, TooLongError
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import Watch

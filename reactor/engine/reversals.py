@@ -10,8 +10,8 @@ from collections.abc import Container
 from typing import Any
 
 from reactor.engine.run_store import RunStore
+from reactor.graph.build import with_reversals
 from reactor.graph.graph import Graph
-from reactor.graph.reversal import with_reversals
 from reactor.resource.backup_store import backup_store
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite

@@ -22,15 +22,13 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from reactor.engine.admission import Admission
-from reactor.engine.blocking import Blocking
-from reactor.engine.debounce import RefreshDebouncer
+from reactor.engine.blocking import Blocking, FailFast
 from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.events import CAUSE_SETS, Cause
-from reactor.engine.fail_fast import FailFast
 from reactor.engine.limits import UNLIMITED, Limits
 from reactor.engine.outcome import Outcome
 from reactor.engine.readiness import Readiness
-from reactor.engine.refreshes import Refreshes
+from reactor.engine.refreshes import RefreshDebouncer, Refreshes
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 

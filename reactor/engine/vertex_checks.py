@@ -11,8 +11,9 @@ import trio
 
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
-from reactor.engine.check_completion import CheckCompletion, reported_causes
+from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
 from reactor.engine.dispatcher import Dispatcher
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
 from reactor.engine.follow_up_checks import FollowUpChecks
 from reactor.engine.manifest_follower import ManifestFollower
@@ -21,8 +22,6 @@ from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
 from reactor.engine.path_owners import PathOwners
 from reactor.engine.prechecks import Prechecks
-from reactor.engine.repairs import Repairs, wanted
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import RunStore
 from reactor.resource.base import Resource

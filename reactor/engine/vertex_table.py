@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import NamedTuple
 
-from reactor.engine.batch_scheduler import group_of
+from reactor.engine.admission import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
-from reactor.graph.claimed import Claimed
-from reactor.graph.graph import Graph
+from reactor.graph.graph import Claimed, Graph
 from reactor.graph.topology import Topology
 from reactor.resource.base import Resource
+from reactor.resource.common_properties import DEFAULT_META
 from reactor.resource.declared import declare, desires_the_same
-from reactor.resource.meta import DEFAULT_META
 from reactor.resource.redaction import show_names
 
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import trio
 
-from reactor.engine.backoff import Backoff
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause, Event, EventsLost, WatcherChanged
+from reactor.engine.retries import Backoff
 from reactor.resource.base import Resource
 from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchState
 

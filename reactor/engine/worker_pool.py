@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from reactor.resource.output import noter, speaker
-from reactor.resource.waiting import waiter
+from reactor.resource.threads import waiter
 
 if TYPE_CHECKING:
     from reactor.engine.dispatcher import Dispatcher

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactor.graph.claimed import Claimed
 from reactor.resource.base import Resource
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
+from reactor.resource.real_paths import RealPaths
+from reactor.resource.relations import FILE_SPACES, UNITS, Claim
 
-if TYPE_CHECKING:  # networkx takes 0.1 s to import, and the scheduler's side of the house never needs it
+if TYPE_CHECKING:
     import networkx as nx
+
+DirectoryId = tuple[int, int]
+"""Device and inode."""
+
+
+@dataclass(slots=True)
+class Claimed:
+    """The refs of the resources that claim things which two names may stand for.
+
+    ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the parent directories of these paths, as they were named, by
+    what they were when the manifest was loaded; those that were missing are not among them. ``attributes_only`` has the
+    paths whose content nobody manages, by claimant. ``units`` are the refs of those that claim units.
+    """
+
+    by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    directories: dict[DirectoryId, set[str]] = field(default_factory=dict)
+    attributes_only: dict[str, list[str]] = field(default_factory=dict)
+    units: dict[str, None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
+        """The index of ``claims``, which come with the numbers of ``refs``."""
+        claimed = cls()
+        parents = set()
+        for vertex, claim in claims:
+            ref = refs[vertex]
+            if claim.space == UNITS:
+                claimed.units[ref] = None
+            elif claim.space in FILE_SPACES:
+                claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
+                claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
+                parents.add(claim.key.rpartition("/")[0])
+                if claim.is_attributes_only:
+                    claimed.attributes_only.setdefault(ref, []).append(claim.key)
+        for parent in parents:
+            if (found := real_paths.directory_id(parent)) is not None:
+                claimed.directories.setdefault(found, set()).add(parent)
+        return claimed
 
 
 class EdgeKind(StrEnum):

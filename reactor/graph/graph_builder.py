@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from reactor.errors import Place
-from reactor.graph.globs import covers
 from reactor.graph.graph import EdgeKind
-from reactor.graph.names import Names
+from reactor.graph.names import Names, covers
 from reactor.resource.base import Resource
-from reactor.resource.claim import PATHS, Claim
+from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.relations import Relations
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.relations import PATHS, Claim, Relations
 
 Locate = Callable[[int, PropertyPath], Place | None]
 """Where the manifest declares a property of the resource with that number."""
@@ -26,7 +24,7 @@ Chain = tuple[Sequence[int], bool]
 _STRENGTH = {kind: strength for strength, kind in enumerate(EdgeKind)}
 
 
-class Edge(NamedTuple):
+class BuilderEdge(NamedTuple):
     """Why one resource goes before another, and the property of which resource says so."""
 
     kind: EdgeKind
@@ -74,7 +72,7 @@ class GraphBuilder:
             if (deferred := each.declared.deferred) is not None
         }
         self._relations: dict[int, Relations] = {}
-        self.successors: list[dict[int, Edge]] = [{} for _ in self.resources]
+        self.successors: list[dict[int, BuilderEdge]] = [{} for _ in self.resources]
         self.diagnostics: list[Diagnostic] = []
 
     @cached_property
@@ -113,7 +111,7 @@ class GraphBuilder:
             return False
         return not any(covers(pattern, (name,)) for pattern in self._external)
 
-    def connect(self, first: int, second: int, edge: Edge) -> None:
+    def connect(self, first: int, second: int, edge: BuilderEdge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.
 
         One that only tells of changes, and one that only blocks, are a subscription together. An order that a failure

@@ -1,6 +1,6 @@
 """The diffs of the events that the journal keeps: in a table of their own, cut to size, bounded in all.
 
-They are what `reactor.engine.secret_diffs` lets be shown, and nothing of them is in the records of events: those go to
+They are what `reactor.engine.check` lets be shown, and nothing of them is in the records of events: those go to
 more places than the file, which only its owner can read.
 """
 

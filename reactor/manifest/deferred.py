@@ -24,8 +24,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
-from reactor.resource.declared import declare
-from reactor.resource.deferred import Deferred, Outputs, TooLongError
+from reactor.resource.declared import Deferred, Outputs, TooLongError, declare
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError

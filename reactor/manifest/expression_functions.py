@@ -22,7 +22,7 @@ from reactor.manifest.evaluation import NotYetError, bare_expression, parse_temp
 from reactor.manifest.jet_templates import render
 from reactor.manifest.source import LineMap
 from reactor.manifest.template_data import TemplateData
-from reactor.resource.deferred import Outputs
+from reactor.resource.declared import Outputs
 from reactor.resource.redaction import register_secret, with_each_secret
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError

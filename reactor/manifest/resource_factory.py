@@ -18,12 +18,11 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
+from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Declared, Form, declare, numbered
-from reactor.resource.meta import Meta
 from reactor.resource.properties import References
 from reactor.resource.redaction import redacted
-from reactor.resource.subscription import Subscriptions
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(taken, config=ConfigDict(defer_build=True))

@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
-from reactor.resource.claim import Claim, Exclusion
-from reactor.resource.control import Control
+from reactor.resource.common_properties import DEFAULT_META, Control, Meta, Registration, Subscriptions
 from reactor.resource.declared import Declared
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
-from reactor.resource.meta import DEFAULT_META, Meta
-from reactor.resource.model import Model
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
-from reactor.resource.properties import References, did_you_mean
-from reactor.resource.registration import Registration
-from reactor.resource.relations import NO_RELATIONS, Relations
-from reactor.resource.sandbox_access import SandboxAccess
-from reactor.resource.subscription import Subscriptions
+from reactor.resource.properties import Model, References, did_you_mean
+from reactor.resource.relations import NO_RELATIONS, Claim, Exclusion, Relations, SandboxAccess
 from reactor.resource.watch import Watch
 
 if TYPE_CHECKING:

@@ -7,12 +7,14 @@ line of defence: properties known to be secret are not shown in the first place.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 if TYPE_CHECKING:
-    from reactor.resource.known_secrets import KnownSecrets
+    from reactor.resource.secret_search import KnownSecrets
 
 MASK = "[secret]"
 LONG = 64 * 1024
@@ -41,7 +43,7 @@ def register_secret(value: Any) -> None:
         return
     global _known  # noqa: PLW0603
     if _known is None:
-        from reactor.resource.known_secrets import KnownSecrets  # noqa: PLC0415
+        from reactor.resource.secret_search import KnownSecrets  # noqa: PLC0415
 
         _known = KnownSecrets(MASK)
     _known.add(str(value))
@@ -119,3 +121,25 @@ def redacted(value: Any) -> Any:
 def redacted_record(record: dict[str, Any]) -> dict[str, Any]:
     """The same for a map whose keys are our own words, as is the kind of ``event`` that it may tell of."""
     return {key: value if key == "event" else redacted(value) for key, value in record.items()}
+
+
+_NAMES = re.compile(r"auth|cookie|token|key|secret|pass|pwd|sig|credential|session|jwt", re.IGNORECASE)
+"""What credentials are called in a query or a header: ``access_token``, ``X-Amz-Signature``, ``sig``."""
+
+
+def register_url_secrets(url: str) -> None:
+    """Never show the password in ``url``, a user without one, which is a token, and what its query is signed with."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    found = parts.password or parts.username or ""
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    register_secret([found, unquote(found), *(value for name, value in query if _NAMES.search(name))])
+
+
+def register_header_secrets(headers: Mapping[str, str]) -> None:
+    """Never show what header fields hold whose names say that it proves who we are."""
+    for name, value in headers.items():
+        if _NAMES.search(name):
+            register_secret([value, value.split(" ")[-1]])

@@ -1,12 +1,23 @@
-"""Blocking work beside the event loop, also on a host that has no thread left."""
+"""Work that may take long: blocking calls in threads, and waits that take no job."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TypeVar, TypeVarTuple
 
 import trio
+
+waiter: ContextVar[Callable[[], None] | None] = ContextVar("waiter", default=None)
+"""Set by the engine for the task that runs a check."""
+
+
+def waits() -> None:
+    """Take no job from now on for the check that runs: others are made meanwhile. Outside of a check it means nothing."""
+    if (lend := waiter.get()) is not None:
+        lend()
+
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")

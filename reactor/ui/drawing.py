@@ -12,8 +12,8 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.errors import ReactorError
+from reactor.graph.build import with_reversals
 from reactor.graph.graph import Edge, Graph
-from reactor.graph.reversal import with_reversals
 from reactor.resource.threads import in_thread
 from reactor.ui.time_slice import TimeSlice
 

@@ -9,9 +9,9 @@ import trio
 from page_tables import rows
 
 from reactor.engine import flapping, scheduler
-from reactor.engine.backoff import JITTER, Backoff
 from reactor.engine.events import Cause, Reloaded, Result
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
+from reactor.engine.retries import JITTER, Backoff
 from reactor.graph.graph import Edge, EdgeKind, Graph
 from reactor.loading import load
 from reactor.resources.exec import Exec, ExecState

@@ -6,8 +6,8 @@ import pytest
 import trio
 
 from reactor.engine.events import Cause, Result
+from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.declared import desires_the_same
-from reactor.resource.subscription import RefreshDebounce
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, graph_of, running
 

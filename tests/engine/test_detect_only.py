@@ -11,7 +11,7 @@ from reactor.cli import exitcodes
 from reactor.engine.events import Cause, Ended, Result
 from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
-from reactor.resource.meta import Meta
+from reactor.resource.common_properties import Meta
 from reactor.testing.scripted import scripted
 from reactor.testing.story import Story, converge_once, graph_of, running
 

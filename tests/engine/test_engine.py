@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import trio
 
-from reactor.engine.backoff import CAP, JITTER, Backoff
 from reactor.engine.events import AuditFound, Cause, Checked, Ended, Output, Result, Skipped
 from reactor.engine.options import RunOptions
+from reactor.engine.retries import CAP, JITTER, Backoff
 from reactor.resource.output import emit_output
 from reactor.resource.plan import Action
 from reactor.resource.watch import TimerWatch

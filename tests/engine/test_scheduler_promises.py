@@ -14,7 +14,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import REFRESHING, WEAK, EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
 
 MOST = 6
 LARGE = 40

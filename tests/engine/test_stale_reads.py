@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reactor.engine.change_log import ChangeLog
-from reactor.engine.stale_reads import MOST_PASSES, StaleReads
+from reactor.engine.follow_up_checks import MOST_PASSES, ChangeLog, StaleReads
 from reactor.resource.declared import Declared
 
 

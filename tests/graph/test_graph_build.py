@@ -9,8 +9,8 @@ from graph_samples import Thing, built, edges, graph_of, place
 
 from reactor.errors import Place
 from reactor.graph.build import build
+from reactor.resource.common_properties import Meta
 from reactor.resource.declared import Form, declare
-from reactor.resource.meta import Meta
 
 
 def thing(name, **properties):

@@ -6,7 +6,7 @@ import pytest
 from graph_samples import Path, Thing, built
 
 from reactor.graph.graph import EdgeKind
-from reactor.resource.claim import Claim
+from reactor.resource.relations import Claim
 
 
 class Managed(Path, kind="managed"):

@@ -8,9 +8,9 @@ import pytest
 import trio
 from health_worlds import free_port, listener
 
+from reactor.engine.check_completion import MOST_REPAIRS
 from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
-from reactor.engine.repairs import MOST_REPAIRS
 from reactor.resource.declared import declare
 from reactor.resource.watch import TimerWatch
 from reactor.resources.apply import Apply

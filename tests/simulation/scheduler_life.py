@@ -16,7 +16,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
 
 KINDS = ("subscribe", "require", "automatic", "after", "notify")
 SEMAPHORES = ((), (), (), ("apt",), ("db:2",), ("apt", "db:2"), ("7",), ("7", "7"), ("db:3",))

@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import chain, islice, takewhile
 
 from reactor.graph.graph import EdgeKind
-from reactor.graph.graph_builder import Edge, GraphBuilder
-from reactor.graph.paths import parents
-from reactor.graph.steps.acyclic import Pair, without_cycles
+from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
+from reactor.graph.names import parents
+from reactor.graph.steps.cycles import Pair, without_cycles
 from reactor.graph.steps.members import members_by_whole, within
 
 _PathIndex = dict[str, list[int]]
@@ -24,9 +24,9 @@ _PathIndex = dict[str, list[int]]
 def add_automatic_edges(builder: GraphBuilder) -> None:
     """Add what follows from paths and accounts, but never an edge that would close a cycle."""
     paths = _Paths(builder)
-    wanted: dict[Pair, Edge] = {}
+    wanted: dict[Pair, BuilderEdge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes(), paths.from_clears()):
-        wanted.setdefault((first, second), Edge(EdgeKind.AUTOMATIC, reason, owner))
+        wanted.setdefault((first, second), BuilderEdge(EdgeKind.AUTOMATIC, reason, owner))
     for first, second in without_cycles(builder.successors, wanted):
         builder.connect(first, second, wanted[first, second])
 

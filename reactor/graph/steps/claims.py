@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reactor.graph.graph_builder import GraphBuilder
-from reactor.graph.paths import parents
-from reactor.resource.claim import FILE_SPACES, PATHS, Claim
+from reactor.graph.names import parents
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.relations import FILE_SPACES, PATHS, Claim
 
 
 def report_contradictions(builder: GraphBuilder) -> None:

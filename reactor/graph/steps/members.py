@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reactor.graph.graph import EdgeKind
-from reactor.graph.graph_builder import Edge, GraphBuilder
+from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.resource.diagnostic import Diagnostic
 
 
@@ -31,7 +31,7 @@ def add_members(builder: GraphBuilder) -> None:
                     before[member].append(first)
         for member in members:
             reason = f"{builder.refs[member]} belongs to {builder.refs[whole]}"
-            builder.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
+            builder.connect(member, whole, BuilderEdge(EdgeKind.NOTIFY, reason, whole))
 
 
 def members_by_whole(builder: GraphBuilder) -> dict[int, list[int]]:

@@ -1,4 +1,4 @@
-"""The step for resources that purge a directory: it finds the paths there that other resources manage."""
+"""The steps that record what other resources manage at the paths of one: below a purged directory, or mounted on its path."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from reactor.graph.graph_builder import GraphBuilder
 from reactor.resource.declared import declare
 from reactor.resource.real_paths import RealPaths
+from reactor.resource.relations import MOUNT_POINTS, PATHS
 
 
 def find_managed_below(builder: GraphBuilder) -> None:
@@ -29,3 +30,29 @@ def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Itera
             yield path
         elif path.startswith("/") and (there := real.of(path)).startswith(really):
             yield f"{directory}{there.removeprefix(really)}"
+
+
+def find_covered(builder: GraphBuilder) -> None:
+    """Record for each resource of a path that a resource after it mounts a file system there."""
+    mounts: dict[str, list[int]] = {}
+    for vertex, claim in builder.claims:
+        if claim.space == MOUNT_POINTS:
+            mounts.setdefault(builder.real_paths.of(claim.key), []).append(vertex)
+    if not mounts:
+        return
+    for vertex, claim in builder.claims:
+        above = mounts.get(builder.real_paths.of(claim.key)) if claim.space == PATHS else None
+        if above and not _after(builder, vertex).isdisjoint(above):
+            resource = builder.resources[vertex]
+            declare(resource, resource.declared._replace(is_covered=True))
+
+
+def _after(builder: GraphBuilder, vertex: int) -> set[int]:
+    """All that goes after ``vertex``."""
+    found: set[int] = set()
+    stack = [vertex]
+    while stack:
+        new = builder.successors[stack.pop()].keys() - found
+        found |= new
+        stack.extend(new)
+    return found
