@@ -41,21 +41,21 @@ class Batch:
 
 
 class BatchScheduler:
-    """The parties that are under way: at most one of each group, so that who comes later goes together, too."""
+    """The batches that are running: at most one per group. Latecomers wait and form the next batch."""
 
     def __init__(self, limits: Mapping[int, Limits]) -> None:
         self._under_way: dict[Hashable, Batch] = {}
         self.batch: dict[int, Batch] = {}
-        """The party of each vertex that runs in one."""
+        """The batch of each vertex that runs in one."""
         self.followers: deque[int] = deque()
-        """Those that run since the first of their party started, and are still to be handed out."""
+        """The vertices that run since the first of their batch started, and that no worker has taken yet."""
         self.of: dict[int, Hashable] = {}
         """The group of each vertex that has one."""
         self._vertices: dict[Hashable, list[int]] = {}
         self.reshape(limits)
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
-        """Go on with other groups; parties that are under way end as they began."""
+        """Continue with other groups; batches that are running do not change."""
         self.of.clear()
         self.of.update((vertex, limit.group) for vertex, limit in limits.items() if limit.group is not None)
         self._vertices.clear()
@@ -63,14 +63,14 @@ class BatchScheduler:
             self._vertices.setdefault(group, []).append(vertex)
 
     def is_late(self, vertex: int) -> bool:
-        """Whether a party of its group is under way already; then ``vertex`` is ready again when that is over."""
+        """Whether a batch of its group is running already; then ``vertex`` is ready again when that is over."""
         if (batch := self._under_way.get(self.of[vertex])) is None:
             return False
         batch.late.append(vertex)
         return True
 
     def lead(self, leader: int, start: Callable[[int], bool]) -> None:
-        """``leader`` has started: whoever of its group ``start`` can start as well comes along."""
+        """``leader`` has started: form a batch with all of its group that ``start`` can start as well."""
         group = self.of[leader]
         followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
         batch = Batch(group, {leader, *followers}, [])
@@ -79,7 +79,7 @@ class BatchScheduler:
         self.followers.extend(followers)
 
     def leave(self, vertex: int) -> list[int] | None:
-        """The run of ``vertex`` ended. Returns who was late once the last of its party has left, else None."""
+        """The run of ``vertex`` ended. Returns the latecomers once the last of its batch has left, else None."""
         batch = self.batch.pop(vertex)
         batch.members.discard(vertex)
         if batch.members:
@@ -92,7 +92,7 @@ _LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
 
 
 class Admission:
-    """The limits of every vertex, and who has to wait because of them. ``delay_queue`` keeps those back that go too fast."""
+    """Applies the limits of every vertex. ``delay_queue`` delays those that start too often."""
 
     def __init__(self, limits: Mapping[int, Limits], delay_queue: DelayQueue) -> None:
         self.limits = dict(limits)
@@ -106,7 +106,7 @@ class Admission:
         return self.limits.get(vertex, DEFAULT_LIMITS)
 
     def admits(self, vertex: int, now: float) -> bool:
-        """Whether ``vertex`` may start now. If not, `leave` of who is in its way names it."""
+        """Whether ``vertex`` may start now. If not, `leave` of the vertex that prevents it returns it later."""
         limits = self.limits_of(vertex)
         if limits.group is not None and self.batches.is_late(vertex):
             return False
@@ -117,7 +117,7 @@ class Admission:
         return True
 
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
-        """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
+        """The run of ``vertex`` ended: whether its job, which is that of its batch, ended too; and which vertices may try again."""
         if vertex not in self.batches.batch and vertex not in self._semaphores.held:
             return _LEFT_ALONE
         late = self.batches.leave(vertex) if vertex in self.batches.batch else []

@@ -77,7 +77,7 @@ class Blocking:
                     stack.append(self._topology.strong[below])
 
     def reshape(self, topology: Topology, failed: Iterable[int], moves: bytearray) -> None:
-        """Go on with other edges; only ``failed`` are failed, and who is blocked is found anew.
+        """Go on with other edges; only ``failed`` are failed, and blocked vertices are found again.
 
         ``moves`` are those that run: only they are not blocked at once by what is bad above them.
         """
@@ -116,7 +116,7 @@ class Blocking:
         return known[vertex, False]
 
     def _above(self, vertex: int, is_of_order: bool) -> tuple[list[int], list[_Question]]:
-        """Who is directly to blame for ``vertex``: those that failed, and who else is to be asked about."""
+        """What directly blocks ``vertex``: failed vertices, and blocked ones whose own reasons must be looked up."""
         if is_of_order:
             before = self._topology.ended_by.get(vertex, ())
             failed = [up for up in before if up in self.failed]
@@ -172,7 +172,7 @@ class FailFast:
         self.reshape(topology)
 
     def reshape(self, topology: Topology) -> None:
-        """Continue with another graph. Whoever calls this tries all vertices again that may start."""
+        """Continue with another graph. The caller tries all vertices again that may start."""
         self._topology = topology
         self._predecessors: list[list[int]] | None = None
         self._upstream: set[int] | None = None

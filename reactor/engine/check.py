@@ -183,7 +183,7 @@ async def _carry_out(
 ) -> tuple[Plan, Plan]:
     """Apply ``plan``, and what is still to be done after it, as long as all of that is something new.
 
-    Somebody else may be changing the same thing: what they changed was not planned, and is no failure of the plan.
+    Another program may change the same thing meanwhile: that was not planned, and is no failure of the plan.
     Returns what is left, and all that was carried out.
     """
     tried: Plan = ()
@@ -202,7 +202,7 @@ async def _carry_out(
 
 
 async def _read_back(resource: Resource, unsure: list[Action]) -> None:
-    """Look which of the actions ``unsure`` have had their effect, and mark these as proved: only looking tells."""
+    """Observe which of the actions ``unsure`` have had their effect, and mark these as proved."""
     still_due = resource.plan(await resource.observe(), refresh=False)
     for action in unsure:
         action.is_proof = action not in still_due

@@ -59,7 +59,7 @@ class Wakeup:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._timer)
-        self._timer = -1  # whoever sets it now means no other descriptor of that number
+        self._timer = -1  # a late `set` must not hit another descriptor with that number
 
     def set(self) -> None:
         """Look again when to ring."""
@@ -136,12 +136,12 @@ class Dispatcher:
 
     def hold(self, vertex: int) -> None:
         """Start no check of ``vertex`` until `release`, and cancel the one that runs: its watches are not armed."""
-        self.scheduler.hold(vertex)
+        self.scheduler.order.hold(vertex)
         self.pool.cancel(vertex)
 
     def release(self, vertex: int) -> None:
         """Take a `hold` back."""
-        self.scheduler.release(vertex)
+        self.scheduler.order.release(vertex)
         self.report_transitions()
         self.wake()
 

@@ -88,7 +88,7 @@ _RESULTS = {
 
 
 class EventRecorder:
-    """Knows the name of every vertex. What left the graph is not spoken of."""
+    """Emits events about vertices by their refs. Vertices that left the graph have none."""
 
     def __init__(self, vertex_table: VertexTable, results: Results, emit: Callable[[Event], None]) -> None:
         self._vertex_table = vertex_table
@@ -122,7 +122,7 @@ class EventRecorder:
             self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], reason))
 
     def transitions(self, blocking: Blocking) -> list[int]:
-        """Who became blocked by whom, and who is free again. Returns them all."""
+        """Emit which vertices became blocked by which, and which are free again. Returns them all."""
         refs = self._vertex_table.refs
         taken = blocking.take_transitions()
         known: Known = {}

@@ -1,8 +1,8 @@
-"""The second look of a run that hears no events: what a change of one resource did to another.
+"""The final check of a run without watches: it finds what a change of one resource did to another of its kind.
 
-Kinds whose resources are applied together change one thing that they all share: with one package others come or go.
-While watching, the event of that change has all of them checked. Without, they are looked at once more before the run
-ends. That look repairs nothing: two that undo each other would keep the run from ending.
+Kinds whose resources are applied in groups share one thing: one package brings others, or removes them. In a run with
+watches, events have all of them checked. Without watches, they are checked once more before the run ends. That check repairs
+nothing: two resources that undo each other would keep the run from ending.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMED: Final = 3
 
 
 class FinalCheck:
-    """Knows who changed something since the last look, and what that look found."""
+    """Records which vertices changed something since the last final check, and what that check found."""
 
     def __init__(self, vertex_table: VertexTable, results: Results) -> None:
         self._vertex_table = vertex_table

@@ -114,7 +114,7 @@ def _read_by(resource: Resource) -> Collection[str]:
 
 
 def _changed_after(moment: int, path: str) -> bool:
-    """Whether the file may have changed. Of a whole directory, only the check of who reads it knows."""
+    """Whether the file may have changed. Whether a whole directory has changed, only a check of its reader can find out."""
     if path.endswith("/"):
         return True
     try:
@@ -226,7 +226,7 @@ class FollowUpChecks:
         return self._rechecks.is_due and not self._scheduler.fail_fast
 
     def _failed_too_early(self, blocked: Collection[int]) -> Collection[int]:
-        """What failed before another changed something. What stands for others is judged anew with them.
+        """The vertices that failed before another one changed something. Composites follow their members.
 
         The ``ccm:`` form tries everything once, as CCM does.
         """

@@ -68,9 +68,10 @@ class ManifestFollower:
 
     async def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
         """The verdict on what has changed something, or would. It fails with a manifest that can't be used."""
-        origin = self.origin
+        if (origin := self.origin) is None:
+            return verdict
         relations = resource.relations()
-        if origin is None or not origin.concerns((*relations.provides, *relations.removes)):
+        if not origin.concerns((*relations.provides, *relations.removes)):
             return verdict
         if verdict.outcome is Outcome.WOULD_CHANGE:
             return verdict._replace(actions=(*verdict.actions, _FORETOLD))

@@ -1,4 +1,4 @@
-"""What a check that changes nothing can tell of the one that would."""
+"""What a dry run can foretell of the real run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NoopJudge:
                 raise
 
     def downgrade(self, vertex: int, verdict: Verdict) -> Verdict:
-        """A failure below something that was not applied says nothing: the honest answer is "can't tell".
+        """A failure after something that was not applied proves nothing: the answer is "can't tell".
 
         What is missing may also come by what only goes before, in the order of a manifest.
         """

@@ -1,4 +1,4 @@
-"""What the engine knows about a resource before it is checked, or instead: late values, conditions, members."""
+"""Decides resources that need no check of their own (composites, ``control`` conditions), and resolves deferred values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BAD = (Result.FAILED, Result.BLOCKED)
 
 
 class Prechecks:
-    """Settles what is late about a resource, and judges one that stands for others.
+    """Resolves deferred values and conditions, and decides how a composite ended.
 
     ``changed`` is called with a vertex whose resource is another object now, with other watches.
     """
@@ -46,7 +46,7 @@ class Prechecks:
         """Whether `affected_composites` is worth asking."""
 
     def learn_graph(self) -> Mapping[int, Collection[int]]:
-        """Another generation is in force: learn who takes what from whom. Returns who stands for whom."""
+        """Another generation is in force: learn the consumers of outputs. Returns the composites of each member."""
         self._consumers, self._composites = {}, {}
         self._bad.clear()
         for vertex in sorted(self._vertex_table.present):
@@ -103,9 +103,9 @@ class Prechecks:
                     resources[ref] = deferred.settle(resource, self._outputs.get)
 
     def changed_conditions(self, kept: Collection[int]) -> list[int]:
-        """Of the vertices whose properties are what they were: those whose conditions may have changed their mind.
+        """Of the vertices whose properties are what they were: those whose conditions may now give another answer.
 
-        Those that take too long to say are among them: their checks will tell.
+        Conditions that take too long to evaluate count among them: the checks decide.
         """
         deadline = time.monotonic() + _BRIEF_SECONDS
         found = []
@@ -157,9 +157,9 @@ class Prechecks:
         return found
 
     async def publish(self, resource: Resource) -> list[int]:
-        """Ask ``resource``, which is as desired, for what others take from it. Returns those for whom that is news.
+        """Read the outputs of ``resource``, which is as desired. Returns the consumers of those that have changed.
 
-        Raises ResourceError or OSError when it can't be told.
+        Raises ResourceError or OSError when they can't be read.
         """
         names = [resource.ref, f"{resource.kind}#{resource.name}"]
         if resource.alias is not None:

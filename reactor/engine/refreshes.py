@@ -13,8 +13,8 @@ from reactor.resource.common_properties import RefreshDebounce
 
 _REFRESH = int(Cause.REFRESH)
 _AT_ONCE = int(Cause.INITIAL | Cause.INTENT)
-"""The first check of a resource, or of another version of it, pays what is owed: all that it waits for has settled,
-and nobody wants to wait for a first start."""
+"""The first check of a resource, or of another version of it, makes pending refreshes at once: all that it waits for has
+settled, and a first start must not be delayed."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class RefreshDebouncer:
         return None if burst is None else burst.due
 
     def deferred_causes(self, vertex: int, owed: int, now: float) -> int:
-        """The part of the causes ``owed`` that a check which starts now leaves owed.
+        """The part of the due causes ``owed`` that a check which starts now leaves due.
 
         If that is none, the burst lasts all the same until the check does start, and is forgotten then.
         """
@@ -64,7 +64,7 @@ _OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see there
 
 
 class Refreshes:
-    """What is still to be told of runs. ``mark`` is told who owes a refresh, ``debouncer`` when it is due."""
+    """The refreshes to propagate. ``mark`` schedules a subscriber, ``debouncer`` delays it."""
 
     def __init__(
         self,
@@ -85,11 +85,11 @@ class Refreshes:
         self._touched.add(vertex)
 
     def owe_from_previous_run(self, vertex: int, below: int) -> None:
-        """``below`` owes a refresh because of a change of ``vertex`` in an earlier life, from when that is as desired."""
+        """``below`` has a refresh pending since an earlier process: propagate it once ``vertex`` is as desired."""
         self._pledged.setdefault(vertex, set()).add(below)
 
     def propagate(self, vertex: int, outcome: Outcome, now: float) -> None:
-        """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
+        """Schedule refreshes of the subscribers of ``vertex`` if it changed, now or in a failed run; or would have, in noop."""
         if vertex in self._touched:
             self._touched.discard(vertex)
             outcome = _CHANGED
@@ -103,10 +103,10 @@ class Refreshes:
                 self._mark(below, Cause.REFRESH, now)
 
     def reshape(self, topology: Topology, gone: Collection[int]) -> list[int]:
-        """Continue with another graph, in which ``gone`` are not. Returns who owes a refresh from now on.
+        """Continue with another graph, without ``gone``. Returns the vertices that have a refresh pending from now on.
 
-        That is whoever would have been told by a vertex that has left, or that it does not subscribe to any more. There
-        is nothing left to wait for, and a refresh is owed until it is made.
+        Those are the subscribers that waited for a vertex that has left, or that they no longer subscribe to: there is nothing
+        left to wait for.
         """
         self._topology = topology
         self._touched.difference_update(gone)

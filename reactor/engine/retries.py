@@ -6,11 +6,17 @@ import math
 import random
 from dataclasses import dataclass, field
 
+from reactor.engine.events import Cause
 from reactor.engine.limits import UNLIMITED, Limits
+from reactor.engine.outcome import Outcome
 
 GROWTH = 2.0
 JITTER = 0.1
 CAP = 300.0
+
+_RETRY = int(Cause.RETRY)
+_REPAIR = int(Cause.RETRY | Cause.HEALTH)
+_DONE = int(Cause.REFRESH | Cause.HEALTH)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -29,7 +35,7 @@ class Backoff:
     last_failure: float = field(default=float("-inf"))
 
     def wait_after(self, failures: float) -> float:
-        """The seconds to wait after so many ``failures`` in a row, without jitter."""
+        """The seconds to wait after ``failures`` in a row, without jitter."""
         return min(self.cap, self.base * math.pow(GROWTH, min(failures, 64.0)))
 
     def _raw(self) -> float:
@@ -79,7 +85,7 @@ class Retries:
     ) -> float | None:
         """An attempt failed. Returns the seconds to the next, or None when there is none left.
 
-        ``fresh``: something new happened meanwhile, so the attempts count anew. ``echoed``: something happened that may
+        ``fresh``: something new happened meanwhile, so the attempts are counted from zero. ``echoed``: something happened that may
         be no more than what the attempt did itself. No event is lost, so another attempt follows, also after the last;
         its wait grows with their number, however long each takes, for the event may be the attempt's own echo.
         """
@@ -127,3 +133,10 @@ class Retries:
         """The vertex is another now, or gone."""
         self._histories.pop(vertex, None)
         self.due.pop(vertex, None)
+
+
+def causes_left(outcome: Outcome, carried: int) -> int:
+    """Of the causes that a bad run ``carried``, as bits, those that are still due; what it did is not done again."""
+    if outcome is Outcome.CRITICAL:
+        return _REPAIR
+    return carried & ~_DONE | _RETRY if outcome is Outcome.UNHEALTHY else carried

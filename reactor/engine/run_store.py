@@ -23,10 +23,10 @@ class RunStore(Protocol):
         """
 
     def owed_refreshes(self) -> Mapping[str, Collection[str]]:
-        """The refs that owe a refresh from an earlier life, each with those whose changes it owes it for."""
+        """Refreshes still pending from an earlier process: subscriber -> the resources whose changes caused it."""
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
-        """``ref`` is about to be changed, and then ``subscribers`` owe a refresh. On disk when this returns."""
+        """``ref`` is about to be changed, so refreshes of ``subscribers`` are pending. On disk when this returns."""
 
     def applied(self, resource: Resource) -> None:
         """``resource`` was found, or made, as its properties say."""
@@ -35,7 +35,7 @@ class RunStore(Protocol):
         """A check of ``ref`` that carries a refresh begins."""
 
     def refreshed(self, ref: str) -> None:
-        """That check succeeded: what ``ref`` owed when it began is paid; what was intended since stays owed."""
+        """That check succeeded: the refreshes pending when it began are done; those recorded since stay pending."""
 
     def can_undo(self, ref: str) -> bool:
         """Whether it is on record how things were before the first change of ``ref``."""
@@ -57,7 +57,7 @@ _UNWELL = (None, Result.FAILED, Result.BLOCKED)
 
 
 class OwedRefreshes:
-    """Knows who owes a refresh: ``run_store`` does, if there is one, and ``owing`` are refs that owe one in any case."""
+    """Schedules the refreshes pending from before the run: those in ``run_store``, and those of the refs ``owing``."""
 
     def __init__(
         self,
@@ -74,10 +74,10 @@ class OwedRefreshes:
         self._owing = owing
 
     def schedule_owed(self, vertices: Iterable[int], now: float) -> None:
-        """Those of ``vertices`` that owe a refresh pay it with their next check.
+        """Schedule the pending refreshes of ``vertices``.
 
-        One that is checked whatever comes of the source waits for that to be as desired: a change that failed half-way,
-        and does so again, is none to hear of.
+        A subscriber that does not require the source is refreshed only once the source is as desired: a change that failed
+        half-way, and fails again, must not refresh it.
         """
         remembered = {} if self._run_store is None else self._run_store.owed_refreshes()
         if not (owing := {*self._owing, *remembered}):
@@ -89,9 +89,9 @@ class OwedRefreshes:
                         self._scheduler.mark(vertex, Cause.REFRESH, now)
 
     def _pledge(self, source: str, below: int) -> bool:
-        """Whether ``below`` hears of ``source`` without needing it, and so is told by the scheduler once that is well."""
+        """Leave the refresh of ``below`` to the scheduler if it subscribes to ``source`` without requiring it; return whether."""
         vertex = self._vertex_table.find(source)
-        if vertex is None or not self._scheduler.topology.only_tells(vertex, below):
+        if vertex is None or not self._scheduler.topology.refreshes_only(vertex, below):
             return False
         if self._results.result(vertex, self._scheduler.blocking.blocked) not in _UNWELL:
             return False

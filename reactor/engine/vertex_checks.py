@@ -243,7 +243,7 @@ class VertexChecks:
         return Verdict(
             Outcome.FAILED,
             error=message,
-            hint="mend what was wrong with it when it was loaded",
+            hint="fix what was wrong with it when it was loaded",
             code="R0509",
         )
 

@@ -42,7 +42,7 @@ class VertexTable:
         """Only of vertices that have limits of their own."""
         self.present: set[int] = set()
         self.left_out: dict[str, list[str]] = {}
-        """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
+        """The subscribers of a ref that are not in this run, as in `Graph`: their refreshes stay pending."""
         self.claimed = Claimed()
         """What the graph that is in force claims."""
         self._monitor_only = monitor_only
@@ -79,7 +79,7 @@ class VertexTable:
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
         topology = Topology.of(graph, self._number, len(self.refs))
-        if self._monitor_only:  # who only looks wants to see everything
+        if self._monitor_only:  # health checks of one must not end those of others
             topology.ends.clear()
             topology.ended_by.clear()
         for vertex in difference.absent:

@@ -35,7 +35,7 @@ class WatchManager:
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
         self.looks: dict[int, Callable[[], None]] = {}
-        """What a listener does when it begins to hear: as the first check of a resource, it finds what was before that."""
+        """What a listener does each time its watch is armed: like the first check of a resource, it finds earlier changes."""
         self._last_listener = 0
 
     def start(self, nursery: trio.Nursery) -> None:
@@ -58,7 +58,7 @@ class WatchManager:
     def listen(
         self, watch: Watch, callback: Callable[[], None], armed: Callable[[], None] | None = None
     ) -> int:
-        """Call ``callback`` when ``watch`` tells of something, and ``armed`` each time it begins to be heard.
+        """Call ``callback`` at every event of ``watch``, and ``armed`` each time the watch is armed.
 
         Returns the number it listens under.
         """
@@ -130,7 +130,7 @@ class Source:
             self.mark(vertex)
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
-        """The watcher hears better or worse now."""
+        """The state of the watcher has changed."""
         ref = self._dispatcher.vertex_table.refs[vertex] if vertex is not None and vertex >= 0 else None
         self._emit(WatcherChanged(time.time(), self.name, state, reason, ref))
 

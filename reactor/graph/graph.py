@@ -26,7 +26,7 @@ class Claimed:
 
     ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the parent directories of these paths, as they were named, by
     what they were when the manifest was loaded; those that were missing are not among them. ``attributes_only`` has the
-    paths whose content nobody manages, by claimant. ``units`` are the refs of those that claim units.
+    paths whose content no resource manages, by claimant. ``units`` are the refs of those that claim units.
     """
 
     by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Claimed:
 class EdgeKind(StrEnum):
     """Why one resource goes before another, strongest last: a stronger edge replaces a weaker one.
 
-    ``notify`` tells of changes as ``subscribe`` does, and does not block: so a resource tells the one that stands for it.
+    ``notify`` carries refreshes as ``subscribe`` does, and does not block: members are connected to their composite by it.
     Together with an edge that blocks it is a ``subscribe``.
     """
 
@@ -71,7 +71,7 @@ class EdgeKind(StrEnum):
 
 
 WEAK = frozenset((EdgeKind.AFTER, EdgeKind.NOTIFY))
-"""The kinds of edges over which a failure blocks nobody."""
+"""The kinds of edges over which a failure does not block."""
 
 REFRESHING = frozenset((EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY))
 """The kinds of edges that carry a refresh."""
@@ -108,10 +108,11 @@ class Graph:
 
     @cached_property
     def dag(self) -> nx.DiGraph[str]:
-        """The same as a networkx graph; its nodes are refs, its edges have the attributes ``kind`` and ``reason``.
+        """The graph as a `networkx.DiGraph`, for whatever is to be asked of it: ancestors, generations, paths, components.
 
-        Made when it is first asked for: importing networkx takes longer than converging a hundred files, and only
-        pictures, selections and the explanation of a cycle need it.
+        Its nodes are refs. Its edges lead from the resource that goes first, and have the attributes ``kind`` (`EdgeKind`) and
+        ``reason``. Do not change it. It is built at the first access, because importing networkx takes longer than converging
+        a hundred files: a run does not need it; pictures, selections and the explanation of a cycle do.
         """
         import networkx as nx  # noqa: PLC0415
 

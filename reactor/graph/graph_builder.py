@@ -114,7 +114,7 @@ class GraphBuilder:
     def connect(self, first: int, second: int, edge: BuilderEdge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.
 
-        One that only tells of changes, and one that only blocks, are a subscription together. An order that a failure
+        An edge that only refreshes and one that only blocks are a subscription together. An order that a failure
         ends is ended by it whatever else is between them.
         """
         known = self.successors[first].setdefault(second, edge)

@@ -120,8 +120,8 @@ class Meta(FrozenModel):
     """Whether the program may add ``require`` edges it found by itself."""
 
     @property
-    def only_tells(self) -> bool:
-        """Whether nothing may be changed: a rehearsal and detecting only are the same to the engine."""
+    def is_read_only(self) -> bool:
+        """Whether nothing may be changed: ``noop`` and ``mode: warn`` are the same to the engine."""
         return self.noop or self.mode == "warn"
 
 

@@ -1,7 +1,7 @@
-"""Mounts that may stop answering, because somebody serves them: a host, or a process of this one.
+"""Mounts that may stop answering, because another host or a process serves them.
 
 lstat(2) below one that has stopped returns when it answers again, and until then nothing else would be done in this
-process. So whoever is about to touch a path asks the mounts on its way first, by a process that may hang in our place:
+process. So the mounts on the way to a path are asked before it is touched, by a process that may hang in place of this one:
 not by a thread, for one that waits in the kernel can keep even a process that was killed from ending.
 """
 
@@ -98,7 +98,7 @@ class FragileMount:
 
     async def _question(self, answer: trio.Event) -> None:
         """It lasts until there is an answer. A mount that can't be asked, for want of a process, is believed."""
-        with suppress(OSError), _somebody_who_asks(self.info.point) as pidfd:
+        with suppress(OSError), _asking_process(self.info.point) as pidfd:
             await trio.lowlevel.wait_readable(pidfd)
         self._answered = trio.current_time()
         self._answer = None
@@ -133,7 +133,7 @@ class FragileMounts:
         self.read()
 
     def read(self) -> None:
-        """Learn anew which there are. Those that are known keep what they have answered."""
+        """Read the mount table again. Known mounts keep their answers."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
             known, hung = self.by_point, self._hung
             self.by_point = {
@@ -144,7 +144,7 @@ class FragileMounts:
             self._plain.clear()
 
     def hangs(self, mount: FragileMount) -> None:
-        """Let nobody touch the file system of ``mount`` until `answers`."""
+        """Allow no access to the file system of ``mount`` until it answers."""
         self._hung[mount.info.device] = mount
         self.read()
 
@@ -246,10 +246,10 @@ def _target_of(path: str) -> str | None:
 
 
 @contextmanager
-def _somebody_who_asks(point: str) -> Iterator[int]:
+def _asking_process(point: str) -> Iterator[int]:
     """A process that ends when the mount has answered: its pidfd. Raises OSError when there can be none.
 
-    It asks how full the file system is: nobody but the server knows that. One that hangs is left behind, to end as soon
+    It asks how full the file system is: only the server knows that. One that hangs is left behind, to end as soon
     as it can.
     """
     program = shutil.which("stat", path=os.defpath) or "/usr/bin/stat"

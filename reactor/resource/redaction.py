@@ -1,6 +1,6 @@
 """The secrets this process has met, so that no text that leaves it shows one.
 
-Whoever evaluates a value tainted by a secret remembers it here; every sink scrubs what it writes. That is a second
+The code that evaluates a value with a secret registers it here; every sink redacts what it writes. That is a second
 line of defence: properties known to be secret are not shown in the first place.
 """
 
@@ -27,7 +27,7 @@ _names: set[str] = set()
 _masked: dict[tuple[int, int], int] = {}
 """Hash and length of the long texts that were masked last, with how many secrets there were then."""
 _known: KnownSecrets | None = None
-"""None until there is one: most runs know none, and don't pay for the search."""
+"""None until there is one: most runs know none, and don't need the search."""
 
 
 def register_secret(value: Any) -> None:
@@ -63,7 +63,7 @@ def show_names(refs: Iterable[str]) -> None:
     """Let `redacted` show ``refs`` as they are: by them resources are known, and found again.
 
     A manifest that makes one with a secret is refused. What is left is chance, and to mask a word that merely happens
-    to be somebody's password as well would tell what it is.
+    to be a password as well would reveal it.
     """
     _names.update(refs)
 

@@ -37,7 +37,7 @@ async def in_thread(
     What may be abandoned is what may hang, and has threads of its own: however many hang, other work finds a thread.
 
     Raises what it raises; and OSError (EAGAIN) when no thread can be started. For Python that is a RuntimeError, which
-    nobody expects: it would end a run that only has to wait.
+    no caller expects: it would end a run that only has to wait.
     """
     if limiter is None and abandon_on_cancel:
         limiter = _limiter_of_what_may_hang()

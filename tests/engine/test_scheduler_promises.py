@@ -186,14 +186,14 @@ class Lives(RuleBasedStateMachine):
         v %= self.size
         if v not in self.held and v in self.present:
             self.held.add(v)
-            self.scheduler.hold(v)
+            self.scheduler.order.hold(v)
 
     @rule(v=vertices)
     def release(self, v):
         v %= self.size
         if v in self.held:
             self.held.discard(v)
-            self.scheduler.release(v)
+            self.scheduler.order.release(v)
 
     @rule(v=vertices)
     def pause(self, v):

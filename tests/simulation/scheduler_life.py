@@ -232,7 +232,7 @@ class Life:
         self._note(f"hold {vertex}")
         self.held[vertex] += 1
         self.oracle.held |= 1 << vertex
-        self.scheduler.hold(vertex)
+        self.scheduler.order.hold(vertex)
 
     def _release(self) -> None:
         vertex = self._vertex()
@@ -246,7 +246,7 @@ class Life:
         self.held[vertex] -= 1
         if not self.held[vertex]:
             self.oracle.held &= ~(1 << vertex)
-        self.scheduler.release(vertex)
+        self.scheduler.order.release(vertex)
 
     def _pause(self) -> None:
         self.steps += 1

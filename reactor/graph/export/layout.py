@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reactor.graph.topology import Successors, predecessors, topological_order
+import networkx as nx
+
+from reactor.graph.topology import Successors, predecessors
 
 FONT_SIZE = 12
 _CELL = 7.3
@@ -51,28 +53,18 @@ _SWEEPS = 8
 _LEAST_ROWS = 20
 
 
+def _networkx(successors: Successors) -> nx.DiGraph[int]:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(successors)))
+    graph.add_edges_from((first, second) for first, seconds in enumerate(successors) for second in seconds)
+    return graph
+
+
 def components(successors: Successors) -> list[list[int]]:
     """Groups of connected vertices, each in ascending order. The vertices without any edge are one group, the last."""
-    backwards = predecessors(successors)
-    groups: list[list[int]] = []
-    alone: list[int] = []
-    seen: set[int] = set()
-    for start in range(len(successors)):
-        if start in seen:
-            continue
-        group = {start}
-        stack = [start]
-        while stack:
-            vertex = stack.pop()
-            further = {*successors[vertex], *backwards[vertex]} - group
-            group |= further
-            stack += further
-        seen |= group
-        if len(group) > 1:
-            groups.append(sorted(group))
-        else:
-            alone.append(start)
-    return [*groups, alone] if alone else groups
+    found = [sorted(group) for group in nx.weakly_connected_components(_networkx(successors))]
+    alone = [vertex for group in found if len(group) == 1 for vertex in group]
+    return [*(group for group in found if len(group) > 1), *([alone] if alone else [])]
 
 
 def columns(group: Sequence[int], successors: Successors) -> list[Column]:
@@ -91,13 +83,13 @@ def columns(group: Sequence[int], successors: Successors) -> list[Column]:
 
 def _layers(onwards: Successors, back: Successors) -> list[Column]:
     """Each vertex one layer after the last of its predecessors; one without any, just before its first successor."""
-    order = topological_order(onwards)
     layer = [0] * len(onwards)
-    for vertex in order:
-        layer[vertex] = max((layer[first] + 1 for first in back[vertex]), default=0)
-    for vertex in order:
-        if not back[vertex] and onwards[vertex]:
-            layer[vertex] = min(layer[second] for second in onwards[vertex]) - 1
+    for number, generation in enumerate(nx.topological_generations(_networkx(onwards))):
+        for vertex in generation:
+            layer[vertex] = number
+    for vertex, seconds in enumerate(onwards):
+        if not back[vertex] and seconds:
+            layer[vertex] = min(layer[second] for second in seconds) - 1
     layers: list[Column] = [[] for _ in range(max(layer) + 1)]
     for vertex, number in enumerate(layer):
         layers[number].append(vertex)

@@ -99,7 +99,7 @@ class _Paths:
         return sorted(self._removed)
 
     def _providers_above(self, path: str) -> list[list[int]]:
-        """Whoever provides ``path``, then whoever its parent, and so on."""
+        """The vertices that provide ``path``, then those that provide its parent, and so on."""
         return [self._provided[here] for here in (path, *parents(path)) if here in self._provided]
 
     def from_removes(self) -> _Wanted:
@@ -131,14 +131,14 @@ class _Paths:
                     yield clearer, other, clearer, reason
 
     def _there(self, path: str, index: _PathIndex) -> Iterator[int]:
-        """Whoever names ``path`` or something below it; only below it if it ends with a slash."""
+        """The vertices that name ``path`` or something below it; only below it if it ends with a slash."""
         if not path.endswith("/"):
             yield from index.get(path, ())
         yield from _below(_as_directory(path), self._every_path, index)
 
     @cached_property
     def _used_as_it_is(self) -> _PathIndex:
-        """By path: who uses it while nobody provides it, nor anything above that is cleared."""
+        """By path: the vertices that depend on it where no resource provides it, nor a path above that is cleared."""
         return {path: users for path, users in self._used.items() if not self._is_renewed(path)}
 
     def _is_renewed(self, path: str) -> bool:
@@ -155,7 +155,7 @@ class _Paths:
 
 
 def _below(directory: str, every_path: list[str], index: _PathIndex) -> list[int]:
-    """Who is in ``index`` with a path below ``directory``, which ends with a slash."""
+    """The vertices in ``index`` with a path below ``directory``, which ends with a slash."""
     start = bisect_left(every_path, directory)
     below = takewhile(lambda path: path.startswith(directory), islice(every_path, start, None))
     return [vertex for path in below if path != directory for vertex in index.get(path, ())]

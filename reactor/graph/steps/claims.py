@@ -22,7 +22,7 @@ def report_contradictions(builder: GraphBuilder) -> None:
 
 
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """Everyone is compared with the first who claims the same thing, by whatever path."""
+    """Each claim is compared with the first of the same thing, by whatever path."""
     firsts: dict[tuple[str, object], tuple[int, Claim]] = {}
     for vertex, claim in builder.claims:
         first, earlier = firsts.setdefault((claim.space, _thing(builder, claim)), (vertex, claim))

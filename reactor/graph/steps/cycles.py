@@ -33,7 +33,7 @@ def report_cycles(builder: GraphBuilder) -> None:
     left = tangled(builder.successors)
     if not left:
         return
-    import networkx as nx  # noqa: PLC0415 - only a manifest with a cycle pays for it
+    import networkx as nx  # noqa: PLC0415 - only a manifest with a cycle needs it
 
     residue: nx.DiGraph[int] = nx.DiGraph()
     residue.add_edges_from(
@@ -58,7 +58,7 @@ def _shortest_cycle(successors: Successors, knot: list[int]) -> list[int]:
 
 
 def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list[int]:
-    """The shortest way from ``start`` back to it, breadth first. There is one: ``inside`` is a knot."""
+    """The shortest way from ``start`` back to it, breadth first. There is one: ``inside`` is strongly connected."""
     came_from = {start: start}
     queue = deque([start])
     while start not in successors[vertex := queue.popleft()]:
@@ -102,7 +102,7 @@ def _steps(builder: GraphBuilder, cycle: list[int]) -> list[_Step]:
 
 
 def _notes(builder: GraphBuilder, steps: list[_Step]) -> tuple[tuple[str, Place | None], ...]:
-    """Both ends of a long way round: nobody reads thousands of edges, and any of those shown can be taken away."""
+    """Both ends of a long cycle: thousands of edges are of no use, and removing any of those shown breaks the cycle."""
     left_out = len(steps) - 2 * _SHOWN_AT_EACH_END
     if left_out <= 1:
         return tuple(_note(builder, step) for step in steps)
