@@ -1,4 +1,4 @@
-"""From the values of one declaration to a resource: its identity, what it waits for, what is left of a broken one."""
+"""Makes a resource, with its `Declared` record, from the values of one declaration; a placeholder from an invalid one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ResourceFactory:
         self._place = problems.source.lines.place
 
     def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
-        """Make a resource of ``model`` with these ``values``. What is wrong is reported, and leaves a wreck."""
+        """Make a resource of ``model`` with these ``values``. Problems are reported, and leave a placeholder."""
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
         late = self._late(model, declaration, values)
@@ -71,7 +71,7 @@ class ResourceFactory:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.invalid or not refs:
-            if late is not None:  # what it reads may be what is wrong: nobody else looks at that now
+            if late is not None:  # the files it reads may be the reason: follow them too
                 self._resource_table.files.update(dict.fromkeys(sorted(late.reads)))
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
@@ -97,7 +97,7 @@ class ResourceFactory:
     def _keep_secrets_out_of_names(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> None:
-        """Report a name or an alias that is secret: it is how everybody knows the resource."""
+        """Report a name or an alias that is secret: it is shown everywhere."""
         if self._problems.source.is_secret:
             values.secret |= {key for key, value in values.plain.items() if redacted(value) != value}
         for key in values.secret & _NAMES:
@@ -119,7 +119,7 @@ class ResourceFactory:
     def _late(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> DeferredBinding | None:
-        """What waits until the resource is checked, if anything does. What is known already goes to ``values``."""
+        """The expressions that are evaluated at each check, if there are any. Known values go to ``values``."""
         conditions = self._conditions(model, declaration, values)
         if not (values.late or conditions):
             return None
@@ -183,7 +183,7 @@ class ResourceFactory:
 
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:
-    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
+    """A resource with nothing but its name and its references: these can be checked even where other properties are invalid."""
     sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]

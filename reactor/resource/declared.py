@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class TooLongError(Exception):
-    """What must be brief is not: it has to be done in a thread."""
+    """An evaluation would take too long here: repeat it in a thread."""
 
 
 Outputs = Callable[[str], Mapping[str, Any] | None]
-"""What a resource, called by ``kind#name`` or ``kind#alias``, gives to others; None while it has given nothing."""
+"""The outputs of a resource, by ``kind#name`` or ``kind#alias``; None while it has published none."""
 
 
 class Deferred(ABC):
-    """The expressions of one resource, bound to the data of its manifest. The engine settles them before each check.
+    """The expressions of one resource, bound to the data of its manifest. The engine evaluates them before each check.
 
     ``takes`` names the resources whose outputs they read, each with the value that does first. ``reads`` holds the
     absolute paths of the files that the last `settle` has read: a change of one of them is drift.
@@ -31,9 +31,9 @@ class Deferred(ABC):
 
     takes: Mapping[str, PropertyPath] = MappingProxyType({})
     is_decided: bool = False
-    """Whether it was known when the manifest was loaded what the conditions say."""
+    """Whether the conditions could be decided when the manifest was loaded."""
     is_declined: bool = False
-    """Whether they were known to be against it then."""
+    """Whether they declined the resource then."""
     moving: tuple[str, ...] = ()
     """The properties that had another value in the last `settle` but one, each with its text: ``content: ${ ... }``."""
 
@@ -46,14 +46,13 @@ class Deferred(ABC):
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """``resource`` with the values of now: the very same object when they are what it has already.
 
-        Raises ResourceError when an expression has no value, or one that the property can't take; and TooLongError
-        when it is to be done ``briefly``, in some milliseconds and without waiting, and can't be. Otherwise it may
-        take seconds, and is for a thread.
+        Raises ResourceError when an expression has no value, or an invalid one. With ``briefly``, it takes some milliseconds
+        and never waits, or raises TooLongError. Without, it may take seconds: call it in a thread.
         """
 
     @abstractmethod
     def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
-        """Why the resource is not to be managed on this host; None when it is. ``briefly`` is as in `settle`.
+        """Why the resource must not be managed on this host; None when it must. ``briefly`` is as in `settle`.
 
         Raises ResourceError when a condition can't be decided, and TooLongError.
         """
