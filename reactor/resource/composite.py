@@ -72,7 +72,10 @@ class Composite(Resource[None]):
         return ()
 
     def relations(self) -> Relations:
-        """It depends on the other manifest, which another resource may write."""
+        """Its relations to other resources.
+
+        Depends on: The other manifest, which another resource may make.
+        """
         return Relations(depends_on=(self.manifest_path,))
 
     async def outputs(self) -> Mapping[str, Any]:

@@ -63,7 +63,12 @@ class Group(Resource[GroupLine | None], kind="group"):
         yield PathWatch(GROUP)
 
     def relations(self) -> Relations:
-        """It provides or removes the group, by name and number. It depends on the file of groups."""
+        """Its relations to other resources.
+
+        Provides: The group by name and number.
+
+        Depends on: The file of groups.
+        """
         group = tuple(accounts_named("group", self.name, self.gid))
         if self.ensure == "absent":
             return Relations(removes=group, depends_on=(GROUP,))

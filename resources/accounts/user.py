@@ -134,7 +134,12 @@ class User(Resource[UserState], kind="user"):
         yield from map(PathWatch, self._files)
 
     def relations(self) -> Relations:
-        """It provides the user by name and number, and the home directory if that is made with the user, or removes them."""
+        """Its relations to other resources.
+
+        Provides: The user by name and number, and the home directory if it is made with the user.
+
+        Depends on: The files, the groups, the shell, and where the home directory is made.
+        """
         user, dependencies = tuple(accounts_named("user", self.name, self.uid)), tuple(self._dependencies())
         home = () if self.home is None else (self.home,)
         if self.ensure == "absent":

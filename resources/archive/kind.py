@@ -185,7 +185,12 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         return {"path": self.name, "checksum": checksum}
 
     def relations(self) -> Relations:
-        """The archive if it is kept, and what unpacking it creates. It depends on the directories and the owners."""
+        """Its relations to other resources.
+
+        Provides: The archive if it is to stay, and what unpacking it creates.
+
+        Depends on: The directories that it and what it holds go to, and the owners.
+        """
         directory = os.path.dirname(self.name)
         if self.ensure == "absent":
             return Relations(removes=(self.name,), depends_on=(directory,))

@@ -126,7 +126,12 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
             yield PathWatch(self.creates)
 
     def relations(self) -> Relations:
-        """It provides the path that the command creates."""
+        """Its relations to other resources.
+
+        Provides: The path that the command creates.
+
+        Depends on: Where it runs, the programs it starts, the absolute paths among the arguments of the command.
+        """
         provided = () if self.creates is None else (self.creates,)
         return Relations(provides=provided, depends_on=tuple(self._dependencies()))
 

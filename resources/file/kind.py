@@ -317,7 +317,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return {"path": self.name, "checksum": checksum}
 
     def relations(self) -> Relations:
-        """It provides or removes the path."""
+        """Its relations to other resources.
+
+        Provides: The path, unless it is to go.
+
+        Depends on: The parent directory, the source, the owners, and what the validator runs and reads.
+        """
         dependencies = tuple(self._dependencies())
         if self.ensure == "absent":
             return Relations(removes=(self.name,), depends_on=dependencies)

@@ -92,7 +92,10 @@ class Hostname(Resource[HostnameState], kind="hostname"):
             yield PathWatch(MACHINE_INFO)
 
     def relations(self) -> Relations:
-        """It depends on the files: other resources may write them too."""
+        """Its relations to other resources.
+
+        Depends on: The files, which others may have something to do with.
+        """
         return Relations(depends_on=self._files)
 
     @property

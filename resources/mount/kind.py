@@ -144,7 +144,12 @@ class Mount(Resource[MountState], kind="mount"):
         yield PathWatch(FSTAB)
 
     def relations(self) -> Relations:
-        """It provides the mount point, with the file system below it, or clears that. It depends on the table and the device."""
+        """Its relations to other resources.
+
+        Provides: The mount point: what is below it is in the file system that is mounted.
+
+        Depends on: The mount point, the table, and the device if it is a path.
+        """
         needed = [self.name, FSTAB]
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
             needed.append(self.device.rstrip("/") or "/")

@@ -88,7 +88,12 @@ class Address(Resource[AddressState], kind="address"):
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.IPV6, self.link))
 
     def relations(self) -> Relations:
-        """It provides its path for routes through the link, and its network for gateways. It depends on the link."""
+        """Its relations to other resources.
+
+        Provides: What routes through the link rely on, and those through a gateway in its network.
+
+        Depends on: The link, and with it its namespace.
+        """
         link = (link_path(self.netns, self.link),)
         if self.ensure == "absent":
             return Relations(depends_on=link)

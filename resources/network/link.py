@@ -69,9 +69,11 @@ class Link(LinkProperties, kind="link"):
         await refuse_link(self, state)
 
     def relations(self) -> Relations:
-        """It provides the link, with its other end, or removes it.
+        """Its relations to other resources.
 
-        It depends on the links that it is on or belongs to, the one that makes it as its other end, and its namespace.
+        Provides: The link, and the other end that is made with it.
+
+        Depends on: What it is on or belongs to, what makes it as its other end, and its namespace.
         """
         needed = (self._path, *(link_path(self.netns, other) for other in self._others()))
         if self.ensure == "absent":

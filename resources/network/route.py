@@ -125,7 +125,10 @@ class Route(Resource[RouteState], kind="route"):
             yield NetlinkWatch(self.netns, subject)
 
     def relations(self) -> Relations:
-        """It depends on addresses and links."""
+        """Its relations to other resources.
+
+        Depends on: The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
+        """
         return Relations(depends_on=tuple(self._dependencies()))
 
     def _dependencies(self) -> Iterator[str]:

@@ -121,11 +121,13 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
             yield PathWatch(self._local_source, is_input=True)
 
     def relations(self) -> Relations:
-        """It provides the units that it brings, as far as the package manager tells, and the usual one of its own name.
+        """Its relations to other resources.
 
-        So a service goes after the package that it comes with, even before it is known what is in that. A package that is
-        to go clears them: the service is stopped first. It depends on the configuration of the package manager, such as
-        its repositories, and on the file that it comes from.
+        Provides: The units it has brought, as far as the package manager tells, and that of its own name, as is the
+        custom.
+
+        Depends on: Whatever is configured of the package manager: its repositories above all; and the file it comes
+        from.
         """
         units = tuple(self._units())
         return (

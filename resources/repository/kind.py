@@ -103,7 +103,12 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         return map(PathWatch, self._files)
 
     def relations(self) -> Relations:
-        """It provides its file and its key, which packages need, or removes the file: then no package comes from it."""
+        """Its relations to other resources.
+
+        Provides: Its file and its key: packages need them.
+
+        Depends on: The directories of its files, and a key that is managed elsewhere.
+        """
         directories = tuple(map(os.path.dirname, self._files))
         key = () if self.key is None or self._has_key_text else (self.key,)  # another resource manages it
         if self.ensure == "absent":

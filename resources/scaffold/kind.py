@@ -191,7 +191,12 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
             await self._builder.require_startable(state)
 
     def relations(self) -> Relations:
-        """It provides the target, or clears it. It depends on the directory above, all that makes templates, and the owners."""
+        """Its relations to other resources.
+
+        Provides: The target, unless it is to go.
+
+        Depends on: The directory above the target, the templates with whoever makes them, and the owners.
+        """
         target = (self.name,)
         needed = (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
         purged = self.name if self.purge else None

@@ -101,7 +101,10 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
             yield from (PathWatch(path) for path in preset_directories(Scope(self.scope)))
 
     def relations(self) -> Relations:
-        """It depends on its unit file and its drop-ins, wherever they may be."""
+        """Its relations to other resources.
+
+        Depends on: Its unit file and its drop-ins, wherever they may be.
+        """
         return Relations(depends_on=tuple(self._unit_paths()))
 
     def _unit_paths(self) -> Iterator[str]:

@@ -100,7 +100,12 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
             yield PathWatch(self._key.path)
 
     def relations(self) -> Relations:
-        """It provides its file, or removes it. It depends on the directory of that, and the link the parameter is about."""
+        """Its relations to other resources.
+
+        Provides: Our file.
+
+        Depends on: The directory of our file, and the link that the parameter is about.
+        """
         file, dependencies = (self._key.file,), tuple(self._dependencies())
         if self._text is None:
             return Relations(removes=file, depends_on=dependencies)

@@ -39,7 +39,12 @@ class Symlink(Resource[str | None], kind="symlink"):
         yield PathWatch(self.name)
 
     def relations(self) -> Relations:
-        """Others may rely on the link, or on its absence. The directory must be there first."""
+        """Its relations to other resources.
+
+        Provides: Others may rely on the path of the link.
+
+        Depends on: The directory must be there first.
+        """
         directory = (os.path.dirname(self.name),)
         if self.ensure == "absent":
             return Relations(removes=(self.name,), depends_on=directory)
