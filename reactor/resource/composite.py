@@ -79,5 +79,5 @@ class Composite(Resource[None]):
         return Relations(depends_on=(self.manifest_path,))
 
     async def outputs(self) -> Mapping[str, Any]:
-        """The refs of its members."""
+        """Which resources it stands for."""
         return {"members": list(self.declared.members)}
