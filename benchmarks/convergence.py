@@ -111,7 +111,7 @@ async def pass_over_all(engine: Engine, seen: Observed, world: World) -> None:
     """Mark every vertex and wait until all are checked."""
     seen.begin()
     for vertex in range(world.count):
-        engine.mark(vertex, Cause.DRIFT)
+        engine.dispatcher.mark(vertex, Cause.DRIFT)
     await seen.expect(world.count)
 
 

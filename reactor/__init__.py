@@ -59,21 +59,20 @@ if TYPE_CHECKING:
     from reactor.language.templates.sandbox.engine import sandboxed_engine
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
-    from reactor.resource.base import Meta, Resource
-    from reactor.resource.claim import Claim, Exclusion
+    from reactor.resource.base import Resource
+    from reactor.resource.common_properties import Meta
     from reactor.resource.composite import Composite
-    from reactor.resource.credentials import register_header_secrets, register_url_secrets
+    from reactor.resource.declared import Declared
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
     from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.left_alone import left_alone
-    from reactor.resource.mount_changes import follow_mounts
-    from reactor.resource.mount_health import fragile_mounts
+    from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
-    from reactor.resource.redaction import register_secret
-    from reactor.resource.sandbox_access import SandboxAccess
+    from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
+    from reactor.resource.relations import Claim, Exclusion, Relations, SandboxAccess
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
         ChangedPaths,
@@ -98,32 +97,31 @@ _HOMES = {
     "reactor.errors": ("Place", "ReactorError"),
     "reactor.language.expression.gjson": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
-    "reactor.trust.inputs": ("open_input", "require_input_directory"),
-    "reactor.trust.rule": ("DistrustedError",),
     "reactor.http.response": ("HttpResponse",),
     "reactor.http.client": ("http_response",),
     "reactor.http.request": ("ConnectionLostError", "HttpError", "HttpLimits", "HttpRequest", "TooLargeError"),
     "reactor.loading": ("LoadedManifest", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared_mount", "read_mounts"),
-    "reactor.resource.base": ("Meta", "Resource"),
-    "reactor.resource.claim": ("Claim", "Exclusion"),
+    "reactor.resource.base": ("Resource",),
+    "reactor.resource.common_properties": ("Meta",),
     "reactor.resource.composite": ("Composite",),
-    "reactor.resource.credentials": ("register_header_secrets", "register_url_secrets"),
+    "reactor.resource.declared": ("Declared",),
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
-    "reactor.resource.mount_health": ("fragile_mounts",),
+    "reactor.resource.escaping": ("escaped",),
     "reactor.resource.health": ("HealthResult", "HealthStatus"),
     "reactor.resource.left_alone": ("left_alone",),
-    "reactor.resource.mount_changes": ("follow_mounts",),
-    "reactor.resource.sandbox_access": ("SandboxAccess",),
-    "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.escaping": ("escaped",),
-    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
-    "reactor.resource.redaction": ("register_secret",),
+    "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
+    "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
+    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
+    "reactor.resource.relations": ("Claim", "Exclusion", "Relations", "SandboxAccess"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
     "reactor.language.errors": ("TemplateError",),
+    "reactor.trust.inputs": ("open_input", "require_input_directory"),
+    "reactor.trust.rule": ("DistrustedError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.members": ("UnpackingError", "UnpackingLimits", "size_in_words"),
     "reactor.unpacking.single": ("SingleFile",),
@@ -140,6 +138,7 @@ __all__ = [
     "Claim",
     "Composite",
     "ConnectionLostError",
+    "Declared",
     "Diagnostic",
     "Diff",
     "DistrustedError",
@@ -170,6 +169,7 @@ __all__ = [
     "ReactorError",
     "Reference",
     "References",
+    "Relations",
     "Resource",
     "ResourceError",
     "Result",

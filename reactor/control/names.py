@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reactor.errors import ReactorError
-from reactor.graph.globs import HOW_TO_WRITE, covers
+from reactor.graph.names import HOW_TO_WRITE, covers
 
 if TYPE_CHECKING:
     from reactor.engine.vertex_table import VertexTable
@@ -33,7 +33,7 @@ def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str,
     above: dict[str, list[Resource]] = {}
     for vertex in vertex_table.present:
         resource = vertex_table.resources[vertex]
-        for member in resource.members:
+        for member in resource.declared.members:
             above.setdefault(member, []).append(resource)
     for vertex in sorted(vertex_table.present):
         resource = vertex_table.resources[vertex]

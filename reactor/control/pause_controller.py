@@ -84,11 +84,11 @@ class PauseController:
         for vertex in [vertex for vertex in self._held if vertex not in wanted]:
             del self._held[vertex]
             self._engine.emit(Resumed(self._clock(), self._vertex_table.refs[vertex]))
-            self._engine.unpause(vertex)
+            self._engine.dispatcher.unpause(vertex)
         for vertex, pause in wanted.items():
             before = self._held.get(vertex)
             if before is None:
-                self._engine.pause(vertex)
+                self._engine.dispatcher.pause(vertex)
             if before != pause and pause.until is not None:
                 self._held[vertex] = pause
                 event = Paused(self._clock(), self._vertex_table.refs[vertex], pause.until, pause.reason)

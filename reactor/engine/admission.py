@@ -1,27 +1,103 @@
-"""What may keep a vertex from starting besides its place in the graph: its group, its semaphores, its rate.
+"""Limits on the starts of a vertex besides its place in the graph: its group, its semaphores, its rate.
 
 Part of the scheduler: no I/O and no clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from reactor.engine.batch_scheduler import BatchScheduler
 from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.limits import DEFAULT_LIMITS, Limits, Semaphores
+from reactor.resource.base import Resource
+
+
+def group_of(resource: Resource) -> Hashable | None:
+    """What makes resources one group: kind and key. None for one that is always applied alone.
+
+    One with a timeout of its own is: it must not be kept waiting by others, nor cut them off.
+    """
+    if not is_shared(resource) or resource.meta.timeout is not None:
+        return None
+    key = resource.group_key()
+    return None if key is None else (resource.kind, key)
+
+
+def is_shared(resource: Resource) -> bool:
+    """Whether the resources of its kind have groups: then what they change is one thing."""
+    return type(resource).group_key is not Resource.group_key
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Batch:
+    """Vertices of one group that run together. ``members`` leave it as their runs end; ``late`` wait for the next."""
+
+    group: Hashable
+    members: set[int]
+    late: list[int]
+
+
+class BatchScheduler:
+    """The batches that are running: at most one per group. Latecomers wait and form the next batch."""
+
+    def __init__(self, limits: Mapping[int, Limits]) -> None:
+        self._under_way: dict[Hashable, Batch] = {}
+        self.batch: dict[int, Batch] = {}
+        """The batch of each vertex that runs in one."""
+        self.followers: deque[int] = deque()
+        """The vertices that run since the first of their batch started, and that no worker has taken yet."""
+        self.of: dict[int, Hashable] = {}
+        """The group of each vertex that has one."""
+        self._vertices: dict[Hashable, list[int]] = {}
+        self.reshape(limits)
+
+    def reshape(self, limits: Mapping[int, Limits]) -> None:
+        """Continue with other groups; batches that are running do not change."""
+        self.of.clear()
+        self.of.update((vertex, limit.group) for vertex, limit in limits.items() if limit.group is not None)
+        self._vertices.clear()
+        for vertex, group in self.of.items():
+            self._vertices.setdefault(group, []).append(vertex)
+
+    def is_late(self, vertex: int) -> bool:
+        """Whether a batch of its group is running already; then ``vertex`` is ready again when that is over."""
+        if (batch := self._under_way.get(self.of[vertex])) is None:
+            return False
+        batch.late.append(vertex)
+        return True
+
+    def lead(self, leader: int, start: Callable[[int], bool]) -> None:
+        """``leader`` has started: form a batch with all of its group that ``start`` can start as well."""
+        group = self.of[leader]
+        followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
+        batch = Batch(group, {leader, *followers}, [])
+        self._under_way[group] = batch
+        self.batch.update(dict.fromkeys(batch.members, batch))
+        self.followers.extend(followers)
+
+    def leave(self, vertex: int) -> list[int] | None:
+        """The run of ``vertex`` ended. Returns the latecomers once the last of its batch has left, else None."""
+        batch = self.batch.pop(vertex)
+        batch.members.discard(vertex)
+        if batch.members:
+            return None
+        del self._under_way[batch.group]
+        return batch.late
+
 
 _LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
 
 
 class Admission:
-    """The limits of every vertex, and who has to wait because of them. ``delay_queue`` keeps those back that go too fast."""
+    """Applies the limits of every vertex. ``delay_queue`` delays those that start too often."""
 
     def __init__(self, limits: Mapping[int, Limits], delay_queue: DelayQueue) -> None:
         self.limits = dict(limits)
         """Only of vertices that have limits of their own."""
-        self.groups = BatchScheduler(self.limits)
+        self.batches = BatchScheduler(self.limits)
         self._semaphores = Semaphores()
         self._delay_queue = delay_queue
 
@@ -30,9 +106,9 @@ class Admission:
         return self.limits.get(vertex, DEFAULT_LIMITS)
 
     def admits(self, vertex: int, now: float) -> bool:
-        """Whether ``vertex`` may start now. If not, `leave` of who is in its way names it."""
+        """Whether ``vertex`` may start now. If not, `leave` of the vertex that prevents it returns it later."""
         limits = self.limits_of(vertex)
-        if limits.group is not None and self.groups.is_late(vertex):
+        if limits.group is not None and self.batches.is_late(vertex):
             return False
         if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
             return False
@@ -41,14 +117,14 @@ class Admission:
         return True
 
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
-        """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
-        if vertex not in self.groups.batch and vertex not in self._semaphores.held:
+        """The run of ``vertex`` ended: whether its job, which is that of its batch, ended too; and which vertices may try again."""
+        if vertex not in self.batches.batch and vertex not in self._semaphores.held:
             return _LEFT_ALONE
-        late = self.groups.leave(vertex) if vertex in self.groups.batch else []
+        late = self.batches.leave(vertex) if vertex in self.batches.batch else []
         woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
         return late is not None, [*(late or ()), *woken]
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
         """Go on with other limits. What was taken before is given back as it was taken."""
         self.limits = dict(limits)
-        self.groups.reshape(self.limits)
+        self.batches.reshape(self.limits)

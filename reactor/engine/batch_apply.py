@@ -1,4 +1,4 @@
-"""The members of a party apply their plans in one go, and each still has its own outcome."""
+"""Applies the plans of a batch together; each member still has its own outcome."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from reactor.engine.batch_scheduler import Batch
+from reactor.engine.admission import Batch
 from reactor.engine.check import perform
 from reactor.resource.base import Resource
 from reactor.resource.plan import GroupError, Plan, ResourceError
@@ -27,7 +27,7 @@ class _BatchMember:
             self.done += (action.made() for action in self.plan)
 
     async def has_work(self) -> bool:
-        """Whether something is left to do after a failure; whoever can't tell finds out when it tries."""
+        """Whether something is left to do after a failure; true where that can't be read: the next attempt shows it."""
         try:
             left = await self.resource.verify()
         except (ResourceError, OSError):
@@ -47,27 +47,27 @@ class _BatchApply:
     over: trio.Event = field(default_factory=trio.Event)
 
     def look(self) -> None:
-        """See whether everybody who is still in the party waits here."""
+        """Begin once all members that are still in the batch wait here."""
         if len(self.members) == len(self.batch.members):
             self.complete.set()
 
 
 class BatchApplier:
-    """Where those who have something to apply wait until the rest of their party has ended its checks."""
+    """Lets members that have something to apply wait until the rest of their batch has ended its checks."""
 
     def __init__(self, batches: Mapping[int, Batch]) -> None:
         self._batches = batches
         self.open: dict[int, _BatchApply] = {}
 
     def look(self) -> None:
-        """A member has left its party."""
+        """A member has left its batch."""
         for batch_apply in self.open.values():
             batch_apply.look()
 
     async def apply(self, vertex: int, resource: Resource, plan: Plan, done: list[str]) -> None:
-        """Apply ``plan`` with those of the others in the party, as `perform` would alone.
+        """Apply ``plan`` together with the plans of the other members, as `perform` does for one.
 
-        One acts for all, and what has begun is not cut off: it is not about one resource alone.
+        One task acts for all. An apply that has begun is not cancelled with one member: it concerns the others too.
         """
         batch = self._batches[vertex]
         batch_apply = self.open.setdefault(id(batch), _BatchApply(batch))
@@ -94,10 +94,11 @@ class BatchApplier:
 
 
 class _ApplyAttempts:
-    """Applies members in one go, and what is not as desired after a failure in halves.
+    """Applies members together, and after a failure those that are not as desired in halves.
 
-    When attempts fail in a row, and nobody gets anywhere, it is likely not because of any one of them: a mirror that is
-    down would be asked 200 times for 100 members. So the rest is given up after so many as find two culprits.
+    When attempts fail in a row without any progress, the reason is most likely not one member: a mirror that is down would
+    be asked 200 times for 100 members. So it gives up after as many failures as it takes to find two bad members by halving:
+    twice the number of halvings, which is the bit length of the number of members.
     """
 
     def __init__(self, members: Sequence[_BatchMember]) -> None:
@@ -112,7 +113,7 @@ class _ApplyAttempts:
             refusals = await type(members[0].resource).apply_group([member.resource for member in members])
         except (ResourceError, OSError) as error:
             await self._halve(members, error)
-        except Exception as bug:  # noqa: BLE001 - each member's check tells of it
+        except Exception as bug:  # noqa: BLE001 - the check of each member reports it
             for member in members:
                 member.error = bug
         else:

@@ -1,21 +1,64 @@
-"""One check of one resource: observe, plan, apply, verify. The same code for noop and for real."""
+"""One check of one resource: observe, plan, apply, verify, then its health checks. The same code for noop and for real."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import trio
 
-from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
-from reactor.engine.secret_diffs import scrub_aside, without_secrets
 from reactor.resource.base import Resource
-from reactor.resource.health import Health
+from reactor.resource.health import Examination, Health, HealthCheck, HealthResult, HealthStatus, find_runner
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import Action, Diff, Plan, ResourceError
+from reactor.resource.redaction import LONG, can_mask_all, redact
+from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
+
+MOST_OUTPUT = 4096
+"""Characters kept of what a check says: so much a Nagios plugin may write, and it goes into every report."""
+
+
+async def examine(resource: Resource) -> Health:
+    """Run the health checks of ``resource``, one after the other. Raises nothing but trio's Cancelled."""
+    return tuple([await _examine(check) for check in resource.health_checks])
+
+
+def complaint(health: Health) -> str | None:
+    """What is not ok, a line or more for each such check; None when all is well."""
+    return "\n".join(_words(each) for each in health if each.status is not HealthStatus.OK) or None
+
+
+def _words(bad: Examination) -> str:
+    said = f": {bad.output}" if bad.output else ""
+    return f"health check {bad.name!r} is {bad.status}{said}"
+
+
+async def _examine(check: HealthCheck) -> Examination:
+    began = trio.current_time()
+    tries = 1
+    while (finding := await _look(check)).status is not HealthStatus.OK and tries < check.tries:
+        await trio.sleep(check.try_sleep)
+        tries += 1
+    duration = trio.current_time() - began
+    return Examination(check.label, finding.status, finding.output[:MOST_OUTPUT], tries, duration)
+
+
+async def _look(check: HealthCheck) -> HealthResult:
+    """One try. What keeps it from an answer is an answer too: unknown."""
+    name, value = check.method
+    try:
+        with trio.move_on_after(check.timeout or math.inf):
+            return await find_runner(name).examine(value)
+        problem = f"no answer within {check.timeout:g} s"
+    except ResourceError as error:
+        problem = error.message if error.hint is None else f"{error.message}; {error.hint}"
+    except Exception as error:  # noqa: BLE001 - a bug in one runner must not end the others' run
+        problem = f"{type(error).__name__}: {error}"
+    return HealthResult(HealthStatus.UNKNOWN, problem)
 
 
 class Verdict(NamedTuple):
@@ -146,8 +189,8 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
 def looked_at(resource: Resource) -> Iterator[str]:
     """The paths that a check of ``resource`` looks at."""
     yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
-    if resource.deferred is not None:
-        yield from resource.deferred.reads
+    if (deferred := resource.declared.deferred) is not None:
+        yield from deferred.reads
 
 
 async def perform(plan: Plan, done: list[str]) -> None:
@@ -162,7 +205,7 @@ async def _carry_out(
 ) -> tuple[Plan, Plan]:
     """Apply ``plan``, and what is still to be done after it, as long as all of that is something new.
 
-    Somebody else may be changing the same thing: what they changed was not planned, and is no failure of the plan.
+    Another program may change the same thing meanwhile: that was not planned, and is no failure of the plan.
     Returns what is left, and all that was carried out.
     """
     tried: Plan = ()
@@ -181,7 +224,7 @@ async def _carry_out(
 
 
 async def _read_back(resource: Resource, unsure: list[Action]) -> None:
-    """Look which of the actions ``unsure`` have had their effect, and mark these as proved: only looking tells."""
+    """Observe which of the actions ``unsure`` have had their effect, and mark these as proved."""
     still_due = resource.plan(await resource.observe(), refresh=False)
     for action in unsure:
         action.is_proof = action not in still_due
@@ -212,3 +255,26 @@ async def _texts(diffs: tuple[Diff, ...]) -> tuple[str, ...]:
 def _os_error_text(error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+_WITHHELD = "-[not shown: it may hold a former secret]"
+
+
+async def without_secrets(resource: Resource, diff: Diff) -> str:
+    """The text of ``diff`` as it may be shown; only a sentence where a secret is too short to be masked."""
+    if not can_mask_all():
+        return f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n"
+    head, hunks, body = (await diff()).partition("\n@@ ")
+    if not hunks:
+        return redact(head)
+    ranges, *lines = body.split("\n")
+    shown = (_WITHHELD if line.startswith("-") else line for line in lines)
+    return await scrub_aside("\n".join([head, f"@@ {ranges}", *shown]))
+
+
+async def scrub_aside(text: str) -> str:
+    """``text`` with every secret masked; searched beside the event loop if it is long: a million characters take seconds.
+
+    Raises OSError when no thread can be started.
+    """
+    return redact(text) if len(text) <= LONG else await in_thread(redact, text)

@@ -1,28 +1,68 @@
-"""What happens when the check of a vertex has ended: scheduling, flap detection, the journal, events."""
+"""What happens when the check of a vertex has ended: repairs of unhealthy ones, scheduling, flap detection, the journal, events."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import Verdict
-from reactor.engine.event_recorder import EventRecorder
+from reactor.engine.dispatcher import Dispatcher
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.flapping import FlapDetector
 from reactor.engine.follow_up_checks import FollowUpChecks
-from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
-from reactor.engine.prechecks import Prechecks
-from reactor.engine.repairs import Repairs, wanted
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import RunStore
-from reactor.engine.scheduler import Scheduler
-from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
+from reactor.resource.health import HealthStatus
+
+MOST_REPAIRS: Final = 5
+"""How many follow each other that don't help. After that, the health is only looked at, until it is ok."""
+
+_GAVE_UP: Final = f"{MOST_REPAIRS} repairs in a row have not helped: from now on it is only looked at"
+
+
+class Repairs:
+    """Counts the repairs of each vertex since it was well."""
+
+    def __init__(self) -> None:
+        self._made: Counter[int] = Counter()
+
+    def begins(self, vertex: int) -> None:
+        """One is made now."""
+        self._made[vertex] += 1
+
+    def is_first(self, vertex: int) -> bool:
+        """Whether none was made since ``vertex`` was well."""
+        return not self._made[vertex]
+
+    def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
+        """``verdict`` after a look at the health; it is CRITICAL if the next check is to be a repair."""
+        if verdict.outcome is Outcome.UNHEALTHY and wanted(resource, verdict):
+            if self._made[vertex] < MOST_REPAIRS:
+                return verdict._replace(outcome=Outcome.CRITICAL)
+            return verdict._replace(hint=_GAVE_UP)
+        if verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+            self.forget([vertex])
+        return verdict
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """``vertices`` are well, or have left the graph."""
+        for vertex in vertices:
+            self._made.pop(vertex, None)
+
+
+def wanted(resource: Resource, verdict: Verdict) -> set[str]:
+    """What the health checks that are critical ask for: to ``check`` the resource, to ``refresh`` it, or nothing."""
+    both = zip(resource.health_checks, verdict.health, strict=True)
+    asked: set[str] = {check.on_critical for check, found in both if found.status is HealthStatus.CRITICAL}
+    return asked - {"none"}
+
 
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
@@ -38,44 +78,31 @@ _MOST_ROUNDS: Final = 10
 _FLAPPING_HINT: Final = "find what changes it at the same time, and stop that, or remove it from the manifest"
 
 
-class Run(Protocol):
-    """The engine, as this module sees it."""
-
-    options: RunOptions
-    clock: trio.abc.Clock
-    vertex_table: VertexTable
-    results: Results
-    reversals: Reversals
-    scheduler: Scheduler
-
-    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
-        """Schedule a check of ``vertex`` for ``cause``, ``delay`` seconds from now."""
-
-
 class CheckCompletion:
     """Completes the checks of a run, one after the other. Nothing here waits."""
 
     def __init__(
         self,
-        run: Run,
-        recorder: EventRecorder,
-        prechecks: Prechecks,
+        dispatcher: Dispatcher,
+        results: Results,
+        reversals: Reversals,
         *,
         follow_up_checks: FollowUpChecks,
         batch_applier: BatchApplier,
         repairs: Repairs,
+        is_one_shot: bool,
     ) -> None:
-        self._run = run
-        self._vertex_table = run.vertex_table
-        self._reversals = run.reversals
-        self._scheduler = run.scheduler
-        self._recorder = recorder
-        self._prechecks = prechecks
+        self._dispatcher = dispatcher
+        self._vertex_table = dispatcher.vertex_table
+        self._scheduler = dispatcher.scheduler
+        self._recorder = dispatcher.recorder
+        self._results = results
+        self._reversals = reversals
         self._follow_up_checks = follow_up_checks
         self._batch_applier = batch_applier
         self._repairs = repairs
+        self._is_one_shot = is_one_shot
         self._flap_detector = FlapDetector()
-        self._is_one_shot = not run.options.watch
         self.last_change = 0.0
         """The time of the last change, by the clock of the run."""
 
@@ -96,7 +123,7 @@ class CheckCompletion:
         """
         if verdict.drifted_again is not None or self._flap_detector.again:
             verdict = self._limited(vertex, verdict)
-        now = self._run.clock.current_time()
+        now = self._dispatcher.clock.current_time()
         retry_in = self._schedule(vertex, verdict, causes, started, now)
         if run_store is not None and verdict.outcome in _APPLIED:
             run_store.applied(resource)
@@ -105,7 +132,7 @@ class CheckCompletion:
         self._recorder.checked(vertex, reported, verdict, now - started, retry_in)
         if self._reversals.pending and verdict.outcome in (_OK, _CHANGED):
             self._retire_undone(vertex, resource)
-        self.report_transitions(vertex)
+        self._dispatcher.report_transitions(vertex)
         return now
 
     def cancelled(self, vertex: int) -> None:
@@ -113,14 +140,6 @@ class CheckCompletion:
         self._follow_up_checks.ends(vertex)
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
         self._batch_applier.look()
-
-    def report_transitions(self, *checked: int) -> None:
-        """Report which vertices became blocked or free; schedule the composites of those and of the ``checked`` ones."""
-        blocking = self._scheduler.blocking
-        crossed = self._recorder.transitions(blocking) if blocking.transitions else ()
-        if self._prechecks.has_wholes:
-            for whole in self._prechecks.affected_composites((*checked, *crossed), blocking.blocked):
-                self._run.mark(whole, Cause.DRIFT)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph: other resources may get their numbers."""
@@ -151,7 +170,7 @@ class CheckCompletion:
             self._follow_up_checks.ends(vertex)
         retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
         if verdict.drifted_again is not None:
-            self._run.mark(vertex, Cause.DRIFT)
+            self._dispatcher.mark(vertex, Cause.DRIFT)
         if self._batch_applier.open:
             self._batch_applier.look()
         if self._is_one_shot and verdict.outcome is Outcome.CRITICAL:
@@ -162,7 +181,7 @@ class CheckCompletion:
         """Let a one-shot run refresh once what is critical, unless it has just changed it."""
         resource = self._vertex_table.resources[vertex]
         if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
-            self._run.mark(vertex, Cause.HEALTH)
+            self._dispatcher.mark(vertex, Cause.HEALTH)
 
     def _notice_flapping(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
         took = now - started
@@ -178,7 +197,7 @@ class CheckCompletion:
         """Remove ``vertex`` from the run if ``checked`` undid a resource that has left the manifest."""
         if checked is self._vertex_table.resources[vertex] and self._reversals.done(checked.ref):
             self._vertex_table.present.discard(vertex)
-            self._run.results.forget([vertex])
+            self._results.forget([vertex])
             self._recorder.reversed(vertex)
 
 

@@ -16,9 +16,9 @@ class DelayQueue:
         self.start_at: dict[int, float] = {}
         """When each vertex that waits only for a time starts."""
         self.resting: dict[int, float] = {}
-        """Until when those rest that are fought over: they owe a check for drift, and keep nobody waiting."""
+        """Until when a flapping vertex rests: a check for drift is due, and blocks no other vertex."""
         self.slowed: set[int] = set()
-        """The vertices that have a rate, or are fought over. All others may start at once."""
+        """The vertices that have a rate, or flap. All others may start at once."""
         self._not_before: dict[int, float] = {}
         self._fought_over_until: dict[int, float] = {}
         self._retries = retries
@@ -47,12 +47,12 @@ class DelayQueue:
         self.slowed.add(vertex)
 
     def pace(self, vertex: int, until: float) -> None:
-        """``vertex`` is fought over: let it not be repaired again before ``until``."""
+        """``vertex`` flaps: do not repair it again before ``until``."""
         self._fought_over_until[vertex] = until
         self.slowed.add(vertex)
 
     def rests(self, vertex: int, now: float) -> bool:
-        """Whether ``vertex``, which owes a check for drift only, is to wait at rest; `due` names it when that is over.
+        """Whether ``vertex``, which is due for drift only, must wait at rest; `due` returns it when the wait is over.
 
         What is below it goes on meanwhile. A fight would keep it from starting for ever.
         """
@@ -75,7 +75,7 @@ class DelayQueue:
         return self._timers[0][0] if self._timers else float("inf")
 
     def due(self, now: float) -> Iterator[tuple[int, Cause | None]]:
-        """The vertices whose time has come, each with the cause that this adds to what it owes; None: it may start."""
+        """The vertices whose time has come, each with the cause to mark it for; None: it may start."""
         timers, retries = self._timers, self._retries.due
         while timers and timers[0][0] <= now:
             _, vertex = heapq.heappop(timers)

@@ -1,9 +1,10 @@
-"""Tells the world what happens: turns the engine's findings into events, and books them in the ledger."""
+"""Turns the results of checks into events, and keeps the last result of each vertex."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable
 
 from reactor.engine.blocking import Blocking, Known
 from reactor.engine.check import Verdict
@@ -26,10 +27,56 @@ from reactor.engine.events import (
     Unblocked,
 )
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.vertex_table import GraphDiff, VertexTable
 
-_CHANGED = Result.CHANGED  # see `Outcome`
+_OK, _CHANGED = Result.OK, Result.CHANGED  # see `reactor.engine.outcome.Outcome`
+
+
+class Results:
+    """The last result of every vertex, by vertex number; a change made earlier in the run is remembered."""
+
+    def __init__(self) -> None:
+        self._results: dict[int, Result] = {}
+        self._changed: set[int] = set()
+        self.changes = 0
+        """How many checks changed something."""
+
+    def record(self, vertex: int, result: Result) -> None:
+        """Record how a check of ``vertex`` ended."""
+        self._results[vertex] = result
+        if result is _CHANGED:
+            self.changes += 1
+            self._changed.add(vertex)
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """Know nothing of ``vertices`` any more: they have left the graph."""
+        for vertex in vertices:
+            self._results.pop(vertex, None)
+            self._changed.discard(vertex)
+
+    def result(self, vertex: int, blocked: Collection[int]) -> Result | None:
+        """How ``vertex`` stands; None when it was never checked."""
+        if vertex in blocked:
+            return Result.BLOCKED
+        result = self._results.get(vertex)
+        return _CHANGED if result is _OK and vertex in self._changed else result
+
+    def skip_unchecked(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
+        """The run is over: of ``vertices``, those neither checked nor blocked are skipped, and returned."""
+        left = [v for v in vertices if v not in self._results and v not in blocked]
+        for vertex in left:
+            self._results[vertex] = Result.SKIPPED
+        return left
+
+    def counts(self, vertices: Collection[int], blocked: Collection[int]) -> dict[str, int]:
+        """How many of ``vertices`` stand how; every `Result` is a key."""
+        found = Counter(map(self._results.get, vertices))
+        for vertex in {*self._changed, *blocked}.intersection(vertices):
+            found[self._results.get(vertex)] -= 1
+            found[self.result(vertex, blocked)] += 1
+        return {str(result): found[result] for result in Result}
+
+
 _RESULTS = {
     Outcome.OK: Result.OK,
     Outcome.CHANGED: Result.CHANGED,
@@ -41,7 +88,7 @@ _RESULTS = {
 
 
 class EventRecorder:
-    """Knows the name of every vertex. What left the graph is not spoken of."""
+    """Emits events about vertices by their refs. Vertices that left the graph have none."""
 
     def __init__(self, vertex_table: VertexTable, results: Results, emit: Callable[[Event], None]) -> None:
         self._vertex_table = vertex_table
@@ -75,7 +122,7 @@ class EventRecorder:
             self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], reason))
 
     def transitions(self, blocking: Blocking) -> list[int]:
-        """Who became blocked by whom, and who is free again. Returns them all."""
+        """Emit which vertices became blocked by which, and which are free again. Returns them all."""
         refs = self._vertex_table.refs
         taken = blocking.take_transitions()
         known: Known = {}
@@ -86,7 +133,7 @@ class EventRecorder:
                 self._emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
         return [vertex for vertex, _ in taken]
 
-    def said(self, vertex: int, line: str) -> None:
+    def output(self, vertex: int, line: str) -> None:
         """The running check said a line."""
         self._emit(Output(time.time(), self._vertex_table.refs[vertex], line))
 
@@ -96,7 +143,7 @@ class EventRecorder:
 
     def flapping(self, vertex: int, actions: dict[str, int]) -> None:
         """Something else changes the vertex back, or the values that its expressions have."""
-        late = self._vertex_table.resources[vertex].deferred
+        late = self._vertex_table.resources[vertex].declared.deferred
         expressions = () if late is None else late.moving
         self._emit(Flapping(time.time(), self._vertex_table.refs[vertex], actions, expressions))
 

@@ -1,4 +1,4 @@
-"""What the engine tells the world. Sinks (console, JSON, later journal and metrics) only read these.
+"""The events that the engine emits. Sinks (console, JSON, later journal and metrics) only read these.
 
 `as_json` is the documented form: one object per event, ``event`` naming its type, times in seconds.
 """
@@ -57,7 +57,7 @@ class Result(StrEnum):
 class Event:
     """The base of all events. ``time`` is seconds since 1970.
 
-    Nobody changes an event; they are not frozen because that makes the most frequent one six times as slow to make. And
+    Events are never changed; they are not frozen because that makes the most frequent one six times as slow to make. And
     what the base can do for all is not generated for each: every run defines them all before it can begin.
     """
 
@@ -131,7 +131,7 @@ class Paused(Event):
 
 @dataclass(repr=False, eq=False)
 class Resumed(Event):
-    """The pause of the resource was taken back or is over; what it owes meanwhile is done now."""
+    """The pause of the resource was taken back or is over; a check that became due meanwhile starts now."""
 
     ref: str
 
@@ -154,7 +154,7 @@ class Noted(Event):
 
 @dataclass(repr=False, eq=False)
 class WatcherChanged(Event):
-    """A watcher hears better or worse now, for one resource or (``ref`` is None) as a whole."""
+    """The state of a watcher has changed, for one resource or (``ref`` is None) as a whole."""
 
     watcher: str
     state: WatchState
@@ -223,7 +223,7 @@ class Reversed(Event):
 
 @dataclass(repr=False, eq=False)
 class Converged(Event):
-    """Nothing is in motion, and nothing failed or is blocked. ``duration``: seconds since it last was not so."""
+    """No vertex is active, failed or blocked. ``duration``: seconds since it last was not so."""
 
     resources: int
     duration: float

@@ -1,9 +1,9 @@
-"""The second look of a run that hears no events: what a change of one resource did to another.
+"""The final check of a run without watches: it finds what a change of one resource did to another of its kind.
 
-Kinds whose resources are applied together change one thing that they all share: with one package others come or go. Other
-kinds name those that they may undo: the start of a service stops what conflicts with it, a user takes its group along.
-While watching, the event of that change has all of them checked. Without, they are looked at once more before the run ends.
-That look repairs nothing: two that undo each other would keep the run from ending.
+Kinds whose resources are applied in groups share one thing: one package brings others, or removes them. Other kinds name
+those that they may undo: the start of a service stops one that conflicts with it. In a run with watches, events have all of
+them checked. Without watches, they are checked once more before the run ends. That check repairs nothing: two resources that
+undo each other would keep the run from ending.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from reactor.engine.batch_scheduler import is_shared
+from reactor.engine.admission import is_shared
 from reactor.engine.check import Verdict, check
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
 
@@ -26,7 +26,7 @@ _NAMED: Final = 3
 
 
 class FinalCheck:
-    """Knows who changed something since the last look, and what that look found."""
+    """Records which vertices changed something since the last final check, and what that check found."""
 
     def __init__(self, vertex_table: VertexTable, results: Results) -> None:
         self._vertex_table = vertex_table

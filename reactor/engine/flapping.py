@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reactor.engine.backoff import Backoff
+from reactor.engine.retries import Backoff
 
 REPAIRS = 50
 WINDOW = 10.0

@@ -1,35 +1,178 @@
-"""What a run without watches looks at once more when it comes to rest: no event told it what it has changed for others."""
+"""The checks that a run without watches repeats at its end: no event told it what its own changes did to other resources."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol
+import os
+import time
+from collections.abc import Collection, Hashable
+from typing import Final
 
-from reactor.engine.change_log import ChangeLog
+from reactor.engine.dispatcher import Dispatcher
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause, Result
 from reactor.engine.final_check import FinalCheck
 from reactor.engine.manifest_follower import ManifestFollower
 from reactor.engine.noop import NoopJudge
-from reactor.engine.options import RunOptions
-from reactor.engine.rechecks import Rechecks
-from reactor.engine.results import Results
-from reactor.engine.scheduler import Scheduler
-from reactor.engine.stale_reads import StaleReads
 from reactor.engine.vertex_table import VertexTable
+from reactor.graph.topology import Topology
+from reactor.resource.base import Resource
+
+_Began = tuple[int, int, int, Hashable]
+"""When the last check of a vertex began: after how many changes of all, and of its batch; the time; and the batch."""
+
+
+class ChangeLog:
+    """Counts the checks that changed something, also those that failed halfway, when they end.
+
+    Most runs change nothing, so a check that began before the first change is kept only if it changes something itself: of
+    the others it is known that they began then.
+    """
+
+    def __init__(self) -> None:
+        self.changes = 0
+        """How many have ended."""
+        self._started_at = time.time_ns()
+        self._began: dict[int, _Began] = {}
+        self._own: dict[Hashable, int] = {}
+        self._changing: set[int] = set()
+
+    def begins(self, vertex: int, batch: Hashable = None) -> None:
+        """A check of ``vertex`` begins. All that are applied together are of one ``batch``.
+
+        While nothing has changed, this need not be called.
+        """
+        key = vertex if batch is None else batch
+        self._began[vertex] = (self.changes, self._own.get(key, 0), time.time_ns(), key)
+
+    def changing(self, vertex: int, batch: Hashable = None) -> None:
+        """The check of ``vertex`` is about to change something."""
+        if vertex not in self._began:
+            self._began[vertex] = (0, 0, self._started_at, vertex if batch is None else batch)
+        self._changing.add(vertex)
+
+    def ends(self, vertex: int) -> None:
+        """The check of ``vertex`` ended."""
+        if vertex in self._changing:
+            self._changing.discard(vertex)
+            self.changes += 1
+            batch = self._began[vertex][3]
+            self._own[batch] = self._own.get(batch, 0) + 1
+
+    def others_since(self, vertex: int) -> bool:
+        """Whether another change has ended since the last check of ``vertex`` began; one of its batch is none."""
+        changes, own, _, batch = self._began.get(vertex, (0, 0, 0, vertex))
+        return self.changes - changes > self._own.get(batch, 0) - own
+
+    def began_at(self, vertex: int) -> int:
+        """When the last check of ``vertex`` began, at the earliest, in nanoseconds since 1970."""
+        return self._began[vertex][2] if vertex in self._began else self._started_at
+
+
+MOST_PASSES: Final = 10
+"""How often a run looks: resources that change what each other reads must not keep it from ending."""
+
+
+_Stamp = tuple[int, ...] | None
+"""The fields of a stat that change with a file; None if the file is missing or can't be read."""
+
+_CLOCK_TICK_NS: Final = 20_000_000
+"""The most that the time of a change is behind our clock: the kernel stamps files with the time of its last tick."""
+
+
+class StaleReads:
+    """Compares the files that settled checks have read with their state when these checks began.
+
+    The time of a file alone does not decide: a file that was written just before a check began looks as new as one that
+    was written just after, and a command that is checked again may run again.
+    """
+
+    def __init__(self, vertex_table: VertexTable, log: ChangeLog) -> None:
+        self._vertex_table = vertex_table
+        self._log = log
+        self._stamps: dict[int, dict[str, _Stamp]] = {}
+        self._seen = 0
+        self._passes = 0
+
+    def reads(self, vertex: int) -> None:
+        """The check of ``vertex`` begins. Record the stamps of the files that it is known to read."""
+        if paths := _read_by(self._vertex_table.resources[vertex]):
+            self._stamps[vertex] = {path: _stamp(path) for path in paths if not path.endswith("/")}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything was changed since the last look."""
+        return self._log.changes > self._seen and self._passes < MOST_PASSES
+
+    def take(self, settled: Collection[int]) -> list[int]:
+        """Which of ``settled`` are to be checked again."""
+        self._seen = self._log.changes
+        self._passes += 1
+        return [vertex for vertex in settled if self._log.others_since(vertex) and self._is_stale(vertex)]
+
+    def _is_stale(self, vertex: int) -> bool:
+        if self._vertex_table.resources[vertex].declared.is_covered:
+            return True
+        stamps, since = self._stamps.get(vertex, {}), self._log.began_at(vertex)
+        return any(
+            _stamp(path) != stamps[path] if path in stamps else _changed_after(since, path)
+            for path in _read_by(self._vertex_table.resources[vertex])
+        )
+
+
+def _read_by(resource: Resource) -> Collection[str]:
+    deferred = resource.declared.deferred
+    return resource.source_files() if deferred is None else (*resource.source_files(), *deferred.reads)
+
+
+def _stamp(path: str) -> _Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _changed_after(moment: int, path: str) -> bool:
+    """Whether the file may have changed. Whether a whole directory has changed, only a check of its reader can find out."""
+    if path.endswith("/"):
+        return True
+    try:
+        return os.stat(path).st_ctime_ns > moment - _CLOCK_TICK_NS
+    except OSError:
+        return False
+
+
+class Rechecks:
+    """Chooses them. Each pass after the first needs fewer failures than any before it, so the run ends."""
+
+    def __init__(self, log: ChangeLog) -> None:
+        self._log = log
+        self._seen = 0
+        self._fewest = float("inf")
+        self._topology: Topology | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything was changed since the last pass."""
+        return self._log.changes > self._seen
+
+    def take(self, failed: Collection[int], blocked: Collection[int], topology: Topology) -> list[int]:
+        """The vertices of ``failed`` to check again; ``blocked`` are those that wait for them.
+
+        ``topology`` tells generations apart: in another one, other things may fail.
+        """
+        if topology is not self._topology:
+            self._topology, self._fewest = topology, float("inf")
+        self._seen = self._log.changes
+        left = len({*failed, *blocked})
+        found = [vertex for vertex in sorted(failed) if self._log.others_since(vertex)]
+        if not found or left >= self._fewest:
+            return []
+        self._fewest = left
+        return found
+
 
 _SETTLED = (Result.OK, Result.CHANGED)
-
-
-class Run(Protocol):
-    """The engine, as seen from here."""
-
-    options: RunOptions
-    vertex_table: VertexTable
-    results: Results
-    scheduler: Scheduler
-
-    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
-        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
 
 
 class FollowUpChecks:
@@ -38,24 +181,33 @@ class FollowUpChecks:
     Last it sees whether one change has undone another.
     """
 
-    def __init__(self, run: Run, manifest_follower: ManifestFollower, noop_judge: NoopJudge) -> None:
-        self._run = run
-        self._noop_judge = noop_judge
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        results: Results,
+        manifest_follower: ManifestFollower,
+        noop_judge: NoopJudge,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._scheduler = dispatcher.scheduler
+        self._vertex_table = dispatcher.vertex_table
+        self._results = results
         self._manifest_follower = manifest_follower
+        self._noop_judge = noop_judge
         self.log = ChangeLog()
-        self._stale_reads = StaleReads(run.vertex_table, self.log)
+        self._stale_reads = StaleReads(dispatcher.vertex_table, self.log)
         self._rechecks = Rechecks(self.log)
-        self.final_check = FinalCheck(run.vertex_table, run.results)
+        self.final_check = FinalCheck(dispatcher.vertex_table, results)
 
     def reads(self, vertex: int) -> None:
-        """The check of ``vertex`` begins to read, and nothing of that is on a mount that does not answer."""
+        """The check of ``vertex`` begins, and reads nothing on a mount that does not answer."""
         self._stale_reads.reads(vertex)
 
     def changing(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
         self.final_check.changes(vertex)
         self._manifest_follower.touched()
-        self.log.changing(vertex, self._run.scheduler.groups.batch.get(vertex))
+        self.log.changing(vertex, self._scheduler.batches.batch.get(vertex))
 
     def ends(self, vertex: int) -> None:
         """The check of ``vertex`` ended."""
@@ -81,7 +233,7 @@ class FollowUpChecks:
         """Look, and mark what is to be checked again; the rest has its turn when that has come to rest."""
         if self._manifest_follower.is_due and await self._manifest_follower.take():
             return
-        blocked = self._run.scheduler.blocking.blocked
+        blocked = self._scheduler.blocking.blocked
         if self._marks(self._reads_old_files(blocked), Cause.INTENT):
             return
         if self._marks(self._failed_too_early(blocked), Cause.RETRY):
@@ -92,39 +244,39 @@ class FollowUpChecks:
 
     def _marks(self, vertices: Collection[int], cause: Cause) -> bool:
         for vertex in vertices:
-            self._run.mark(vertex, cause)
+            self._dispatcher.mark(vertex, cause)
         return bool(vertices)
 
     def _reads_old_files(self, blocked: Collection[int]) -> Collection[int]:
         if not self._stale_reads.is_due:
             return ()
-        results, present = self._run.results, sorted(self._run.vertex_table.present)
+        results, present = self._results, sorted(self._vertex_table.present)
         return self._stale_reads.take([each for each in present if results.result(each, blocked) in _SETTLED])
 
     @property
     def _rechecks_due(self) -> bool:
         """With `fail_fast`, the first failure is the end."""
-        return self._rechecks.is_due and not self._run.options.fail_fast
+        return self._rechecks.is_due and not self._scheduler.fail_fast
 
     def _tried_at_last(self) -> Collection[int]:
-        """The same in a rehearsal: what would be tried again when something has come that it misses."""
-        tried = self._noop_judge.brought_at_last() if self._noop_judge.missed else []
-        if self._run.options.fail_fast:
+        """In a dry run: the failed vertices that a run would retry after another resource has provided what they miss."""
+        tried = self._noop_judge.take_late_provided() if self._noop_judge.missed else []
+        if self._scheduler.fail_fast:
             return ()
-        resources = self._run.vertex_table.resources
-        return [vertex for vertex in tried if not resources[vertex].weak_subscribe]
+        resources = self._vertex_table.resources
+        return [vertex for vertex in tried if not resources[vertex].declared.form.is_ccm]
 
     def _failed_too_early(self, blocked: Collection[int]) -> Collection[int]:
-        """What failed before another changed something. What stands for others is judged anew with them.
+        """The vertices that failed before another one changed something. Composites follow their members.
 
         The ``ccm:`` form tries everything once, as CCM does.
         """
         if not self._rechecks_due:
             return ()
-        resources, scheduler = self._run.vertex_table.resources, self._run.scheduler
+        resources, scheduler = self._vertex_table.resources, self._scheduler
         failed = [
             vertex
             for vertex in scheduler.blocking.failed
-            if not (resources[vertex].members or resources[vertex].weak_subscribe)
+            if not ((declared := resources[vertex].declared).members or declared.form.is_ccm)
         ]
         return self._rechecks.take(failed, blocked, scheduler.topology)

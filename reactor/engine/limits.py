@@ -7,8 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reactor.resource.base import Meta
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import Meta, RefreshDebounce
 
 UNLIMITED = -1
 
@@ -21,7 +20,7 @@ class Limits(NamedTuple):
     rate: float | None = None
     semaphores: tuple[str, ...] = ()
     noop: bool = False
-    """Whether nothing may be changed, be it for a rehearsal or because only detecting is wanted."""
+    """Whether nothing may be changed: in a dry run, or with ``mode: warn``."""
     quiet: RefreshDebounce | None = None
     group: Hashable | None = None
     """Vertices with the same may be applied in one go."""
@@ -29,7 +28,7 @@ class Limits(NamedTuple):
     @classmethod
     def of(cls, meta: Meta, *, noop: bool) -> Limits:
         """The limits of a resource; ``noop`` is that of the whole run."""
-        return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.only_tells, meta.quiet)
+        return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.is_read_only, meta.quiet)
 
 
 DEFAULT_LIMITS = Limits()

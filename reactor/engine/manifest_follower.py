@@ -1,8 +1,8 @@
-"""What a run changes of the files that it was loaded from, and how it goes on with their new version.
+"""Loads the manifest again when the run itself has changed one of its files.
 
-A check that changes such a file has the manifest loaded again before anything that depends on it starts: the previous
-version of a child manifest is never applied after the new one was written. What nobody declares, as what a command
-writes, is found when a run without watches comes to rest; one that watches hears of it.
+After a check that changes such a file, the manifest is loaded again before anything that depends on the check starts: the
+previous version of a child manifest is never applied after the new one was written. Files that no resource declares, such
+as those that a command writes, are compared when a run without watches has no more work; a run with watches gets events.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Final, Protocol
 
 from reactor.engine.check import Verdict
+from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause
-from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
 
@@ -35,30 +35,24 @@ class Origin(Protocol):
         """Those that have changed since they were loaded, or last could not be; changed facts count too."""
 
 
-class Run(Protocol):
-    """The engine, as seen from here."""
-
-    options: RunOptions
-    origin: Origin | None
-    renew: Callable[[], Awaitable[bool]] | None
-
-    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
-        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
-
-
 class ManifestFollower:
     """Has the manifest loaded again when this run has changed it.
 
-    ``outdated`` are the files whose new version is not in force at the end of a run without watches, and ``why`` says
-    why not.
+    ``outdated`` are the files whose new version is not in force at the end of a run without watches (``is_one_shot``), and
+    ``why`` says why not.
     """
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, dispatcher: Dispatcher, *, is_one_shot: bool) -> None:
+        self._dispatcher = dispatcher
+        self._is_one_shot = is_one_shot
+        self.origin: Origin | None = None
+        """The files that the graph was loaded from, where they can be loaded again."""
+        self.renew: Callable[[], Awaitable[bool]] | None = None
+        """Loads the manifest again and calls `Engine.reload`; false when the new version can't be used. None: it can't be loaded."""
         self._versions: Counter[str] = Counter()
         self._is_touched = False
         self._writers: set[int] = set()
-        """Those that failed because what they wrote can't be used."""
+        """The vertices that failed because the files they wrote can't be used."""
         self.is_under_way = False
         self.outdated: tuple[str, ...] = ()
         self.why = ""
@@ -66,7 +60,7 @@ class ManifestFollower:
     @property
     def is_due(self) -> bool:
         """Whether something was changed since the last look."""
-        return self._is_touched and self._run.origin is not None
+        return self._is_touched and self.origin is not None
 
     def touched(self) -> None:
         """A check is about to change something."""
@@ -74,8 +68,10 @@ class ManifestFollower:
 
     async def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
         """The verdict on what has changed something, or would. It fails with a manifest that can't be used."""
-        origin = self._run.origin
-        if origin is None or not origin.concerns((*resource.provides(), *resource.removes())):
+        if (origin := self.origin) is None:
+            return verdict
+        relations = resource.relations()
+        if not origin.concerns((*relations.provides, *relations.removes)):
             return verdict
         if verdict.outcome is Outcome.WOULD_CHANGE:
             return verdict._replace(actions=(*verdict.actions, _FORETOLD))
@@ -90,7 +86,7 @@ class ManifestFollower:
     async def take(self) -> bool:
         """Nothing is left to do: see whether the manifest has changed. Returns whether another version is in force."""
         self._is_touched = False
-        if (origin := self._run.origin) is None:
+        if (origin := self.origin) is None:
             return False
         self.is_under_way = True
         try:
@@ -100,21 +96,21 @@ class ManifestFollower:
             self.is_under_way = False
 
     async def _renewed(self, files: Collection[str]) -> bool:
-        """Load again, after ``files`` have changed; whether that went well. Then those who wrote them have no fault."""
+        """Load again, after ``files`` have changed; return whether that went well. Then the vertices that wrote them may go on."""
         self._versions.update(files)
-        if self._run.renew is None or self._is_exhausted or not await self._run.renew():
-            if not self._run.options.watch:
+        if self.renew is None or self._is_exhausted or not await self.renew():
+            if self._is_one_shot:
                 self.outdated, self.why = tuple(sorted(files)), self._refusal()[0]
             return False
         self.outdated, self.why = (), ""
         writers, self._writers = self._writers, set()
         for vertex in writers:
-            self._run.mark(vertex, Cause.INTENT)
+            self._dispatcher.mark(vertex, Cause.INTENT)
         return True
 
     @property
     def _is_exhausted(self) -> bool:
-        return not self._run.options.watch and max(self._versions.values()) > MOST_VERSIONS
+        return self._is_one_shot and max(self._versions.values()) > MOST_VERSIONS
 
     def _refusal(self) -> tuple[str, str]:
         if self._is_exhausted:

@@ -1,4 +1,4 @@
-"""What a check that changes nothing can tell of the one that would."""
+"""What a dry run can foretell of the real run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from pathlib import PurePath
 from typing import Any
 
 from reactor.engine.check import Verdict
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_table import VertexTable
-from reactor.graph.digraph import predecessors
-from reactor.graph.topology import Adjacency, Topology
+from reactor.graph.topology import Adjacency, Topology, predecessors
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
 
@@ -33,9 +32,10 @@ class NoopJudge:
         self._topology: Topology | None = None
         self._before: Adjacency = []
         self._providers: dict[str, list[int]] = {}
-        self._late: dict[int, int] = {}
+        self._late_providers: dict[int, int] = {}
+        """The vertex that would provide what a failed one misses, though it need not go before that."""
         self.missed: dict[int, str] = {}
-        """What is missing to those that fail, as nothing before them would bring it. For `brought_at_last`."""
+        """What the failed vertices miss that no earlier vertex would provide, until `take_late_provided`."""
 
     async def preflight(self, vertex: int, state: Any) -> None:
         """``vertex`` was found as ``state`` and would be changed: raise what is known to keep a run from that."""
@@ -51,17 +51,17 @@ class NoopJudge:
                 raise
 
     def downgrade(self, vertex: int, verdict: Verdict) -> Verdict:
-        """A failure below something that was not applied says nothing: the honest answer is "can't tell".
+        """A failure after something that was not applied proves nothing: the answer is "can't tell".
 
         What is missing may also come by what only goes before, in the order of a manifest.
         """
-        if self._vertex_table.resources[vertex].members:  # it failed because one of them did
+        if self._vertex_table.resources[vertex].declared.members:  # it failed because one of them did
             return verdict
         if verdict.missing is None:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
         else:
             up = self._bringer(vertex, verdict.missing)
-            up = self._late.get(vertex) if up is None else up
+            up = self._late_providers.get(vertex) if up is None else up
         if up is None:
             if verdict.missing is not None:
                 self.missed[vertex] = verdict.missing
@@ -70,29 +70,31 @@ class NoopJudge:
         text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
-    def brought_at_last(self) -> list[int]:
-        """Those that fail for want of what another one would bring that needn't go before them.
+    def take_late_provided(self) -> list[int]:
+        """The failed vertices that miss something which another vertex, earlier or later, would provide.
 
-        A run that ends checks what failed once more after that, so these don't fail there. Of commands nobody knows what
-        they bring: they count only for what they say.
+        A run checks its failures once more at its end, so these do not fail there. A command counts only for the paths that
+        it declares.
         """
         self._learn()
         missed, self.missed = self.missed, {}
         found = {
             vertex: up
             for vertex, missing in missed.items()
-            if (up := self._late_bringer(vertex, missing)) is not None
+            if (up := self._late_provider(vertex, missing)) is not None
         }
-        self._late |= found
+        self._late_providers |= found
         return sorted(found)
 
-    def with_ensuing(self, vertex: int, verdict: Verdict) -> Verdict:
+    def with_consequences(self, vertex: int, verdict: Verdict) -> Verdict:
         """``verdict`` with what a run would do to ``vertex`` because of what it would have changed before it."""
         resource = self._vertex_table.resources[vertex]
-        if type(resource).ensuing is Resource.ensuing or verdict.declined is not None:
+        if type(resource).consequences is Resource.consequences or verdict.declined is not None:
             return verdict
         sentences = [
-            each for each in resource.ensuing(self._changed_before(vertex)) if each not in verdict.actions
+            each
+            for each in resource.consequences(self._changed_before(vertex))
+            if each not in verdict.actions
         ]
         if not sentences:
             return verdict
@@ -102,9 +104,8 @@ class NoopJudge:
         """What those that go before ``vertex`` provide or remove, of what a run would change."""
         strong = self._scheduler.topology.strong_predecessors
         ups = (self._vertex_table.resources[up] for up in self._unapplied(vertex, strong))
-        return frozenset(
-            path for up in ups if up.meta.mode != "warn" for path in (*up.provides(), *up.removes())
-        )
+        relations = [up.relations() for up in ups if up.meta.mode != "warn"]
+        return frozenset(path for each in relations for path in (*each.provides, *each.removes))
 
     def _would_come(self, missing: str) -> bool:
         """Whether something that was not applied provides that, or something in it."""
@@ -118,16 +119,16 @@ class NoopJudge:
         able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
         return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
 
-    def _late_bringer(self, vertex: int, missing: str) -> int | None:
-        """Of all that was not applied, wherever it stands, what most likely brings ``missing``."""
+    def _late_provider(self, vertex: int, missing: str) -> int | None:
+        """Of all vertices that were not applied, the one that most likely provides ``missing``."""
         resources = self._vertex_table.resources
-        relied_on = frozenset(resources[vertex].depends_on_paths())
+        relied_on = frozenset(resources[vertex].relations().depends_on)
         certain, likely = [], []
         for up in sorted(self._vertex_table.present - {vertex}):
             if self._is_unapplied(up) and (other := resources[up]).might_provide(missing):
-                if _concerns(other, missing) or not relied_on.isdisjoint(other.provides()):
+                if _concerns(other, missing) or not relied_on.isdisjoint(other.relations().provides):
                     certain.append(up)
-                elif other.brings_undeclared:
+                elif other.provides_more:
                     likely.append(up)
         return next(iter(certain + likely), None)
 
@@ -155,7 +156,7 @@ class NoopJudge:
         self._providers = {}
         for vertex in self._vertex_table.present:
             resource = self._vertex_table.resources[vertex]
-            for path in resource.provides():
+            for path in resource.relations().provides:
                 self._providers.setdefault(path, []).append(vertex)
                 for above in map(str, PurePath(path).parents if path.startswith("/") else ()):
                     if resource.might_provide(above):
@@ -166,5 +167,5 @@ def _concerns(resource: Resource, missing: str) -> bool:
     """Whether ``resource`` provides something at, above or below it."""
     return any(
         f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
-        for each in resource.provides()
+        for each in resource.relations().provides
     )

@@ -9,14 +9,14 @@ DEFAULT_AUDIT_INTERVAL = 1800.0
 
 
 class RunOptions(NamedTuple):
-    """``watch`` keeps the run going and listens for drift; without it the run ends when nothing is in motion.
+    """``watch`` keeps the run going and listens for drift; without it the run ends when no vertex is active.
 
     ``monitor_only`` runs health checks and nothing else. ``partial``: the graph is a part of the manifest only, so what
     is not in it has not left the manifest.
     ``converged_timeout`` (seconds) ends a run once nothing has changed for so long. ``audit_interval`` (seconds)
-    is the mean time between two slow re-checks of everything; None switches them off. ``owing`` are refs that owe a
-    refresh from the start, because of what happened outside of the run. ``recorded`` is for a rehearsal: the refs of
-    which is known how they were before their first change; None when the run it rehearses would not record that.
+    is the mean time between two slow re-checks of everything; None switches them off. ``owing`` are refs that have a
+    refresh pending from the start, because of what happened outside of the run. ``recorded`` is for a dry run: the refs
+    whose state before their first change is stored; None when the real run would not store it.
     """
 
     watch: bool = False

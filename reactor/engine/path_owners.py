@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from reactor.engine.vertex_table import VertexTable
-from reactor.resource.claim import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_of, hard_link_of
+from reactor.resource.relations import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
 
 
 class PathOwners:
-    """The vertices that claim files and units. Who disagrees with another one is refused, and then owns nothing itself."""
+    """The vertices that claim files and units. A vertex that disagrees with an owner is refused, and then owns nothing itself."""
 
     def __init__(self, vertex_table: VertexTable) -> None:
         self._vertex_table = vertex_table
@@ -27,7 +27,7 @@ class PathOwners:
         """Those whose conditions had to be asked first, and are met."""
 
     def forget(self, gone: Iterable[int]) -> None:
-        """Another graph is in force, without ``gone``: who was refused may go on, and files may have other names."""
+        """Another graph is in force, without ``gone``: refused vertices may try again, and files may have other names."""
         self._refused.clear()
         self._decided.difference_update(gone)
         self.__dict__.pop("_hard_links", None)
@@ -51,7 +51,7 @@ class PathOwners:
                 self._compare(vertex, claim, other, mounts)
 
     def _is_alone(self, ref: str, mounts: FragileMounts) -> bool:
-        """Whether nobody else claims a path of ``ref`` by any name. It may be when this says no, and is looked at closely then."""
+        """Whether it is certain that no other resource claims a path of ``ref`` by any name. If not, claims are compared one by one."""
         claimed = self._vertex_table.claimed
         if mounts.by_point or ref in claimed.attributes_only or not (paths := claimed.paths.get(ref)):
             return False
@@ -65,7 +65,7 @@ class PathOwners:
         return True
 
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
-        """Who may claim the same as ``vertex`` does with ``claim``."""
+        """The vertices that may claim the same as ``vertex`` does with ``claim``."""
         for ref in self._refs(claim):
             other = self._vertex_table.find(ref)
             if other is not None and other != vertex and self._is_owner(other):
@@ -74,7 +74,7 @@ class PathOwners:
     def _is_owner(self, vertex: int) -> bool:
         if vertex in self._refused:
             return False
-        return self._vertex_table.resources[vertex].deferred is None or vertex in self._decided
+        return self._vertex_table.resources[vertex].declared.deferred is None or vertex in self._decided
 
     def _refs(self, claim: Claim) -> Iterator[str]:
         if claim.space == UNITS:
@@ -94,7 +94,7 @@ class PathOwners:
 
     @cached_property
     def _hard_links(self) -> dict[DirectoryEntry, list[str]]:
-        """Who claims nothing but attributes of a file with several names, by that file, as it is when first asked."""
+        """The refs that claim only attributes of a file with several hard links, by that file, as it is at the first access."""
         found: dict[DirectoryEntry, list[str]] = {}
         for ref, paths in self._vertex_table.claimed.attributes_only.items():
             for path in paths:
@@ -109,7 +109,7 @@ class PathOwners:
             attributes = claim.disagreement(theirs)
             if attributes and theirs.space == claim.space and _is_same(claim, theirs, mounts):
                 self._refused.add(vertex)
-                where = f" ({resource.place})" if resource.place else ""
+                where = f" ({resource.declared.place})" if resource.declared.place else ""
                 same = f"the {claim.space} {claim.key}"
                 if theirs.key != claim.key:
                     same = f"{claim.key} is {theirs.key} as well"

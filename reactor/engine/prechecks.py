@@ -1,4 +1,4 @@
-"""What the engine knows about a resource before it is checked, or instead: late values, conditions, members."""
+"""Decides resources that need no check of their own (composites, ``control`` conditions), and resolves deferred values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from reactor.engine.blocking import Blocking
 from reactor.engine.check import AS_DESIRED, Verdict
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
 from reactor.engine.outcome import Outcome
-from reactor.engine.results import Results
 from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
-from reactor.resource.deferred import Deferred, TooLongError
+from reactor.resource.declared import Deferred, TooLongError
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import Watch
@@ -27,7 +27,7 @@ _BAD = (Result.FAILED, Result.BLOCKED)
 
 
 class Prechecks:
-    """Settles what is late about a resource, and judges one that stands for others.
+    """Resolves deferred values and conditions, and decides how a composite ended.
 
     ``changed`` is called with a vertex whose resource is another object now, with other watches.
     """
@@ -37,33 +37,34 @@ class Prechecks:
         self._results = results
         self._changed = changed
         self._outputs: dict[str, Mapping[str, Any] | None] = {}
-        self._takers: dict[str, list[int]] = {}
+        self._consumers: dict[str, list[int]] = {}
         self._composites: dict[int, list[int]] = {}
         self._bad: set[int] = set()
-        self.has_takers = False
+        self.has_consumers = False
         """Whether `publish` is worth asking."""
-        self.has_wholes = False
+        self.has_composites = False
         """Whether `affected_composites` is worth asking."""
 
-    def adopt(self) -> Mapping[int, Collection[int]]:
-        """Another generation is in force: learn who takes what from whom. Returns who stands for whom."""
-        self._takers, self._composites = {}, {}
+    def learn_graph(self) -> Mapping[int, Collection[int]]:
+        """Another generation is in force: learn the consumers of outputs. Returns the composites of each member."""
+        self._consumers, self._composites = {}, {}
         self._bad.clear()
         for vertex in sorted(self._vertex_table.present):
             resource = self._vertex_table.resources[vertex]
-            for name in resource.deferred.takes if resource.deferred is not None else ():
-                self._takers.setdefault(name, []).append(vertex)
-            for ref in resource.members:
+            declared = resource.declared
+            for name in declared.deferred.takes if declared.deferred is not None else ():
+                self._consumers.setdefault(name, []).append(vertex)
+            for ref in declared.members:
                 self._composites.setdefault(self._vertex_table.number(ref), []).append(vertex)
-        self.has_takers, self.has_wholes = bool(self._takers), bool(self._composites)
+        self.has_consumers, self.has_composites = bool(self._consumers), bool(self._composites)
         return self._composites
 
     async def verdict(self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
         resource = self._vertex_table.resources[vertex]
-        if resource.members:
+        if resource.declared.members:
             return self._judge(resource, blocking, refresh=refresh, noop=noop)
-        if (late := resource.deferred) is None:
+        if (late := resource.declared.deferred) is None:
             return None
         watches = _watches(resource)
         try:
@@ -71,7 +72,9 @@ class Prechecks:
                 reason, resource = self._settled(late, resource, briefly=True)
             except TooLongError:
                 reason, resource = await in_thread(partial(self._settled, late, resource, briefly=False))
-            if self._vertex_table.resources[vertex].deferred is late:  # a reload may have come in between
+            if (
+                self._vertex_table.resources[vertex].declared.deferred is late
+            ):  # a reload may have come in between
                 self._vertex_table.resources[vertex] = resource
         except ResourceError as error:
             return Verdict.failed(error)
@@ -95,19 +98,19 @@ class Prechecks:
         May take seconds: it is for a thread, before that generation comes into force.
         """
         for ref, resource in resources.items():
-            if resource.deferred is not None:
+            if (deferred := resource.declared.deferred) is not None:
                 with suppress(ResourceError):  # the check will say so
-                    resources[ref] = resource.deferred.settle(resource, self._outputs.get)
+                    resources[ref] = deferred.settle(resource, self._outputs.get)
 
     def changed_conditions(self, kept: Collection[int]) -> list[int]:
-        """Of the vertices whose properties are what they were: those whose conditions may have changed their mind.
+        """Of the vertices whose properties are what they were: those whose conditions may now give another answer.
 
-        Those that take too long to say are among them: their checks will tell.
+        Conditions that take too long to evaluate count among them: the checks decide.
         """
         deadline = time.monotonic() + _BRIEF_SECONDS
         found = []
         for vertex in kept:
-            late = self._vertex_table.resources[vertex].deferred
+            late = self._vertex_table.resources[vertex].declared.deferred
             if late is None:
                 continue
             was_declined = self._results.result(vertex, ()) is Result.SKIPPED
@@ -125,7 +128,7 @@ class Prechecks:
             return None
 
     def _judge(self, resource: Resource, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict:
-        members = [self._vertex_table.number(ref) for ref in resource.members]
+        members = [self._vertex_table.number(ref) for ref in resource.declared.members]
         results = {vertex: self._results.result(vertex, blocking.blocked) for vertex in members}
         if bad := [each for each in members if results[each] in _BAD and not blocking.is_order_ended(each)]:
             text = f"child manifest had {len(bad)} failed resources"
@@ -154,22 +157,23 @@ class Prechecks:
         return found
 
     async def publish(self, resource: Resource) -> list[int]:
-        """Ask ``resource``, which is as desired, for what others take from it. Returns those for whom that is news.
+        """Read the outputs of ``resource``, which is as desired. Returns the consumers of those that have changed.
 
-        Raises ResourceError or OSError when it can't be told.
+        Raises ResourceError or OSError when they can't be read.
         """
         names = [resource.ref, f"{resource.kind}#{resource.name}"]
         if resource.alias is not None:
             names.append(f"{resource.kind}#{resource.alias}")
-        wanted = [name for name in dict.fromkeys(names) if name in self._takers]
+        wanted = [name for name in dict.fromkeys(names) if name in self._consumers]
         if not wanted:
             return []
         values = await resource.outputs()
         news = [name for name in wanted if self._outputs.get(name) != values]
         self._outputs.update(dict.fromkeys(wanted, values))
-        return sorted({taker for name in news for taker in self._takers[name]})
+        return sorted({taker for name in news for taker in self._consumers[name]})
 
 
 def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:
     """What makes ``resource`` be checked, as far as that depends on its properties."""
-    return list(resource.watches()), resource.deferred.reads if resource.deferred is not None else frozenset()
+    deferred = resource.declared.deferred
+    return list(resource.watches()), deferred.reads if deferred is not None else frozenset()

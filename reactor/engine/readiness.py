@@ -1,8 +1,8 @@
-"""Who is in motion, and who therefore has to wait.
+"""Which vertices are active (dirty or running), and which must wait because of that.
 
-`Readiness.waiting` counts, for each vertex, the direct predecessors that are *unsettled*: in motion, or themselves
-waiting. It is zero exactly when no ancestor is in motion, so order is kept without ever walking up the graph. A vertex
-that becomes unsettled tells its successors once, and once more when it settles: a mark costs what lies below it.
+`Readiness.waiting` counts, for each vertex, the direct predecessors that are *unsettled*: active, or themselves
+waiting. It is zero exactly when no ancestor is active, so order is kept without ever walking up the graph. A vertex
+that becomes unsettled notifies its successors once, and once more when it settles: a mark costs what lies below it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Readiness:
     """The motion of every vertex.
 
     ``cleared`` is asked when the last thing a moving vertex waited for has settled; it returns whether the vertex
-    thereby stops being in motion (it does not start: it is blocked).
+    thereby stops being active (it does not start: it is blocked).
     """
 
     def __init__(self, successors: Adjacency, cleared: Callable[[int], bool]) -> None:
@@ -27,17 +27,17 @@ class Readiness:
         """1 for a vertex that is dirty or running, and not failed or blocked."""
         self.waiting = [0] * len(successors)
         self.active_count = 0
-        """How many vertices are in motion."""
+        """How many vertices are active."""
 
     def begin(self, vertex: int) -> None:
-        """``vertex``, which rested, is in motion."""
+        """``vertex``, which was idle, becomes active."""
         self.active[vertex] = 1
         self.active_count += 1
         if self._successors[vertex] and not self.waiting[vertex]:
             self._unsettle(vertex)
 
     def begin_all(self, indegree: Sequence[int]) -> None:
-        """Every vertex is in motion, where none was: what each waits for are all its predecessors, and its holds."""
+        """Every vertex becomes active, where none was: each waits for all its predecessors, and its holds."""
         self.active = bytearray(b"\1" * len(indegree))
         self.active_count = len(indegree)
         self.waiting = list(indegree)
@@ -74,7 +74,7 @@ class Readiness:
     def reshape(self, successors: Adjacency, resting: set[int]) -> None:
         """Go on with other edges over the same vertex numbers, of which there may be more; ``resting`` move no more.
 
-        Nothing is asked through ``cleared``: whoever calls this looks at every vertex in motion afterwards.
+        Nothing is asked through ``cleared``: the caller looks at every active vertex afterwards.
         """
         moving = [vertex for vertex, moves in enumerate(self.active) if moves and vertex not in resting]
         holds, self._holds = self._holds, {}

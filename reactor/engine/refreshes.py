@@ -1,20 +1,70 @@
-"""Who owes a refresh because of what a run has done. Part of the scheduler: no I/O and no clock."""
+"""Which vertices have pending refreshes, and which refreshes wait for further changes. Part of the scheduler: no clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from reactor.engine.admission import Admission
-from reactor.engine.debounce import RefreshDebouncer
 from reactor.engine.events import Cause
 from reactor.engine.outcome import Outcome
 from reactor.graph.topology import Topology
+from reactor.resource.common_properties import RefreshDebounce
+
+_REFRESH = int(Cause.REFRESH)
+_AT_ONCE = int(Cause.INITIAL | Cause.INTENT)
+"""The first check of a resource, or of another version of it, makes pending refreshes at once: all that it waits for has
+settled, and a first start must not be delayed."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Burst:
+    due: float
+    latest: float
+
+
+class RefreshDebouncer:
+    """The bursts that are ``pending``, by vertex. Times are those of the scheduler."""
+
+    def __init__(self) -> None:
+        self.pending: dict[int, _Burst] = {}
+
+    def add(self, vertex: int, quiet: RefreshDebounce | None, now: float) -> None:
+        """Something that ``vertex`` subscribes to has changed: its burst begins, or lasts longer.
+
+        Unless the refresh is made at once, for it is not ``quiet``, and with it all that was gathered.
+        """
+        if quiet is None:
+            self.forget(vertex)
+            return
+        burst = self.pending.setdefault(vertex, _Burst(now, now + quiet.at_most))
+        burst.due = min(burst.latest, now + quiet.calm)
+
+    def due(self, vertex: int) -> float | None:
+        """When the burst of ``vertex`` is over; None when there is none."""
+        burst = self.pending.get(vertex)
+        return None if burst is None else burst.due
+
+    def deferred_causes(self, vertex: int, owed: int, now: float) -> int:
+        """The part of the due causes ``owed`` that a check which starts now leaves due.
+
+        If that is none, the burst lasts all the same until the check does start, and is forgotten then.
+        """
+        burst = self.pending.get(vertex)
+        if burst is None or not owed & _REFRESH or burst.due <= now or owed & _AT_ONCE:
+            return 0
+        return _REFRESH
+
+    def forget(self, vertex: int) -> None:
+        """The refresh of ``vertex`` begins, or it has left the graph, or is another now."""
+        self.pending.pop(vertex, None)
+
 
 _OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see there
 
 
 class Refreshes:
-    """What is still to be told of runs. ``mark`` is told who owes a refresh, ``debouncer`` when it is due."""
+    """The refreshes to propagate. ``mark`` schedules a subscriber, ``debouncer`` delays it."""
 
     def __init__(
         self,
@@ -35,11 +85,11 @@ class Refreshes:
         self._touched.add(vertex)
 
     def owe_from_previous_run(self, vertex: int, below: int) -> None:
-        """``below`` owes a refresh because of a change of ``vertex`` in an earlier life, from when that is as desired."""
+        """``below`` has a refresh pending since an earlier process: propagate it once ``vertex`` is as desired."""
         self._pledged.setdefault(vertex, set()).add(below)
 
     def propagate(self, vertex: int, outcome: Outcome, now: float) -> None:
-        """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
+        """Schedule refreshes of the subscribers of ``vertex`` if it changed, now or in a failed run; or would have, in noop."""
         if vertex in self._touched:
             self._touched.discard(vertex)
             outcome = _CHANGED
@@ -53,10 +103,10 @@ class Refreshes:
                 self._mark(below, Cause.REFRESH, now)
 
     def reshape(self, topology: Topology, gone: Collection[int]) -> list[int]:
-        """Continue with another graph, in which ``gone`` are not. Returns who owes a refresh from now on.
+        """Continue with another graph, without ``gone``. Returns the vertices that have a refresh pending from now on.
 
-        That is whoever would have been told by a vertex that has left, or that it does not subscribe to any more. There
-        is nothing left to wait for, and a refresh is owed until it is made.
+        Those are the subscribers that waited for a vertex that has left, or that they no longer subscribe to: there is nothing
+        left to wait for.
         """
         self._topology = topology
         self._touched.difference_update(gone)

@@ -1,12 +1,56 @@
-"""When a vertex that failed is tried again: after a growing wait, or sooner when an event asks for it."""
+"""When a failed vertex is checked again. Part of the scheduler: no clock."""
 
 from __future__ import annotations
 
+import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from reactor.engine.backoff import Backoff
+from reactor.engine.events import Cause
 from reactor.engine.limits import UNLIMITED, Limits
+from reactor.engine.outcome import Outcome
+
+GROWTH = 2.0
+JITTER = 0.1
+CAP = 300.0
+
+_RETRY = int(Cause.RETRY)
+_REPAIR = int(Cause.RETRY | Cause.HEALTH)
+_DONE = int(Cause.REFRESH | Cause.HEALTH)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Backoff:
+    """The waits after repeated failures of one thing.
+
+    Each failure doubles the wait, from ``base`` up to ``cap`` seconds, spread by ±10 % so that many that fail
+    together do not retry together. One success does not reset it: something that fails every second time would
+    otherwise never slow down. It decays with time instead, by one doubling for each wait's length without failure.
+    """
+
+    base: float
+    cap: float = CAP
+    rng: random.Random = field(default_factory=random.Random, repr=False)
+    level: float = 0.0
+    last_failure: float = field(default=float("-inf"))
+
+    def wait_after(self, failures: float) -> float:
+        """The seconds to wait after ``failures`` in a row, without jitter."""
+        return min(self.cap, self.base * math.pow(GROWTH, min(failures, 64.0)))
+
+    def _raw(self) -> float:
+        return self.wait_after(self.level)
+
+    def next_wait(self, now: float) -> float:
+        """Record a failure at ``now`` (seconds of any steady clock); return the seconds to wait."""
+        calm = now - self.last_failure - self._raw() * (1 + JITTER)
+        if calm > 0:
+            self.level = max(0.0, self.level - calm / self._raw())
+        wait = self._raw() * (1 + self.rng.uniform(-JITTER, JITTER))
+        self.level += 1
+        self.last_failure = now
+        return min(wait, self.cap)
+
 
 EAGER_WAIT = 0.1
 EAGER_CAP = 5.0
@@ -41,7 +85,7 @@ class Retries:
     ) -> float | None:
         """An attempt failed. Returns the seconds to the next, or None when there is none left.
 
-        ``fresh``: something new happened meanwhile, so the attempts count anew. ``echoed``: something happened that may
+        ``fresh``: something new happened meanwhile, so the attempts are counted from zero. ``echoed``: something happened that may
         be no more than what the attempt did itself. No event is lost, so another attempt follows, also after the last;
         its wait grows with their number, however long each takes, for the event may be the attempt's own echo.
         """
@@ -89,3 +133,10 @@ class Retries:
         """The vertex is another now, or gone."""
         self._histories.pop(vertex, None)
         self.due.pop(vertex, None)
+
+
+def causes_left(outcome: Outcome, carried: int) -> int:
+    """Of the causes that a bad run ``carried``, as bits, those that are still due; what it did is not done again."""
+    if outcome is Outcome.CRITICAL:
+        return _REPAIR
+    return carried & ~_DONE | _RETRY if outcome is Outcome.UNHEALTHY else carried

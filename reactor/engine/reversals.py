@@ -10,8 +10,8 @@ from collections.abc import Container
 from typing import Any
 
 from reactor.engine.run_store import RunStore
+from reactor.graph.build import with_reversals
 from reactor.graph.graph import Graph
-from reactor.graph.reversal import with_reversals
 from reactor.resource.backup_store import backup_store
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
@@ -22,7 +22,7 @@ class Reversals:
     """What is being undone.
 
     ``undoing`` is false for a run that changes nothing, or that sees a part of the manifest only: what it does not see
-    has not left. ``recorded`` is what a rehearsal knows in place of a memory.
+    has not left. ``recorded`` is what a dry run has in place of the journal.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Reversals:
 
 
 class _Nowhere:
-    """A keeper for a rehearsal, which keeps nothing."""
+    """The backup store of a dry run, which keeps nothing."""
 
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep nothing."""
 
     async def keep_for_undo(self, ref: str, fd: int) -> str:  # noqa: ARG002  as keepers are asked
-        """Keep nothing, and name a place all the same: nobody will look there."""
+        """Keep nothing; return a path that is never read."""
         return os.devnull

@@ -1,32 +1,29 @@
-"""The checks of single vertices in a run: what goes before `check`, and what its verdict depends on besides."""
+"""The check of one vertex in a run: deferred values and mounts before `check`, health and outputs after it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
-from reactor.engine.check_completion import CheckCompletion, reported_causes
-from reactor.engine.event_recorder import EventRecorder
+from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
+from reactor.engine.dispatcher import Dispatcher
+from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
 from reactor.engine.follow_up_checks import FollowUpChecks
-from reactor.engine.manifest_follower import ManifestFollower, Origin
+from reactor.engine.manifest_follower import ManifestFollower
 from reactor.engine.noop import NoopJudge
 from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
 from reactor.engine.path_owners import PathOwners
 from reactor.engine.prechecks import Prechecks
-from reactor.engine.repairs import Repairs, wanted
-from reactor.engine.results import Results
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import RunStore
-from reactor.engine.scheduler import Scheduler
-from reactor.engine.vertex_table import VertexTable
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.mount_health import FragileMounts
@@ -39,56 +36,44 @@ _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 
 
-class Run(Protocol):
-    """The engine, as the checks know it."""
-
-    options: RunOptions
-    clock: trio.abc.Clock
-    renew: Callable[[], Awaitable[bool]] | None
-    origin: Origin | None
-    vertex_table: VertexTable
-    results: Results
-    reversals: Reversals
-    scheduler: Scheduler
-
-    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
-        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
-
-    def lend(self, vertex: int) -> None:
-        """The check of ``vertex`` takes no job from now on."""
-
-
 class VertexChecks:
-    """What workers are for: the `Work` of a run."""
+    """Checks one vertex at a time for each worker, and hands the verdict to `CheckCompletion`."""
 
     def __init__(
-        self, run: Run, recorder: EventRecorder, prechecks: Prechecks, run_store: RunStore | None
+        self,
+        dispatcher: Dispatcher,
+        results: Results,
+        prechecks: Prechecks,
+        *,
+        reversals: Reversals,
+        run_store: RunStore | None,
+        options: RunOptions,
     ) -> None:
-        self._run = run
-        self._vertex_table = run.vertex_table
-        self._results = run.results
-        self._reversals = run.reversals
-        self._scheduler = run.scheduler
-        self._recorder = recorder
+        self._dispatcher = dispatcher
+        self._vertex_table = dispatcher.vertex_table
+        self._scheduler = dispatcher.scheduler
         self._prechecks = prechecks
+        self._reversals = reversals
         self._run_store = run_store
-        self._owners = PathOwners(run.vertex_table)
+        self._options = options
+        self._owners = PathOwners(dispatcher.vertex_table)
         self._repairs = Repairs()
-        self._noop_judge = NoopJudge(run.vertex_table, run.results, run.reversals, run.scheduler)
-        self._batches = run.scheduler.groups.batch
-        self._examiners = trio.CapacityLimiter(run.options.jobs)
+        self._noop_judge = NoopJudge(dispatcher.vertex_table, results, reversals, dispatcher.scheduler)
+        self._batches = dispatcher.scheduler.batches.batch
+        self._health_limiter = trio.CapacityLimiter(options.jobs)
         self._batch_applier = BatchApplier(self._batches)
-        self.manifest_follower = ManifestFollower(run)
-        self.follow_up_checks = FollowUpChecks(run, self.manifest_follower, self._noop_judge)
+        self._is_one_shot = not options.watch
+        self.manifest_follower = ManifestFollower(dispatcher, is_one_shot=self._is_one_shot)
+        self.follow_up_checks = FollowUpChecks(dispatcher, results, self.manifest_follower, self._noop_judge)
         self.completion = CheckCompletion(
-            run,
-            recorder,
-            prechecks,
+            dispatcher,
+            results,
+            reversals,
             follow_up_checks=self.follow_up_checks,
             batch_applier=self._batch_applier,
             repairs=self._repairs,
+            is_one_shot=self._is_one_shot,
         )
-        self._is_one_shot = not run.options.watch
         self.fragile: FragileMounts
         """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
 
@@ -98,50 +83,51 @@ class VertexChecks:
         refresh = bool(int(causes) & _REFRESH)
         resource = self._vertex_table.resources[vertex]
         noop = self._vertex_table.noop(vertex)
-        monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
+        monitor_only = self._options.monitor_only or resource.meta.monitor_only
         run_store = None if noop or monitor_only else self._run_store
         if self.follow_up_checks.log.changes:
             self.follow_up_checks.log.begins(vertex, self._batches.get(vertex))
         if refresh and run_store is not None:
             run_store.begins(resource.ref)
-        if resource.deferred is None and not resource.members and not self.fragile.by_point:
+        declared = resource.declared
+        if declared.deferred is None and not declared.members and not self.fragile.by_point:
             if self._is_one_shot:
                 self.follow_up_checks.reads(vertex)
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop:
-            verdict = self._rehearsed(vertex, verdict, monitor_only)
+            verdict = self._noop_verdict(vertex, verdict, monitor_only)
         reported = causes
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
-                self.void(vertex)
+                self.completion.cancelled(vertex)
                 return trio.current_time()
             verdict, reported = found, await self._reported(causes, resource)
         return self.completion.complete(
             vertex, resource, verdict, causes=causes, reported=reported, started=started, run_store=run_store
         )
 
-    def _rehearsed(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
-        """The verdict on a rehearsal: excused by what others would bring, or with what would follow from it."""
+    def _noop_verdict(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
+        """The verdict of a dry run: a failure that earlier changes may prevent is none, and consequences are added."""
         if verdict.outcome in (_FAILED, *_UNWELL):
             return self._noop_judge.downgrade(vertex, verdict)
-        return verdict if monitor_only else self._noop_judge.with_ensuing(vertex, verdict)
+        return verdict if monitor_only else self._noop_judge.with_consequences(vertex, verdict)
 
     async def _careful_verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
-        """The same where mounts may not answer, for a resource with late properties, or one that stands for others."""
-        if not monitor_only and (silence := await self._silence(looked_at(resource))):
-            return Verdict.failed(silence)
+        """As `_verdict`, where mounts may not answer, or for a resource with deferred values or members."""
+        if not monitor_only and (failure := await self._mount_failure(looked_at(resource))):
+            return Verdict.failed(failure)
         if self._is_one_shot and not monitor_only:
             self.follow_up_checks.reads(vertex)
-        if resource.deferred is None and not resource.members:
+        if resource.declared.deferred is None and not resource.declared.members:
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
-        return await self._foregone_verdict(vertex, refresh, noop, monitor_only)
+        return await self._prechecked_verdict(vertex, refresh, noop, monitor_only)
 
-    async def _silence(self, paths: Iterable[str]) -> ResourceError | None:
-        """Why one of ``paths`` must not be touched now, if that is so."""
+    async def _mount_failure(self, paths: Iterable[str]) -> ResourceError | None:
+        """The error of a mount above one of ``paths`` that does not answer, or None."""
         try:
             await self.fragile.ask_all(paths)
         except ResourceError as error:
@@ -149,10 +135,10 @@ class VertexChecks:
         return None
 
     async def _reported(self, causes: Cause, resource: Resource) -> Cause:
-        """The causes that events name, unless the files that would tell can't be read now."""
+        """The causes that events name; ``causes`` where the source files that decide can't be read now."""
         if self._run_store is None:
             return causes
-        if self.fragile.by_point and await self._silence(resource.reads()):
+        if self.fragile.by_point and await self._mount_failure(resource.source_files()):
             return causes
         return reported_causes(causes, resource, self._run_store.cause_of)
 
@@ -169,7 +155,7 @@ class VertexChecks:
                 resource,
                 refresh=refresh,
                 noop=noop,
-                diff=self._run.options.diff,
+                diff=self._options.diff,
                 before_apply=partial(self._may_change, vertex, noop),
                 apply=partial(self._batch_applier.apply, vertex) if vertex in self._batches else None,
             )
@@ -179,12 +165,12 @@ class VertexChecks:
             verdict = await self._examined(vertex, resource, verdict)
             if not looks_only:
                 verdict = self._repairs.judged(vertex, resource, verdict)
-        if self._prechecks.has_takers and verdict.outcome in (_OK, _CHANGED):
+        if self._prechecks.has_consumers and verdict.outcome in (_OK, _CHANGED):
             return await self._published(resource, verdict)
         return verdict
 
     def _refused(self, vertex: int) -> ResourceError | None:
-        """Why the check of ``vertex`` had to fail: another resource manages its files by another name."""
+        """The error of ``vertex`` where another resource manages its files by another name, or None."""
         try:
             self._owners.require_agreement(vertex, self.fragile)
         except ResourceError as error:
@@ -192,14 +178,16 @@ class VertexChecks:
         return None
 
     async def _may_change(self, vertex: int, noop: bool, state: Any) -> None:
-        """``vertex`` was found as ``state`` and differs: raise what keeps it from a change, and book that it begins."""
+        """``vertex`` was observed as ``state`` and differs: raise whatever forbids the change, and record that it begins."""
         self._owners.require_agreement(vertex, self.fragile)
         await (self._noop_judge.preflight if noop else self._before_apply)(vertex, state)
 
-    async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
-        """The same for a resource with late properties, or one that stands for others."""
+    async def _prechecked_verdict(
+        self, vertex: int, refresh: bool, noop: bool, monitor_only: bool
+    ) -> Verdict:
+        """As `_verdict`, for a resource with deferred values or members."""
         verdict = await self._prechecks.verdict(vertex, self._scheduler.blocking, refresh=refresh, noop=noop)
-        # Watches that changed just now hold the vertex, which ends this check.
+        # If the watches have changed just now, the vertex is held, which cancels this check here.
         await trio.lowlevel.checkpoint()
         self._owners.decide(vertex, is_managed=verdict is None)
         if verdict is None:
@@ -208,14 +196,14 @@ class VertexChecks:
         if verdict.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
         resource = self._vertex_table.resources[vertex]
-        if resource.members and resource.health_checks:
+        if resource.declared.members and resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
             if not (noop or monitor_only):
                 self._repair_members(vertex, resource, verdict)
         return verdict
 
     async def _repairs_with_refresh(self, vertex: int, resource: Resource) -> bool:
-        """Begin a repair of ``resource``, if it is not well again by itself; return whether that is to refresh it."""
+        """Begin a repair of ``resource`` unless it is healthy again; return whether the repair is a refresh."""
         asked = {"check"}  # for the health of what it belongs to
         if resource.health_checks:
             asked = wanted(resource, await self._examined(vertex, resource, AS_DESIRED))
@@ -225,61 +213,63 @@ class VertexChecks:
         return "refresh" in asked
 
     def _repair_members(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
-        """To check what stands for others is to check these. A run that ends has done that just now."""
+        """The repair of a composite is a check of its members. A one-shot run has just checked them."""
         verdict = self._repairs.judged(vertex, resource, verdict)
         if verdict.outcome is Outcome.CRITICAL and not self._is_one_shot:
             self._repairs.begins(vertex)
-            for ref in resource.members:
-                self._run.mark(self._vertex_table.number(ref), Cause.HEALTH)
+            for ref in resource.declared.members:
+                self._dispatcher.mark(self._vertex_table.number(ref), Cause.HEALTH)
 
     async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
-        """The verdict once the manifest is loaded that there may be now; None when the check is to begin again."""
+        """The verdict, after loading a manifest that this check has changed or found; None: check once more."""
         if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
             return await self._renewed(resource, verdict)
-        if verdict.outcome in _DIFFERS and self._run.origin is not None:
+        if verdict.outcome in _DIFFERS and self.manifest_follower.origin is not None:
             return await self.manifest_follower.judged(vertex, resource, verdict)
         return verdict
 
     async def _examined(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """``verdict`` with the health of ``resource``. That takes no job: slow health checks keep no other from repairs."""
-        self._run.lend(vertex)
-        async with self._examiners:
+        """``verdict`` with the health of ``resource``. Health checks take no job: slow ones do not delay repairs."""
+        self._dispatcher.release_job(vertex)
+        async with self._health_limiter:
             return await examined(resource, verdict)
 
     async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
-        """Load the manifest of ``resource`` if it has been made meanwhile: None when it is in force, else the failure."""
+        """Load the manifest of ``resource`` if it exists by now: None when it is in force, else the failure."""
         path = resource.manifest_path
-        if self._run.renew is None or await self._silence((path,)) or not os.path.exists(path):  # noqa: ASYNC240 - it answers
+        if (renew := self.manifest_follower.renew) is None or await self._mount_failure((path,)):
             return verdict
-        if await self._run.renew():
+        if not os.path.exists(path):  # noqa: ASYNC240 - the mount answers
+            return verdict
+        if await renew():
             return None
         message = f"{path} has been made, and can't be used"
         return Verdict(
             Outcome.FAILED,
             error=message,
-            hint="mend what was wrong with it when it was loaded",
+            hint="fix what was wrong with it when it was loaded",
             code="R0509",
         )
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
-        """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""
-        if self.fragile.by_point and (silence := await self._silence(looked_at(resource))):
-            return Verdict.failed(silence, verdict.actions)
+        """Publish the outputs of ``resource``; check the idle consumers of those that have changed."""
+        if self.fragile.by_point and (failure := await self._mount_failure(looked_at(resource))):
+            return Verdict.failed(failure, verdict.actions)
         try:
-            takers = await self._prechecks.publish(resource)
+            consumers = await self._prechecks.publish(resource)
         except ResourceError as error:
             return Verdict.failed(error, verdict.actions)
         except OSError as error:
             return Verdict(
                 Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}", code="R0502"
             )
-        for taker in takers:
-            if not self._scheduler.in_motion(taker):
-                self._run.mark(taker, Cause.INTENT)
+        for consumer in consumers:
+            if not self._scheduler.in_motion(consumer):
+                self._dispatcher.mark(consumer, Cause.INTENT)
         return verdict
 
     async def _before_apply(self, vertex: int, state: Any) -> None:
-        """The point of no return of a check that found ``state``: from here on, the world may have changed."""
+        """The check has observed ``state`` and will change it now: record what must outlive a crash."""
         if (resource := self._vertex_table.resources[vertex]).meta.reverse:
             await self._reversals.record(resource, state)
         below, left_out = self._scheduler.topology.notify[vertex], self._vertex_table.left_out
@@ -292,24 +282,8 @@ class VertexChecks:
             self.follow_up_checks.changing(vertex)
         self._scheduler.refreshes.change_started(vertex)
 
-    def void(self, vertex: int) -> None:
-        """The check of ``vertex`` was cancelled: as `CheckCompletion.cancelled`."""
-        self.completion.cancelled(vertex)
-
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph: other resources may get their numbers."""
         self.completion.forget(gone := tuple(vertices))
         self._owners.forget(gone)
         self._repairs.forget(gone)
-
-    def say(self, vertex: int, line: str) -> None:
-        """Pass on a line that the running check of ``vertex`` said."""
-        self._recorder.said(vertex, line)
-
-    def note(self, vertex: int, line: str) -> None:
-        """Pass on what the running check of ``vertex`` said of it that is kept."""
-        self._recorder.noted(vertex, line)
-
-    def lend(self, vertex: int) -> None:
-        """The running check of ``vertex`` waits for something that may never come: it takes no job."""
-        self._run.lend(vertex)

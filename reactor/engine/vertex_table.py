@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import NamedTuple
 
-from reactor.engine.batch_scheduler import group_of
+from reactor.engine.admission import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
-from reactor.graph.claimed import Claimed
-from reactor.graph.graph import Graph
+from reactor.graph.graph import Claimed, Graph
 from reactor.graph.topology import Topology
-from reactor.resource.base import DEFAULT_META, Resource
+from reactor.resource.base import Resource
+from reactor.resource.common_properties import DEFAULT_META
+from reactor.resource.declared import declare, desires_the_same
 from reactor.resource.redaction import show_names
 
 
@@ -41,7 +42,7 @@ class VertexTable:
         """Only of vertices that have limits of their own."""
         self.present: set[int] = set()
         self.left_out: dict[str, list[str]] = {}
-        """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
+        """The subscribers of a ref that are not in this run, as in `Graph`: their refreshes stay pending."""
         self.claimed = Claimed()
         """What the graph that is in force claims."""
         self._monitor_only = monitor_only
@@ -78,7 +79,7 @@ class VertexTable:
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
         topology = Topology.of(graph, self._number, len(self.refs))
-        if self._monitor_only:  # who only looks wants to see everything
+        if self._monitor_only:  # health checks of one must not end those of others
             topology.ends.clear()
             topology.ended_by.clear()
         for vertex in difference.absent:
@@ -107,9 +108,13 @@ class VertexTable:
             vertex = self._number[ref]
             if vertex not in self.present:
                 added.append(vertex)
-            elif self.resources[vertex].asks_the_same_as(resource):
+            elif desires_the_same(self.resources[vertex], resource):
                 kept.append(vertex)
-                self.resources[vertex].rebind(resource)
+                known = self.resources[vertex]
+                if (
+                    known.declared.deferred is not resource.declared.deferred
+                ):  # the same values now, and later maybe others
+                    declare(known, known.declared._replace(deferred=resource.declared.deferred))
             else:
                 changed.append(vertex)
         gone = sorted(self.present.difference(kept, changed, added))

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import trio
 
-from reactor.engine.backoff import Backoff
-from reactor.engine.events import Cause, EventsLost, WatcherChanged
-from reactor.engine.mark_sink import MarkSink
+from reactor.engine.dispatcher import Dispatcher
+from reactor.engine.events import Cause, Event, EventsLost, WatcherChanged
+from reactor.engine.retries import Backoff
 from reactor.resource.base import Resource
 from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchState
 
@@ -22,14 +22,20 @@ _DRIFT = Cause.DRIFT  # see `reactor.engine.outcome.Outcome`
 class WatchManager:
     """All event sources of one run. What is no resource listens under a negative number."""
 
-    def __init__(self, engine: MarkSink, watchers: Mapping[type[Watch], type[Watcher]] | None) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        emit: Callable[[Event], None],
+        watchers: Mapping[type[Watch], type[Watcher]] | None,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.emit = emit
         self._watchers = watchers or {}
         self._sources: dict[type[Watch], Source] = {}
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
         self.looks: dict[int, Callable[[], None]] = {}
-        """What a listener does when it begins to hear: as the first check of a resource, it finds what was before that."""
+        """What a listener does each time its watch is armed: like the first check of a resource, it finds earlier changes."""
         self._last_listener = 0
 
     def start(self, nursery: trio.Nursery) -> None:
@@ -41,8 +47,8 @@ class WatchManager:
     def declare(self, vertex: int, resource: Resource) -> None:
         """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
         watches = list(resource.watches())
-        if resource.deferred is not None:
-            watches.extend(PathWatch(path, is_input=True) for path in sorted(resource.deferred.reads))
+        if (deferred := resource.declared.deferred) is not None:
+            watches.extend(PathWatch(path, is_input=True) for path in sorted(deferred.reads))
         if resource.meta.poll is not None:
             watches.append(TimerWatch(resource.meta.poll))
         watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]
@@ -52,7 +58,7 @@ class WatchManager:
     def listen(
         self, watch: Watch, callback: Callable[[], None], armed: Callable[[], None] | None = None
     ) -> int:
-        """Call ``callback`` when ``watch`` tells of something, and ``armed`` each time it begins to be heard.
+        """Call ``callback`` at every event of ``watch``, and ``armed`` each time the watch is armed.
 
         Returns the number it listens under.
         """
@@ -83,11 +89,11 @@ class WatchManager:
             if watcher is None:
                 text = f"no watcher for {kind.__name__} is installed; only the audit will notice drift"
                 event = WatcherChanged(
-                    time.time(), "none", WatchState.DOWN, text, self._engine.vertex_table.refs[vertex]
+                    time.time(), "none", WatchState.DOWN, text, self.dispatcher.vertex_table.refs[vertex]
                 )
-                self._engine.emit(event)
+                self.emit(event)
                 return
-            source = self._sources[kind] = Source(self._engine, self, watcher)
+            source = self._sources[kind] = Source(self, watcher)
             if self._nursery is not None:
                 self._nursery.start_soon(source.supervise)
         source.add(vertex, watches)
@@ -96,9 +102,10 @@ class WatchManager:
 class Source:
     """One watcher and what it serves, over all its restarts. It is the watcher's `WatchSink`."""
 
-    def __init__(self, engine: MarkSink, watching: WatchManager, watcher: type[Watcher]) -> None:
-        self._engine = engine
-        self._watch_manager = watching
+    def __init__(self, watch_manager: WatchManager, watcher: type[Watcher]) -> None:
+        self._watch_manager = watch_manager
+        self._dispatcher = watch_manager.dispatcher
+        self._emit = watch_manager.emit
         self._class = watcher
         self._watcher: Watcher | None = None
         self._watches: dict[int, list[Watch]] = {}
@@ -112,24 +119,24 @@ class Source:
     def mark(self, vertex: int, delay: float = 0.0) -> None:
         """Something about ``vertex`` may have changed."""
         if vertex >= 0:
-            self._engine.mark(vertex, _DRIFT, delay)
+            self._dispatcher.mark(vertex, _DRIFT, delay)
         elif (callback := self._watch_manager.listeners.get(vertex)) is not None:
             callback()
 
     def mark_all(self, reason: str) -> None:
         """Events were lost."""
-        self._engine.emit(EventsLost(time.time(), self.name, reason))
+        self._emit(EventsLost(time.time(), self.name, reason))
         for vertex in list(self._watches):
             self.mark(vertex)
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
-        """The watcher hears better or worse now."""
-        ref = self._engine.vertex_table.refs[vertex] if vertex is not None and vertex >= 0 else None
-        self._engine.emit(WatcherChanged(time.time(), self.name, state, reason, ref))
+        """The state of the watcher has changed."""
+        ref = self._dispatcher.vertex_table.refs[vertex] if vertex is not None and vertex >= 0 else None
+        self._emit(WatcherChanged(time.time(), self.name, state, reason, ref))
 
-    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``hear``, for ever."""
-        await self._engine.follow(wait, hear)
+    async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``handle``, for ever."""
+        await self._dispatcher.pool.follow(wait, handle)
 
     # ---- the engine's side ----
 
@@ -210,12 +217,12 @@ class Source:
     def _hold(self, vertex: int) -> None:
         if vertex >= 0 and vertex not in self._held:
             self._held.add(vertex)
-            self._engine.hold(vertex)
+            self._dispatcher.hold(vertex)
 
     def _release(self, vertex: int) -> None:
         if vertex in self._held:
             self._held.discard(vertex)
-            self._engine.release(vertex)
+            self._dispatcher.release(vertex)
 
 
 def _reason(error: BaseException) -> str:

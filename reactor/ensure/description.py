@@ -47,8 +47,8 @@ def describe(model: type[Resource]) -> Description:
         own=tuple(each for each in found if each.field == "ensure" or not _is_common(each)),
         common=tuple(each for each in found if _is_common(each)),
         watches=_words(model, "watches") or (_BY_MEMBERS if issubclass(model, Composite) else _SILENT),
-        goes_after=_words(model, "depends_on_paths"),
-        provides=_words(model, "provides"),
+        goes_after=_relation(model, "Depends on: "),
+        provides=_relation(model, "Provides: "),
         outputs=_words(model, "outputs"),
         reversal=_words(model, "reversal"),
         together=_words(model, "group_key"),
@@ -89,6 +89,14 @@ def _words(model: type[Resource], method: str) -> str:
     if getattr(own, "__func__", own) is getattr(inherited, "__func__", inherited):
         return ""
     return _first_paragraph(own).partition(" Raises ")[0]
+
+
+def _relation(model: type[Resource], label: str) -> str:
+    """The paragraph about `Resource.relations` that begins with ``label``, without it; empty where there is none."""
+    if model.relations is Resource.relations:
+        return ""
+    paragraphs = (inspect.getdoc(model.relations) or "").split("\n\n")
+    return next((_markdown(each.removeprefix(label)) for each in paragraphs if each.startswith(label)), "")
 
 
 def _first_paragraph(documented: object) -> str:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
-from reactor.graph.claimed import Claimed
-from reactor.graph.graph import Edge, Graph
-from reactor.graph.graph_builder import Chain, GraphBuilder, Locate, nowhere
+from reactor.graph.graph import Claimed, Edge, EdgeKind, Graph
+from reactor.graph.graph_builder import BuilderEdge, Chain, GraphBuilder, Locate, nowhere
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
-from reactor.graph.steps.covering import tell_covered
 from reactor.graph.steps.cycles import report_cycles
-from reactor.graph.steps.declined import release_declined
+from reactor.graph.steps.managed_paths import find_covered, find_managed_below
 from reactor.graph.steps.members import add_members
-from reactor.graph.steps.ordering import add_manifest_order
-from reactor.graph.steps.outputs import add_outputs
-from reactor.graph.steps.purging import spare_managed
-from reactor.graph.steps.references import add_references
+from reactor.graph.steps.ordering import add_manifest_order, release_declined
+from reactor.graph.steps.references import add_outputs, add_references
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.gc_control import gc_paused
@@ -25,7 +22,7 @@ Step = Callable[[GraphBuilder], None]
 
 STEPS: tuple[Step, ...] = (
     report_contradictions,
-    spare_managed,
+    find_managed_below,
     add_references,
     add_outputs,
     add_manifest_order,
@@ -33,7 +30,7 @@ STEPS: tuple[Step, ...] = (
     report_cycles,
     add_automatic_edges,
     release_declined,
-    tell_covered,
+    find_covered,
 )
 """In this order. Cycles come before automatic edges, which never close one."""
 
@@ -90,3 +87,22 @@ def finished(builder: GraphBuilder) -> Graph:
         for second, edge in below.items()
     ]
     return Graph(by_ref, edges, claimed=Claimed.of(builder.claims, refs, builder.real_paths))
+
+
+_REASON = "what was done last is undone first"
+
+
+def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
+    """``graph`` and ``reversals``, one ``after`` the other, with the edges that follow from the paths of all.
+
+    None of their refs may be in ``graph``.
+    """
+    builder = GraphBuilder([*graph.resources.values(), *reversals])
+    number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
+    for first, second, kind, reason, quiet, ends in graph.edges:
+        edge = BuilderEdge(kind, reason, number[second], quiet=quiet, ends=ends)
+        builder.connect(number[first], number[second], edge)
+    for earlier, later in pairwise(range(len(graph.resources), len(builder.refs))):
+        builder.connect(earlier, later, BuilderEdge(EdgeKind.AFTER, _REASON, later))
+    add_automatic_edges(builder)
+    return finished(builder)

@@ -2,23 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactor.graph.claimed import Claimed
 from reactor.resource.base import Resource
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
+from reactor.resource.real_paths import RealPaths
+from reactor.resource.relations import FILE_SPACES, UNITS, Claim
 
-if TYPE_CHECKING:  # networkx takes 0.1 s to import, and the scheduler's side of the house never needs it
+if TYPE_CHECKING:
     import networkx as nx
+
+DirectoryId = tuple[int, int]
+"""Device and inode."""
+
+
+@dataclass(slots=True)
+class Claimed:
+    """The refs of the resources that claim things which two names may stand for.
+
+    ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the names of the parent directories
+    of these paths, by device and inode; missing directories are not among them. ``attributes_only`` has the paths whose content no
+    resource manages, by claimant. ``repeated_names`` are the last components that several claims have. ``units`` are the refs
+    of the resources that claim units.
+    """
+
+    by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    repeated_names: set[str] = field(default_factory=set)
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    directories: dict[DirectoryId, set[str]] = field(default_factory=dict)
+    attributes_only: dict[str, list[str]] = field(default_factory=dict)
+    units: dict[str, None] = field(default_factory=dict)
+    _ids: dict[str, DirectoryId] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
+        """The index of ``claims``, which come with the numbers of ``refs``."""
+        claimed = cls()
+        parents, names = set[str](), set[str]()
+        for vertex, claim in claims:
+            ref = refs[vertex]
+            if claim.space == UNITS:
+                claimed.units[ref] = None
+            elif claim.space in FILE_SPACES:
+                claimed.by_path[claim.key] = (*claimed.by_path.get(claim.key, ()), ref)
+                claimed.paths[ref] = (*claimed.paths.get(ref, ()), claim.key)
+                parent, _, name = claim.key.rpartition("/")
+                parents.add(parent)
+                (claimed.repeated_names if name in names else names).add(name)
+                if claim.is_attributes_only:
+                    claimed.attributes_only.setdefault(ref, []).append(claim.key)
+        for parent in parents:
+            if (found := real_paths.directory_id(parent)) is not None:
+                claimed.names_of(parent, found)
+        return claimed
+
+    def names_of(self, directory: str, found: DirectoryId) -> Collection[str]:
+        """All names of ``directory``, whose device and inode are ``found`` now. If they have changed, the old entry is dropped."""
+        before = self._ids.get(directory)
+        if before == found:
+            return self.directories[found]
+        if before is not None:
+            self.directories[before].discard(directory)
+            if not self.directories[before]:
+                del self.directories[before]
+        self._ids[directory] = found
+        names = self.directories.setdefault(found, set())
+        names.add(directory)
+        return names
 
 
 class EdgeKind(StrEnum):
     """Why one resource goes before another, strongest last: a stronger edge replaces a weaker one.
 
-    ``notify`` tells of changes as ``subscribe`` does, and does not block: so a resource tells the one that stands for it.
+    ``notify`` carries refreshes as ``subscribe`` does, and does not block: members are connected to their composite by it.
     Together with an edge that blocks it is a ``subscribe``.
     """
 
@@ -30,7 +90,7 @@ class EdgeKind(StrEnum):
 
 
 WEAK = frozenset((EdgeKind.AFTER, EdgeKind.NOTIFY))
-"""The kinds of edges over which a failure blocks nobody."""
+"""The kinds of edges over which a failure does not block."""
 
 REFRESHING = frozenset((EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY))
 """The kinds of edges that carry a refresh."""
@@ -67,10 +127,11 @@ class Graph:
 
     @cached_property
     def dag(self) -> nx.DiGraph[str]:
-        """The same as a networkx graph; its nodes are refs, its edges have the attributes ``kind`` and ``reason``.
+        """The graph as a `networkx.DiGraph`, for whatever is to be asked of it: ancestors, generations, paths, components.
 
-        Made when it is first asked for: importing networkx takes longer than converging a hundred files, and only
-        pictures, selections and the explanation of a cycle need it.
+        Its nodes are refs. Its edges lead from the resource that goes first, and have the attributes ``kind`` (`EdgeKind`) and
+        ``reason``. Do not change it. It is built at the first access, because importing networkx takes longer than converging
+        a hundred files: a run does not need it; pictures, selections and the explanation of a cycle do.
         """
         import networkx as nx  # noqa: PLC0415
 

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from reactor.errors import Place
-from reactor.graph.globs import covers
 from reactor.graph.graph import EdgeKind
-from reactor.graph.names import Names
+from reactor.graph.names import Names, covers
 from reactor.resource.base import Resource
-from reactor.resource.claim import PATHS, Claim
+from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.real_paths import RealPaths
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.relations import PATHS, Claim, Relations
 
 Locate = Callable[[int, PropertyPath], Place | None]
 """Where the manifest declares a property of the resource with that number."""
@@ -25,7 +24,7 @@ Chain = tuple[Sequence[int], bool]
 _STRENGTH = {kind: strength for strength, kind in enumerate(EdgeKind)}
 
 
-class Edge(NamedTuple):
+class BuilderEdge(NamedTuple):
     """Why one resource goes before another, and the property of which resource says so."""
 
     kind: EdgeKind
@@ -68,9 +67,12 @@ class GraphBuilder:
         self.refs = [resource.ref for resource in self.resources]
         self.names = Names(self.resources, self.refs)
         self.late = {
-            vertex: each.deferred for vertex, each in enumerate(self.resources) if each.deferred is not None
+            vertex: deferred
+            for vertex, each in enumerate(self.resources)
+            if (deferred := each.declared.deferred) is not None
         }
-        self.successors: list[dict[int, Edge]] = [{} for _ in self.resources]
+        self._relations: dict[int, Relations] = {}
+        self.successors: list[dict[int, BuilderEdge]] = [{} for _ in self.resources]
         self.diagnostics: list[Diagnostic] = []
 
     @cached_property
@@ -82,6 +84,12 @@ class GraphBuilder:
     def managed(self) -> list[int]:
         """The vertices whose properties are known and that are managed on this host."""
         return [vertex for vertex in range(self._sound) if vertex not in self.declined]
+
+    def relations(self, vertex: int) -> Relations:
+        """The relations of the resource: it is asked once, because some look at the host for that."""
+        if (known := self._relations.get(vertex)) is None:
+            known = self._relations[vertex] = self.resources[vertex].relations()
+        return known
 
     @cached_property
     def claims(self) -> list[tuple[int, Claim]]:
@@ -103,10 +111,10 @@ class GraphBuilder:
             return False
         return not any(covers(pattern, (name,)) for pattern in self._external)
 
-    def connect(self, first: int, second: int, edge: Edge) -> None:
+    def connect(self, first: int, second: int, edge: BuilderEdge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.
 
-        One that only tells of changes, and one that only blocks, are a subscription together. An order that a failure
+        An edge that only refreshes and one that only blocks are a subscription together. An order that a failure
         ends is ended by it whatever else is between them.
         """
         known = self.successors[first].setdefault(second, edge)

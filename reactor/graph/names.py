@@ -1,13 +1,23 @@
-"""Finding a resource by what people call it, and what they may have meant when there is none."""
+"""Names of resources, as people write them: refs, aliases and globs over both."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from reactor.resource.base import Resource
 from reactor.resource.properties import nearest
+
+HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
+"""The hint where a pattern means nothing."""
+
+
+def covers(pattern: str, names: Iterable[str]) -> bool:
+    """Whether the resource with these names is meant. A name that happens to hold ``[`` matches itself too."""
+    return any(name == pattern or fnmatchcase(name, pattern) for name in names)
+
 
 _NEIGHBOURS = 8
 
@@ -81,3 +91,10 @@ def _nearest(name: str, refs: Iterable[str]) -> list[str]:
 def _around(words: list[str], word: str) -> list[str]:
     here = bisect_left(words, word)
     return words[max(0, here - _NEIGHBOURS) : here + _NEIGHBOURS]
+
+
+def parents(path: str) -> Iterator[str]:
+    """The directories above an absolute path, the nearest first. Nothing is above an account."""
+    while path.startswith("/") and path != "/":
+        path = path.rpartition("/")[0] or "/"
+        yield path

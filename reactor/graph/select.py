@@ -1,4 +1,4 @@
-"""A part of the graph: what somebody asked for by name, and what has to come or go with it."""
+"""A part of the graph: resources selected by name, and those that must come or go with them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reactor.graph.globs import HOW_TO_WRITE, covers
 from reactor.graph.graph import REFRESHING, Edge, EdgeKind, Graph
-from reactor.graph.names import Names
+from reactor.graph.names import HOW_TO_WRITE, Names, covers
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class Follower(NamedTuple):
-    """A resource nobody named: ``because`` is its neighbour on the way to one that was named."""
+    """A resource that is not named itself: ``because`` is its neighbour on the way to a named one."""
 
     ref: str
     because: str
@@ -62,12 +61,9 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
         raise ManifestError(
             [Diagnostic("R0206", f"there is no {name} in the manifest", hint=names.hint(name))]
         )
-    near = {graph.refs[vertex]}
-    for _ in range(depth):
-        further = {n for ref in near for n in (*graph.dag.pred[ref], *graph.dag.succ[ref])} - near
-        if not further:
-            break
-        near |= further
+    import networkx as nx  # noqa: PLC0415 - its import takes 0.1 s
+
+    near = set(nx.ego_graph(graph.dag, graph.refs[vertex], radius=depth, undirected=True))
     return restricted(graph, near)
 
 
@@ -75,7 +71,7 @@ def restricted(graph: Graph, kept: set[str]) -> Graph:
     """The graph of ``kept`` alone, in the same order.
 
     Where a way from one to another led through what is gone, an ``after`` edge keeps their order, which a failure ends
-    if it ended the whole way. Who is gone still owes a refresh when what it subscribes to changes.
+    if it ended the whole way. The refreshes of subscribers that are gone stay pending.
     """
     resources = {ref: resource for ref, resource in graph.resources.items() if ref in kept}
     edges = [edge for edge in graph.edges if edge.first in kept and edge.second in kept]

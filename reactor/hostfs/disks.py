@@ -22,8 +22,7 @@ import trio
 from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
 from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
-from reactor.resource.threads import in_thread
-from reactor.resource.waiting import waits
+from reactor.resource.threads import in_thread, waits
 
 PATIENCE = 5.0
 """Seconds within which a call must return that changes only names, attributes or memory."""

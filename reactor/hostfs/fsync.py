@@ -15,7 +15,7 @@ from contextlib import suppress
 import trio
 
 from reactor.hostfs.disks import FLUSH_PATIENCE, Disk, within
-from reactor.resource.mount_changes import follow_mounts
+from reactor.resource.mount_health import follow_mounts
 from reactor.resource.threads import in_thread
 
 _MEMORY = {

@@ -1,6 +1,6 @@
 """The diffs of the events in the journal: in a table of their own, shortened, and limited in total.
 
-They are the diffs that `reactor.engine.secret_diffs` allows. They are not in the records of events, which leave the file:
+They are the diffs that `reactor.engine.check` allows. They are not in the records of events, which leave the file:
 only its owner can read the file.
 """
 

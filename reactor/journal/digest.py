@@ -33,7 +33,7 @@ class Digests:
         For the files that a resource reads, it has their size and time instead of their content, which may be large.
         """
         found, digest = self._found.pop(resource.ref, (None, ""))  # usually it is needed only once
-        stamps = [*map(_stamp, resource.reads())]
+        stamps = [*map(_stamp, resource.source_files())]
         if found is resource and not stamps:
             return digest
         return _digest("\n".join([_properties(resource), *stamps]))

@@ -87,7 +87,7 @@ class Journal:
     def cause_of(self, resource: Resource) -> Cause:
         """The cause of a change that is found now: the first check, an edit of the manifest, or drift."""
         ref = resource.ref
-        if self._applied.get(ref) is resource and not resource.reads():
+        if self._applied.get(ref) is resource and not resource.source_files():
             return Cause.DRIFT
         if (known := self._digest_of(ref)) is None:
             return Cause.INITIAL

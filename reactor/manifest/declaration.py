@@ -1,4 +1,4 @@
-"""One resource as the manifest declares it: where its name stands, and where each of its properties."""
+"""One resource as the manifest declares it, with the positions of its name and of each property."""
 
 from __future__ import annotations
 

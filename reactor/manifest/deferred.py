@@ -1,4 +1,4 @@
-"""The expressions of one resource that wait until it is checked: its late properties, and its conditions."""
+"""The expressions of one resource that are evaluated at each check: its deferred properties, and its conditions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
-from reactor.resource.deferred import Deferred, Outputs, TooLongError
+from reactor.resource.declared import Deferred, Outputs, TooLongError, declare
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _OUTPUT = "output"
 
 _READ = "what an expression reads"
-"""What is missing where one fails: a rehearsal can't tell before whatever goes first has been applied."""
+"""The ``missing`` of an expression that fails: a dry run can't tell before earlier resources are applied."""
 
 
 _LONGEST_TEXT = 100
@@ -75,7 +75,7 @@ class UndecidedError(Exception):
 
 
 class DeferredBinding(Deferred):
-    """Binds ``values``, plain ones and those that are late, to a resource of ``model``."""
+    """Binds ``values``, plain and deferred ones, to a resource of ``model``."""
 
     def __init__(
         self,
@@ -95,16 +95,16 @@ class DeferredBinding(Deferred):
         self._read_by_values: frozenset[str] = frozenset()
         self._read_by_conditions: frozenset[str] = frozenset()
         self.secret: frozenset[str] = frozenset()
-        """The late properties whose first values hold a secret."""
+        """The deferred properties whose first values hold a secret."""
         self.takes = self._taken()
 
     @property
     def reads(self) -> frozenset[str]:
-        """What the values and the conditions read, the last time they were evaluated."""
+        """The files that values and conditions read at their last evaluation."""
         return self._read_by_values | self._read_by_conditions
 
     def try_values(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
-        """Those values that are known while the manifest is loaded; each that never will be is for ``report``."""
+        """The values that are known while the manifest is loaded. ``report`` is called for each that can never be known."""
         known: dict[str, Any] = {}
         with self._expression_context.expression_functions.reading() as reads:
             for key, tree in self._trees.items():
@@ -121,7 +121,7 @@ class DeferredBinding(Deferred):
         return known
 
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
-        """``resource`` with the values of now, checked like those of any manifest."""
+        """``resource`` with the values of now, validated like those of any manifest."""
         expression_context = self._expression_context if briefly else self._expression_context.apart()
         reads: set[str] = set()
         try:
@@ -145,7 +145,7 @@ class DeferredBinding(Deferred):
         return settled
 
     def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
-        """The condition that says so, in words."""
+        """The condition that declines the resource, in words."""
         try:
             return self._decide(outputs, briefly=briefly)
         except BriefLimitError as found:
@@ -156,11 +156,11 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
-        """The late properties as they are written."""
+        """The deferred properties as they are written."""
         return {key: unevaluated(tree) for key, tree in self._trees.items()}
 
     def try_conditions(self) -> None:
-        """Decide while the manifest is loaded, as far as possible. Raises UndecidedError when it never will be."""
+        """Decide while the manifest is loaded, if possible. Raises UndecidedError when it can never be decided."""
         with suppress(NotYetError):
             self.is_declined = self._decide(None, briefly=False) is not None
             self.is_decided = True
@@ -193,11 +193,12 @@ class DeferredBinding(Deferred):
             settled = self._model.model_validate(known, context=self._expression_context.context)
         except ValidationError as error:
             raise self._refused(error, known) from error
-        settled.become(resource, resource.secrets | secret)
+        declared = resource.declared
+        declare(settled, declared._replace(secrets=declared.secrets | secret))
         return settled
 
     def _refused(self, error: ValidationError, known: dict[str, Any]) -> ResourceError:
-        """What is wrong with the values, as if they stood in the manifest."""
+        """The error of invalid values, with the same words as for values in the manifest."""
         problems = Problems(self._expression_context.source)
         Inspector(problems, self._model, self._declaration, self._model.kind).report(error, Values(known))
         found = problems.sorted()
@@ -225,6 +226,6 @@ def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _tell_slips(expression_context: ExpressionContext) -> None:
-    """Say where a key was missing, which is no error in the `ccm:` form."""
+    """Report missing keys, which are no error in the `ccm:` form."""
     for slip in expression_context.slips():
         emit_output(f"warning: {slip}")

@@ -19,7 +19,7 @@ from reactor.language.values import describe_kind, to_string
 from reactor.manifest.evaluation import NotYetError, bare_expression
 from reactor.manifest.jet_templates import TemplateData, render
 from reactor.manifest.source import LineMap
-from reactor.resource.deferred import Outputs
+from reactor.resource.declared import Outputs
 from reactor.resource.redaction import register_secret, with_each_secret
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError

@@ -63,7 +63,11 @@ class Manifest:
         Indices of placeholders follow those of the resources.
         """
         resource = [*self.resources, *self.placeholders][index]
-        return resource.place if self.origins is None else self.origins[index].place(type(resource), path)
+        return (
+            resource.declared.place
+            if self.origins is None
+            else self.origins[index].place(type(resource), path)
+        )
 
     def declared(self, index: int) -> Mapping[str, Any]:
         """Return the properties of the resource at ``index`` as they are written, its defaults included."""

@@ -19,12 +19,13 @@ from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds, look_up
 from reactor.manifest.nodes import Sequence
 from reactor.manifest.phrasing import shown
-from reactor.manifest.resource_factory import Form, ResourceFactory
+from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
+from reactor.resource.declared import Form, declare
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 MAX_DEPTH = 10
@@ -137,27 +138,26 @@ class ManifestLoader:
         problems: Problems,
         data: Resolved,
     ) -> None:
-        form = Form(
-            repeats=document.is_ccm,
-            in_order=document.is_ccm and document.settings.ordering == "manifest",
-            meta=self._strengthened(),
-        )
+        in_order = document.settings.ordering == "manifest"
+        form = Form(document.is_ccm, not (document.is_ccm and in_order), problems.source.lines.place)
+        meta = self._strengthened()
         factory = ResourceFactory(
             problems,
             self._resource_table,
             expression_context,
             form,
+            meta=meta,
             included=lambda composite, at: self._include(composite, at, problems, data),
         )
         Binder(problems, self._resource_table, self._kinds, expression_context, factory).bind(entries)
-        if document.settings.ordering == "manifest":
-            is_child, looks_only = bool(self._above), "monitor_only" in form.meta
+        if in_order:
+            is_child, looks_only = bool(self._above), "monitor_only" in meta
             ends_with_failure = document.settings.fail_fast and is_child and not looks_only
             self._resource_table.chains.append((factory.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Add the resources of the manifest that ``composite`` applies, unless its conditions forbid that."""
-        if (late := composite.deferred) is not None and not late.is_decided:
+        """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""
+        if (late := composite.declared.deferred) is not None and not late.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(
                 "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
@@ -198,9 +198,9 @@ class ManifestLoader:
         self._read(problems, parse(problems), over, composite)
         del self._chain[composite.manifest_path]
         members = self._resource_table.resources[first:]
-        inner = {ref for member in members for ref in member.members}
+        inner = {ref for member in members for ref in member.declared.members}
         direct = tuple(member.ref for member in members if member.ref not in inner)
-        composite.stand_for(direct)
+        declare(composite, composite.declared._replace(members=direct))
 
     def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
         """Whether a file applies others without permission: then none of its resources is used."""

@@ -19,7 +19,7 @@ def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
     Deferred expressions stay as they are written. The resources of child manifests are left out, but the `apply` is in.
     """
     of_part = [(index, manifest.resources[index]) for index in part.indices]
-    elsewhere = {ref for _, resource in of_part for ref in resource.members}
+    elsewhere = {ref for _, resource in of_part for ref in resource.declared.members}
     resources = [
         {resource.kind: _properties(resource, manifest.declared(index))}
         for index, resource in of_part
@@ -42,8 +42,8 @@ def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any
     properties = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
     properties = {key: _as_written(value, written.get(key)) for key, value in properties.items()}
     properties.update(dict.fromkeys(resource.secrets & properties.keys(), MASK))
-    if isinstance(resource.deferred, DeferredBinding):
-        properties.update(resource.deferred.texts())
+    if isinstance(deferred := resource.declared.deferred, DeferredBinding):
+        properties.update(deferred.texts())
     return {"name": redacted(properties.pop("name")), **redacted(properties)}
 
 

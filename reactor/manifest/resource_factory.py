@@ -1,11 +1,10 @@
-"""From the values of one declaration to a resource: its identity, what it waits for, what is left of a broken one."""
+"""Makes a resource, with its `Declared` record, from the values of one declaration; a placeholder from an invalid one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -18,11 +17,12 @@ from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import Values
-from reactor.resource.base import Meta, Resource
+from reactor.resource.base import Resource
+from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
+from reactor.resource.declared import Declared, Form, declare, numbered
 from reactor.resource.properties import References
 from reactor.resource.redaction import redacted
-from reactor.resource.subscription import Subscriptions
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(taken, config=ConfigDict(defer_build=True))
@@ -31,23 +31,12 @@ _REFERENCES: dict[str, TypeAdapter[Any]] = {
 _NAMES = frozenset(("name", "alias"))
 
 
-class Form(NamedTuple):
-    """What holds for all resources of a file.
-
-    In one that ``repeats``, names need not be unique, and to subscribe is not to require. One ``in_order`` wants no
-    edges but those it says. ``meta`` is asked of every resource.
-    """
-
-    repeats: bool = False
-    in_order: bool = False
-    meta: Mapping[str, Any] = MappingProxyType({})
-
-
 class ResourceFactory:
     """Makes the resources of one file, and adds them to a `ResourceTable`.
 
-    ``expression_context`` is what expressions of the file can reach. ``included`` is called with every resource that stands for
-    another manifest, once it is added. ``direct`` are the indices of the file's own resources.
+    ``expression_context`` is what expressions of the file can reach. ``meta`` overrides values in the ``meta`` of every
+    resource. ``included`` is called with each `Composite`, once it is added, and with the offset of its declaration.
+    ``direct`` are the indices of the file's own resources.
     """
 
     def __init__(
@@ -56,6 +45,8 @@ class ResourceFactory:
         resource_table: ResourceTable,
         expression_context: ExpressionContext,
         form: Form,
+        *,
+        meta: Mapping[str, Any],
         included: Callable[[Composite, int], None],
     ) -> None:
         self.direct: list[int] = []
@@ -63,12 +54,13 @@ class ResourceFactory:
         self._resource_table = resource_table
         self._expression_context = expression_context
         self._form = form
+        self._meta = meta
         self._included = included
         self._context = expression_context.context
         self._place = problems.source.lines.place
 
     def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
-        """Make a resource of ``model`` with these ``values``. What is wrong is reported, and leaves a wreck."""
+        """Make a resource of ``model`` with these ``values``. Problems are reported, and leave a placeholder."""
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
         late = self._late(model, declaration, values)
@@ -79,25 +71,23 @@ class ResourceFactory:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.invalid or not refs:
-            if late is not None:  # what it reads may be what is wrong: nobody else looks at that now
+            if late is not None:  # the files it reads may be the reason: follow them too
                 self._resource_table.files.update(dict.fromkeys(sorted(late.reads)))
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
                 placeholder = _placeholder(model, values)
-                placeholder.declare_at(self._place, declaration.at, number)
+                ref = numbered(placeholder.ref, number)
+                declare(placeholder, Declared(ref, self._form, declaration.at))
                 self._resource_table.placeholders.append((placeholder, origin))
             return
-        resource.declare_at(self._place, declaration.at, number)
+        ref, secrets = numbered(resource.ref, number), frozenset(values.secret)
+        declare(resource, Declared(ref, self._form, declaration.at, late, secrets=secrets))
         if resource.register_when_stable:
             at = declaration.find(model, ("register_when_stable",)).at
             self._resource_table.warnings.append(
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
                 "no network is configured"
             )
-        if late is not None:
-            resource.settle_with(late)
-        if values.secret:
-            resource.keep_secret(values.secret)
         for doubt in resource.warnings():
             at = declaration.find(model, doubt.path).at
             hint = f" ({doubt.hint})" if doubt.hint else ""
@@ -107,7 +97,7 @@ class ResourceFactory:
     def _keep_secrets_out_of_names(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> None:
-        """Report a name or an alias that is secret: it is how everybody knows the resource."""
+        """Report a name or an alias that is secret: it is shown everywhere."""
         if self._problems.source.is_secret:
             values.secret |= {key for key, value in values.plain.items() if redacted(value) != value}
         for key in values.secret & _NAMES:
@@ -121,17 +111,15 @@ class ResourceFactory:
         index = len(self._resource_table.resources)
         self.direct.append(index)
         self._resource_table.add(resource, origin)
-        if self._form.meta:
-            resource.meta = resource.meta.model_copy(update=self._form.meta)
-        if self._form.repeats:
-            resource.keep_to_ccm(in_order=self._form.in_order)
+        if self._meta:
+            resource.meta = resource.meta.model_copy(update=self._meta)
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
     def _late(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> DeferredBinding | None:
-        """What waits until the resource is checked, if anything does. What is known already goes to ``values``."""
+        """The expressions that are evaluated at each check, if there are any. Known values go to ``values``."""
         conditions = self._conditions(model, declaration, values)
         if not (values.late or conditions):
             return None
@@ -178,7 +166,7 @@ class ResourceFactory:
             return (), 1
         ref = f"{model.kind}#{name}"
         # Two directories may hold manifests of one name.
-        may_repeat = self._form.repeats and not self._resource_table.is_of_other_part(ref)
+        may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
         if may_repeat or issubclass(model, Composite):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
         if not self._resource_table.claim(
@@ -195,7 +183,7 @@ class ResourceFactory:
 
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:
-    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
+    """A resource with nothing but its name and its references: these can be checked even where other properties are invalid."""
     sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]

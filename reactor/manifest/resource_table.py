@@ -9,7 +9,8 @@ from typing import NamedTuple
 from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.source import LineMap, Problems, Source
-from reactor.resource.base import Resource, numbered
+from reactor.resource.base import Resource
+from reactor.resource.declared import numbered
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 _Spot = tuple[LineMap, int, int]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 from pydantic import PrivateAttr
 
 from reactor.resource.base import Resource
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.properties import Flag
+from reactor.resource.relations import Relations
 
 
-class Composite(Resource):
-    """Whoever loads the manifest adds the resources of `manifest_path` to the graph, and names them with `stand_for`.
+class Composite(Resource[None]):
+    """Stands for the resources of the manifest at `manifest_path`.
 
-    From then on this resource is changed, failed or ok by its members; without any, it is ok. `refuse` says why the
-    other manifest is not applied: that is what a check says then.
+    The loader adds those to the graph, and names them in ``declared.members``. This resource is changed, failed or ok by its
+    members; without members, it is ok. `refuse` records why the other manifest is not applied: a check then fails with that.
     """
 
     noop: Flag = False
@@ -52,18 +53,16 @@ class Composite(Resource):
         """Whether the other manifest was not there when this one was loaded."""
         return self._is_missing
 
-    def asks_the_same_as(self, other: Resource) -> bool:
-        """Also whether both can be applied, or can't for the same reason."""
-        return (
-            super().asks_the_same_as(other) and isinstance(other, Composite) and self.refusal == other.refusal
-        )
+    def has_same_inputs(self, other: Self) -> bool:
+        """Whether both manifests can be applied, or neither can, for the same reason."""
+        return self.refusal == other.refusal
 
     async def observe(self) -> None:
         """Raise ResourceError when the other manifest is not applied."""
         if self._refusal is not None:
             raise ResourceError(self._refusal)
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """Present, by the resources it stands for. Whether those are as desired is theirs to say."""
         await self.observe()
         return {"ensure": "present", **await self.outputs()}
@@ -72,10 +71,13 @@ class Composite(Resource):
         """Nothing."""
         return ()
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The other manifest, which another resource may make."""
-        yield self.manifest_path
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Depends on: The other manifest, which another resource may make.
+        """
+        return Relations(depends_on=(self.manifest_path,))
 
     async def outputs(self) -> Mapping[str, Any]:
         """Which resources it stands for."""
-        return {"members": list(self.members)}
+        return {"members": list(self.declared.members)}

@@ -1,4 +1,4 @@
-"""What is wrong, where, and how to mend it: the one error record of load, graph and run time."""
+"""What is wrong, where, and how to fix it: the one error record of loading, graph and run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Diagnostic(NamedTuple):
 class ManifestError(ReactorError):
     """The manifest can't be used. Carries every problem found, in the order of their places.
 
-    ``files`` is all it was made of, as far as that is known: a change of one may mend it. ``texts`` are those with
+    ``files`` is all it was made of, as far as that is known: a change of one may fix it. ``texts`` are those with
     places in them that are in no file, by the names that the places have. Code, hint and place are those of the first.
     """
 
@@ -47,7 +47,7 @@ class ManifestError(ReactorError):
 
 
 class PropertyProblem(NamedTuple):
-    """What a kind says about its own properties: the property, what is wrong with it, how to mend it."""
+    """What a kind says about its own properties: the property, what is wrong with it, how to fix it."""
 
     path: PropertyPath
     message: str

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
 
 DISTRIBUTION = "reactor-converge"
-"""What package indexes and pip call us: there, ``reactor`` is somebody else's."""
+"""What package indexes and pip call us: there, ``reactor`` belongs to others."""
 KINDS_GROUP = "reactor.resources"
 
 

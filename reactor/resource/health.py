@@ -21,8 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from reactor.resource.entry_points import installed_entry_points
-from reactor.resource.model import FrozenModel
-from reactor.resource.properties import Duration
+from reactor.resource.properties import Duration, FrozenModel
 
 HEALTH_GROUP = "reactor.health"
 RUNNERS = {"command": "nagios", "goss_rules": "goss"}

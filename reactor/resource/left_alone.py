@@ -9,12 +9,12 @@ from types import MappingProxyType
 _running: dict[int, str] = {}
 
 LEFT_ALONE: Mapping[int, str] = MappingProxyType(_running)
-"""The children that nobody kills, by process number; the name of the program of each."""
+"""The children that must not be killed, by process number; the name of the program of each."""
 
 
 @contextmanager
 def left_alone(process: int, program: str) -> Iterator[None]:
-    """As long as this lasts, nobody kills the child ``process``, which leads a group of its own."""
+    """Within this context, the child ``process`` must not be killed, which leads a group of its own."""
     _running[process] = program
     try:
         yield

@@ -1,7 +1,7 @@
-"""Mounts that may stop answering, because somebody serves them: a host, or a process of this one.
+"""Mounts that may stop answering, because another host or a process serves them.
 
 lstat(2) below one that has stopped returns when it answers again, and until then nothing else would be done in this
-process. So whoever is about to touch a path asks the mounts on its way first, by a process that may hang in our place:
+process. So the mounts on the way to a path are asked before it is touched, by a process that may hang in place of this one:
 not by a thread, for one that waits in the kernel can keep even a process that was killed from ending.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -18,9 +19,34 @@ from contextlib import contextmanager, suppress
 
 import trio
 
-from reactor.mountinfo import MountInfo, is_fragile, read_mounts
-from reactor.resource.mount_changes import follow_mounts
+from reactor.mountinfo import MOUNTINFO, MountInfo, is_fragile, read_mounts
 from reactor.resource.plan import ResourceError
+
+
+async def follow_mounts(look: Callable[[], None]) -> None:
+    """Call ``look`` now and after every change of a mount, for ever. Raises OSError when there is no /proc.
+
+    What ``look`` raises ends it. The kernel tells of changes as urgent data, for which trio can't wait, but epoll can.
+    It tells of each once, and to begin a wait is to ask, which answers what came before: so that is when to look.
+    """
+
+    async def soon() -> None:  # is when the wait has begun
+        look()
+
+    with _changes() as changes:
+        async with trio.open_nursery() as nursery:
+            while True:
+                nursery.start_soon(soon)
+                await trio.lowlevel.wait_readable(changes.fileno())
+                changes.poll(0)
+
+
+@contextmanager
+def _changes() -> Iterator[select.epoll]:
+    with open(MOUNTINFO, "rb") as table, select.epoll() as changes:
+        changes.register(table, select.EPOLLPRI)
+        yield changes
+
 
 PATIENCE = 5.0
 """Seconds in which a mount has to answer."""
@@ -72,7 +98,7 @@ class FragileMount:
 
     async def _question(self, answer: trio.Event) -> None:
         """It lasts until there is an answer. A mount that can't be asked, for want of a process, is believed."""
-        with suppress(OSError), _somebody_who_asks(self.info.point) as pidfd:
+        with suppress(OSError), _asking_process(self.info.point) as pidfd:
             await trio.lowlevel.wait_readable(pidfd)
         self._answered = trio.current_time()
         self._answer = None
@@ -107,7 +133,7 @@ class FragileMounts:
         self.read()
 
     def read(self) -> None:
-        """Learn anew which there are. Those that are known keep what they have answered."""
+        """Read the mount table again. Known mounts keep their answers."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
             known, hung = self.by_point, self._hung
             self.by_point = {
@@ -118,7 +144,7 @@ class FragileMounts:
             self._plain.clear()
 
     def hangs(self, mount: FragileMount) -> None:
-        """Let nobody touch the file system of ``mount`` until `answers`."""
+        """Allow no access to the file system of ``mount`` until it answers."""
         self._hung[mount.info.device] = mount
         self.read()
 
@@ -220,10 +246,10 @@ def _target_of(path: str) -> str | None:
 
 
 @contextmanager
-def _somebody_who_asks(point: str) -> Iterator[int]:
+def _asking_process(point: str) -> Iterator[int]:
     """A process that ends when the mount has answered: its pidfd. Raises OSError when there can be none.
 
-    It asks how full the file system is: nobody but the server knows that. One that hangs is left behind, to end as soon
+    It asks how full the file system is: only the server knows that. One that hangs is left behind, to end as soon
     as it can.
     """
     program = shutil.which("stat", path=os.defpath) or "/usr/bin/stat"

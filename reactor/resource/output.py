@@ -13,7 +13,7 @@ noter: ContextVar[Callable[[str], None] | None] = ContextVar("noter", default=No
 
 
 def emit_output(line: str) -> None:
-    """Pass one line on to whoever watches this check; outside of a check it goes nowhere."""
+    """Report one line of output of the running check; outside of a check it is dropped."""
     if (speak := speaker.get()) is not None:
         speak(line)
 

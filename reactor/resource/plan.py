@@ -19,7 +19,7 @@ class Action:
     (``created the file``). ``run`` makes the change, and raises `ResourceError` or `OSError` when it can't.
     ``diff`` looks at what is about to change, without changing anything, and returns what makes a unified diff of that:
     the change need not wait for it. ``foresee`` ends the sentence ``would`` with what else would change, and is asked by a
-    rehearsal only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
+    dry run only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
     the sentence ``did`` with what else has changed, once ``run`` is done. ``is_proof`` says that the change was there when
     ``run`` ended without raising, because the system says so: what differs after that was changed by something else.
     ``reads_back`` says that the system may accept the change and not make it: where ``run`` returns True, the system has said
@@ -41,7 +41,7 @@ class Action:
             self.is_proof = True
 
     async def planned(self) -> str:
-        """The whole sentence of a rehearsal. Raises ResourceError when the change would be refused."""
+        """The whole sentence for a dry run. Raises ResourceError when the change would be refused."""
         return self.would if self.foresee is None else self.would + await self.foresee()
 
     def made(self) -> str:
@@ -56,9 +56,9 @@ Plan = tuple[Action, ...]
 class ResourceError(ReactorError):
     """A resource could not be observed or changed. It is the state of one vertex, never the end of a run.
 
-    ``hint`` says how to mend it, when the kind knows. ``missing`` is what is not there, and may yet come by something
+    ``hint`` says how to fix it, when the kind knows. ``missing`` is what is not there, and may yet come by something
     that goes before: an absolute path, or what is called as a resource is, as ``user#ada``, or a ``package#nginx``
-    that no repository offers, or what an expression reads. A rehearsal then can't tell.
+    that no repository offers, or what an expression reads. A dry run then can't tell.
     """
 
     code = "R0501"

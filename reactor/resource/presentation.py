@@ -26,10 +26,10 @@ class Presentation:
     async def observe(self) -> Any:
         """Read the world."""
 
-    async def present(self) -> Mapping[str, Any]:
-        """How the thing is now, as values for JSON, in the words of the properties where there are such. No secrets.
+    async def describe(self) -> Mapping[str, Any]:
+        """The state of the thing now as values for JSON, named like the properties where possible. No secrets.
 
-        Raises what `observe` raises. By default, it is what that finds.
+        Raises what `observe` raises. By default, the state that it finds.
         """
         found = plain(await self.observe())
         if found is None:

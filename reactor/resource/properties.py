@@ -1,4 +1,4 @@
-"""Property types that kinds share. Each turns the text of a manifest into a checked value."""
+"""The bases and the types of properties, with their forms in a manifest and in the schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,32 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    Strict,
+    WithJsonSchema,
+)
+
+
+class Model(BaseModel):
+    """A mapping of a manifest. An unknown key is a mistake.
+
+    What checks it is made when it is first needed: a run uses few of all that a manifest may hold, and this is a good
+    part of the start of a small one.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class FrozenModel(Model):
+    """One that never changes."""
+
+    model_config = ConfigDict(frozen=True)
+
 
 Flag = Annotated[bool, Strict()]
 """``true`` or ``false`` and nothing else: in YAML 1.2 ``yes`` and ``on`` are strings."""

@@ -1,18 +1,20 @@
 """The secrets this process has met, so that no text that leaves it shows one.
 
-Whoever evaluates a value tainted by a secret remembers it here; every sink scrubs what it writes. That is a second
+The code that evaluates a value with a secret registers it here; every sink redacts what it writes. That is a second
 line of defence: properties known to be secret are not shown in the first place.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 if TYPE_CHECKING:
-    from reactor.resource.known_secrets import KnownSecrets
+    from reactor.resource.secret_search import KnownSecrets
 
 MASK = "[secret]"
 LONG = 64 * 1024
@@ -25,7 +27,7 @@ _names: set[str] = set()
 _masked: dict[tuple[int, int], int] = {}
 """Hash and length of the long texts that were masked last, with how many secrets there were then."""
 _known: KnownSecrets | None = None
-"""None until there is one: most runs know none, and don't pay for the search."""
+"""None until there is one: most runs know none, and don't need the search."""
 
 
 def register_secret(value: Any) -> None:
@@ -41,7 +43,7 @@ def register_secret(value: Any) -> None:
         return
     global _known  # noqa: PLW0603
     if _known is None:
-        from reactor.resource.known_secrets import KnownSecrets  # noqa: PLC0415
+        from reactor.resource.secret_search import KnownSecrets  # noqa: PLC0415
 
         _known = KnownSecrets(MASK)
     _known.add(str(value))
@@ -61,7 +63,7 @@ def show_names(refs: Iterable[str]) -> None:
     """Let `redacted` show ``refs`` as they are: by them resources are known, and found again.
 
     A manifest that makes one with a secret is refused. What is left is chance, and to mask a word that merely happens
-    to be somebody's password as well would tell what it is.
+    to be a password as well would reveal it.
     """
     _names.update(refs)
 
@@ -119,3 +121,25 @@ def redacted(value: Any) -> Any:
 def redacted_record(record: dict[str, Any]) -> dict[str, Any]:
     """The same for a map whose keys are our own words, as is the kind of ``event`` that it may tell of."""
     return {key: value if key == "event" else redacted(value) for key, value in record.items()}
+
+
+_NAMES = re.compile(r"auth|cookie|token|key|secret|pass|pwd|sig|credential|session|jwt", re.IGNORECASE)
+"""What credentials are called in a query or a header: ``access_token``, ``X-Amz-Signature``, ``sig``."""
+
+
+def register_url_secrets(url: str) -> None:
+    """Never show the password in ``url``, a user without one, which is a token, and what its query is signed with."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    found = parts.password or parts.username or ""
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    register_secret([found, unquote(found), *(value for name, value in query if _NAMES.search(name))])
+
+
+def register_header_secrets(headers: Mapping[str, str]) -> None:
+    """Never show what header fields hold whose names say that it proves who we are."""
+    for name, value in headers.items():
+        if _NAMES.search(name):
+            register_secret([value, value.split(" ")[-1]])

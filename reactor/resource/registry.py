@@ -1,4 +1,4 @@
-"""Finds kinds and watchers through entry points, so that a third party's is as good as a built-in one."""
+"""Finds kinds and watchers through entry points, so that those of third parties work like built-in ones."""
 
 from __future__ import annotations
 

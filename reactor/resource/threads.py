@@ -1,13 +1,24 @@
-"""Blocking work beside the event loop, also on a host that has no thread left."""
+"""Work that may take long: blocking calls in threads, and waits that take no job."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import TypeVar, TypeVarTuple
 
 import trio
+
+waiter: ContextVar[Callable[[], None] | None] = ContextVar("waiter", default=None)
+"""Set by the engine for the task that runs a check."""
+
+
+def waits() -> None:
+    """Take no job from now on for the check that runs: others are made meanwhile. Outside of a check it means nothing."""
+    if (lend := waiter.get()) is not None:
+        lend()
+
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
@@ -27,7 +38,7 @@ async def in_thread(
     What may be abandoned is what may hang, and has threads of its own: however many hang, other work finds a thread.
 
     Raises what it raises; and OSError (EAGAIN) when no thread can be started. For Python that is a RuntimeError, which
-    nobody expects: it would end a run that only has to wait.
+    no caller expects: it would end a run that only has to wait.
     """
     if limiter is None and abandon_on_cancel:
         limiter = _limiter_of_what_may_hang()

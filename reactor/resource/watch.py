@@ -16,7 +16,7 @@ class Watch:
 
 
 class ChangedPaths:
-    """Which paths of a tree events were about since the last look: from the one who listens to the one who checks.
+    """Which paths of a tree events were about since the last look: from the watcher to the check.
 
     The listener adds them, before it marks the resource. What it can't tell in detail (events that were lost, a directory
     that came or went, the start) is `lose`: then all is to be looked at. So it is when a check comes and nothing was
@@ -73,7 +73,7 @@ class TimerWatch(Watch):
 
 
 class WatchState(StrEnum):
-    """How well a watcher hears."""
+    """The state of a watcher."""
 
     ARMED = "armed"
     POLLING = "polling"
@@ -91,17 +91,17 @@ class WatchSink(Protocol):
         """Say that events were lost: everything this watcher serves may have changed."""
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
-        """Say how well the watcher hears now, for one vertex or (``None``) as a whole."""
+        """Report the state of the watcher, for one vertex or (``None``) as a whole."""
 
-    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``hear``, for ever. Raises what either of them raises.
+    async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``handle``, for ever. Raises what either of them raises.
 
-        The engine checks what ``hear`` marks in the very task that heard it, sooner than what is marked elsewhere.
+        The engine checks what ``handle`` marks in the same task, sooner than what is marked elsewhere.
         That task is not the caller's.
         """
         while True:
             await wait()
-            hear()
+            handle()
 
 
 class Watcher(ABC):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reactor.resource.base import Resource
-from reactor.resource.sandbox_access import SandboxAccess
+from reactor.resource.relations import SandboxAccess
 
 
 class Area(Enum):

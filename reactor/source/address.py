@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from reactor.resource.credentials import register_url_secrets
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.redaction import register_url_secrets
 
 SUFFIXES = (".tar.gz", ".tgz")
 

@@ -23,7 +23,7 @@ from reactor.testing.story import Story, converge_once, running
 class Case:
     """One resource in its world. A case is used for one promise only, then its world is thrown away.
 
-    ``make`` builds the resource anew, always with the same properties; in the world as given it is not as desired.
+    ``make`` builds a new resource, always with the same properties; in the world as given it is not as desired.
     ``world`` returns everything the resource could change, as a value to compare. ``spoil`` makes a converged
     world drift in a way that the resource's watches must announce; None when nothing can announce it.
     """

@@ -18,7 +18,7 @@ from reactor.resource.watch import Watch
 class Script:
     """What happens to one `Scripted` resource. A test may change any of it at any time.
 
-    ``drifted``: an apply is needed. ``failures``: so many of the next checks fail (infinity: all). ``takes``:
+    ``drifted``: an apply is needed. ``failures``: this many of the next checks fail (infinity: all). ``takes``:
     seconds an observe lasts. ``on_refresh``: whether a refresh alone is work. ``checks``, ``applies`` and
     ``refreshes`` are the clock times at which these began.
     """
@@ -44,7 +44,7 @@ class Script:
         self._begun = trio.Event()
 
 
-class Scripted(Resource, kind="scripted"):
+class Scripted(Resource[bool], kind="scripted"):
     """Desired: not drifted. The script decides everything else."""
 
     ensure: str = "present"

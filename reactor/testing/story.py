@@ -64,7 +64,7 @@ class Story:
 
     def drift(self, ref: str) -> None:
         """Say that something about ``ref`` may have changed."""
-        self.engine.mark(self.engine.vertex_table.number(ref), Cause.DRIFT)
+        self.engine.dispatcher.mark(self.engine.vertex_table.number(ref), Cause.DRIFT)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until ``condition`` holds; it is asked after every event. Raises TooSlowError after `PATIENCE`."""

@@ -80,7 +80,7 @@ async def details(page: LivePage, name: str) -> dict[str, Any]:
         "kind": resource.kind,
         "name": resource.name,
         "alias": resource.alias,
-        "place": None if resource.place is None else str(resource.place),
+        "place": None if resource.declared.place is None else str(resource.declared.place),
         "properties": shortened(properties(resource)),
         "status": resource_status,
         "edges": await in_thread(partial(_neighbours, page, resource.ref)),

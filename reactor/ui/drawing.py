@@ -12,8 +12,8 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.errors import ReactorError
+from reactor.graph.build import with_reversals
 from reactor.graph.graph import Edge, Graph
-from reactor.graph.reversal import with_reversals
 from reactor.resource.threads import in_thread
 from reactor.ui.time_slice import TimeSlice
 
@@ -88,7 +88,7 @@ class Drawing:
             await time_slice.step()
             resource = vertex_table.resources[vertex]
             number[resource.ref] = len(number)
-            manifest = resource.place.file if resource.place else ""
+            manifest = resource.declared.place.file if resource.declared.place else ""
             shown = map(quote, (resource.ref, resource.kind, resource.name, manifest))
             vertices.append(f"[{','.join(shown)}]")
         for edge in edges:

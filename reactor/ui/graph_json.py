@@ -16,8 +16,7 @@ from typing import Any
 
 from reactor.graph.export.folds import Box, Edges, Member, boxes, contracted, folds
 from reactor.graph.export.layout import BOX_HEIGHT, MARGIN, Block, common_width, lay_out
-from reactor.graph.export.picture import printable
-from reactor.graph.export.reduction import reduced
+from reactor.graph.export.picture import printable, reduced
 from reactor.graph.export.routes import Router
 from reactor.graph.graph import EdgeKind
 

@@ -16,6 +16,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     Watch,
@@ -33,8 +34,8 @@ from reactor.resources.accounts.properties import (
 )
 
 
-class Group(Resource, kind="group"):
-    """Manage one group of this host, and its members."""
+class Group(Resource[GroupLine | None], kind="group"):
+    """Manage one group of this host, and who is in it."""
 
     example = "www --gid 800"
 
@@ -61,17 +62,17 @@ class Group(Resource, kind="group"):
         """The file of groups."""
         yield PathWatch(GROUP)
 
-    def provides(self) -> Iterable[str]:
-        """The group, by name and by gid."""
-        return accounts_named("group", self.name, self.gid) if self.ensure == "present" else ()
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def removes(self) -> Iterable[str]:
-        """The group, if it is removed."""
-        return accounts_named("group", self.name, self.gid) if self.ensure == "absent" else ()
+        Provides: The group by name and number.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The file of groups."""
-        yield GROUP
+        Depends on: The file of groups.
+        """
+        group = tuple(accounts_named("group", self.name, self.gid))
+        if self.ensure == "absent":
+            return Relations(removes=group, depends_on=(GROUP,))
+        return Relations(provides=group, depends_on=(GROUP,))
 
     def sandbox_access(self) -> Iterable[str]:
         """The file of groups; this includes its lock and backup files."""

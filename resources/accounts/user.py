@@ -5,7 +5,7 @@ from __future__ import annotations
 import grp
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -19,6 +19,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     Watch,
     fragile_mounts,
@@ -84,7 +85,7 @@ AccountPath = Annotated[AbsolutePath, AfterValidator(_check_no_colon)]
 """A path that can be in a line of passwd(5)."""
 
 
-class User(Resource, kind="user"):
+class User(Resource[UserState], kind="user"):
     """Manage one user of this host. What is not given is left alone, and new users get the defaults of useradd(8)."""
 
     example = "ada --shell /bin/bash --groups sudo"
@@ -116,14 +117,9 @@ class User(Resource, kind="user"):
     expires: Annotated[str, AfterValidator(_check_expiry)] | None = None
     """The day the account can't be used any more, such as `2030-12-31`, or `never`."""
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Treat the password as a secret, also if the manifest does not mark it."""
-        super().model_post_init(context)
-        self.keep_secret(())
-
-    def keep_secret(self, properties: Iterable[str]) -> None:
-        """Never show the values of these properties, or the password."""
-        super().keep_secret([*properties, "password"] if self.password is not None else properties)
+    def secret_properties(self) -> Collection[str]:
+        """The password, if one is given."""
+        return () if self.password is None else ("password",)
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
@@ -138,24 +134,21 @@ class User(Resource, kind="user"):
         """The account files that `observe` reads."""
         yield from map(PathWatch, self._files)
 
-    def provides(self) -> Iterable[str]:
-        """The user by name and uid, and the home directory if it is created with the user."""
-        if self.ensure == "present":
-            yield from accounts_named("user", self.name, self.uid)
-        if self.home is not None and self._makes_home:
-            yield self.home
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def removes(self) -> Iterable[str]:
-        """The user, if it is removed."""
+        Provides: The user by name and number, and the home directory if it is made with the user.
+
+        Depends on: The files, the groups, the shell, and where the home directory is made.
+        """
+        user, dependencies = tuple(accounts_named("user", self.name, self.uid)), tuple(self._dependencies())
+        home = () if self.home is None else (self.home,)
         if self.ensure == "absent":
-            yield from accounts_named("user", self.name, self.uid)
+            return Relations(removes=user, clears=home if self.manage_home else (), depends_on=dependencies)
+        return Relations(provides=(*user, *(home if self._makes_home else ())), depends_on=dependencies)
 
-    def clears(self) -> Iterable[str]:
-        """The home directory, if it is removed with the user."""
-        return (self.home,) if self.home is not None and self.manage_home and self.ensure == "absent" else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The account files, the groups, the shell, and the directory in which the home directory is created."""
+    def _dependencies(self) -> Iterator[str]:
+        """The files, the groups, the shell, and where the home directory is made."""
         yield from self._files
         primary = self.name if self.group is None else self.group
         yield from (f"group#{group}" for group in (primary, *(self.groups or ())))
@@ -184,7 +177,7 @@ class User(Resource, kind="user"):
         if self.ensure == "present" and self.groups is not None and self.membership == "inclusive":
             yield Exclusion(groups_of(self.name), self.groups, "groups")
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """The line in passwd(5) and the groups; never the hash of the password."""
         state = await self.observe()
         if state.account is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SingleFile,
@@ -37,7 +38,7 @@ from reactor.resources.download.source import Checksum, Source, split_credential
 from reactor.resources.file.properties import Account, parse_mode
 
 
-class Archive(Resource, kind="archive", providers=("http",)):
+class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
     """Fetch one archive, and unpack it where that is asked for."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
@@ -85,12 +86,10 @@ class Archive(Resource, kind="archive", providers=("http",)):
         """Treat the credentials as secrets, also if the manifest does not mark them."""
         super().model_post_init(context)
         register_secret(self.password)
-        self.keep_secret(())
 
-    def keep_secret(self, properties: Iterable[str]) -> None:
-        """Never show the values of these properties, or password and headers."""
-        given = [name for name in ("password", "headers") if getattr(self, name)]
-        super().keep_secret([*properties, *given])
+    def secret_properties(self) -> Collection[str]:
+        """The credentials that are given."""
+        return [name for name in ("password", "headers") if getattr(self, name)]
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - the same for all
@@ -98,7 +97,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
         owner, group = names_of(os.geteuid(), os.getegid())
         return {"owner": owner, "group": group}
 
-    async def present(self) -> Mapping[str, Any]:
+    async def describe(self) -> Mapping[str, Any]:
         """In the words of the properties; owner and group by name where they have one."""
         try:
             found = os.lstat(self.name)
@@ -184,24 +183,21 @@ class Archive(Resource, kind="archive", providers=("http",)):
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
-    def provides(self) -> Iterable[str]:
-        """The archive, unless it is removed after unpacking, and the paths that unpacking creates."""
-        if self.ensure == "present":
-            if not self.cleanup:
-                yield self.name
-            yield from (path for path in (self.extract_parent, self._created) if path is not None)
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def removes(self) -> Iterable[str]:
-        """The path, if it is removed."""
-        return (self.name,) if self.ensure == "absent" else ()
+        Provides: The archive if it is to stay, and what unpacking it creates.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directories of the archive and of its content, and the owners."""
-        yield os.path.dirname(self.name)
-        if self.ensure == "present" and self.extract_parent is not None:
-            yield self.extract_parent
-        if self.ensure == "present":
-            yield from accounts_of(self.owner, self.group)
+        Depends on: The directories that it and what it holds go to, and the owners.
+        """
+        directory = os.path.dirname(self.name)
+        if self.ensure == "absent":
+            return Relations(removes=(self.name,), depends_on=(directory,))
+        kept = () if self.cleanup else (self.name,)
+        unpacked = (path for path in (self.extract_parent, self._created) if path is not None)
+        target = () if self.extract_parent is None else (self.extract_parent,)
+        owners = accounts_of(self.owner, self.group)
+        return Relations(provides=(*kept, *unpacked), depends_on=(directory, *target, *owners))
 
     def claims(self) -> Iterable[Claim]:
         """The path, unless the archive is removed after unpacking."""

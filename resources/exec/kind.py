@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -19,6 +19,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     Watch,
@@ -63,7 +64,7 @@ class ExecState:
         return self.creates_exists is True or self.onlyif_ok is False or self.unless_ok is True
 
 
-class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
+class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
 
     example = "'touch /tmp/ready' --creates /tmp/ready"
@@ -141,13 +142,18 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         if self.creates is not None:
             yield PathWatch(self.creates)
 
-    def provides(self) -> Iterable[str]:
-        """The path that the command creates."""
-        if self.creates is not None:
-            yield self.creates
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The working directory, the accounts, the programs, and the absolute paths among the arguments."""
+        Provides: The path that the command creates.
+
+        Depends on: Where it runs, the programs it starts, the absolute paths among the arguments of the command.
+        """
+        provided = () if self.creates is None else (self.creates,)
+        return Relations(provides=provided, depends_on=tuple(self._dependencies()))
+
+    def _dependencies(self) -> Iterator[str]:
+        """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
         yield self.cwd
         yield from accounts_of(self.user, self.group)
         if self.creates is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import stat
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -17,6 +17,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -57,7 +58,7 @@ _PATIENCE = 600.0
 """The longest time of a download, in seconds."""
 
 
-class File(Resource, kind="file", providers=("posix",)):
+class File(Resource[FileState], kind="file", providers=("posix",)):
     """Manage one file or directory: existence, content, owner, group and mode.
 
     ``content`` and ``source`` are two ways to set the content. With neither, only owner, group and mode
@@ -103,8 +104,8 @@ class File(Resource, kind="file", providers=("posix",)):
         mode = f"{found.st_mode & MAX_MODE:04o}"
         return {"owner": str(found.st_uid), "group": str(found.st_gid), "mode": mode}
 
-    async def present(self) -> Mapping[str, Any]:
-        """The state as properties; owner and group by name, if they have one."""
+    async def describe(self) -> Mapping[str, Any]:
+        """In the words of the properties; owner and group by name where they have one."""
         state = await self.observe()
         if state.type is FileType.ABSENT:
             return {"ensure": "absent"}
@@ -178,7 +179,7 @@ class File(Resource, kind="file", providers=("posix",)):
     def watches(self) -> Iterable[PathWatch]:
         """The path, and the source file."""
         yield PathWatch(self.name)
-        for source in self.reads():
+        for source in self.source_files():
             yield PathWatch(source, is_input=True)
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
@@ -229,9 +230,17 @@ class File(Resource, kind="file", providers=("posix",)):
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
-    def provides(self) -> Iterable[str]:
-        """The path, unless it is removed."""
-        return () if self.ensure == "absent" else (self.name,)
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Provides: The path, unless it is to go.
+
+        Depends on: The parent directory, the source, the owners, and what the validator runs and reads.
+        """
+        dependencies = tuple(self._dependencies())
+        if self.ensure == "absent":
+            return Relations(removes=(self.name,), depends_on=dependencies)
+        return Relations(provides=(self.name,), depends_on=dependencies)
 
     def might_provide(self, missing: str) -> bool:
         """Its own path, and for a directory also the paths above it; never an account. The file may make a package available."""
@@ -248,21 +257,17 @@ class File(Resource, kind="file", providers=("posix",)):
         if self.validate_with is not None:
             yield SandboxAccess.ANYTHING
 
-    def reads(self) -> Collection[str]:
+    def source_files(self) -> Collection[str]:
         """The source, if it is on this host."""
         if self.source is None or self.ensure != "present" or is_url(self.source):
             return ()
         return (self.source,)
 
-    def removes(self) -> Iterable[str]:
-        """The path, if it is removed."""
-        return (self.name,) if self.ensure == "absent" else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The parent directory, the source, the owners, and the paths in the command of the validator."""
+    def _dependencies(self) -> Iterator[str]:
+        """The parent directory, the source, the owners, and what the validator runs and reads."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"
-        yield from self.reads()
+        yield from self.source_files()
         yield from accounts_of(self.owner, self.group)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
@@ -301,7 +306,7 @@ class File(Resource, kind="file", providers=("posix",)):
             self._permissions,
             validator=validator,
             special=special,
-            is_covered=self.is_covered,
+            is_covered=self.declared.is_covered,
         )
 
     @property

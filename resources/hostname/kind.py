@@ -17,6 +17,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -60,8 +61,8 @@ class HostnameState(NamedTuple):
     pretty: str | None = None
 
 
-class Hostname(Resource, kind="hostname"):
-    """Manage the name of the host: the running one, and the one after the next boot."""
+class Hostname(Resource[HostnameState], kind="hostname"):
+    """Manage the name of the host: what its kernel says now, and what it will say after the next boot."""
 
     example = "web1"
 
@@ -88,16 +89,21 @@ class Hostname(Resource, kind="hostname"):
         if self.pretty is not None:
             yield PathWatch(MACHINE_INFO)
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The files, which other resources may manage."""
-        yield HOSTNAME
-        if self.pretty is not None:
-            yield MACHINE_INFO
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Depends on: The files, which others may have something to do with.
+        """
+        return Relations(depends_on=self._files)
+
+    @property
+    def _files(self) -> tuple[str, ...]:
+        return (HOSTNAME,) if self.pretty is None else (HOSTNAME, MACHINE_INFO)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The permission to set the host name, and the files."""
         yield SandboxAccess.HOSTNAME
-        yield from self.depends_on_paths()
+        yield from self._files
 
     def claims(self) -> Iterable[Claim]:
         """The names, of which a host has one each."""

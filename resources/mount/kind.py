@@ -15,6 +15,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -77,7 +78,7 @@ Options = Annotated[
 """Mount options as a list, or as in fstab, with commas between them."""
 
 
-class Mount(Resource, kind="mount"):
+class Mount(Resource[MountState], kind="mount"):
     """Manage what is mounted at a mount point, or swap, and its line in `/etc/fstab`."""
 
     example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
@@ -103,8 +104,8 @@ class Mount(Resource, kind="mount"):
         mounts = mounts_at(name) if ensure != "absent" else ()
         return {"device": mounts[-1].source, "fstype": mounts[-1].fstype} if mounts else {}
 
-    async def present(self) -> Mapping[str, Any]:
-        """The topmost mount, and whether it has a line in /etc/fstab."""
+    async def describe(self) -> Mapping[str, Any]:
+        """What is mounted, and whether it has a line."""
         entries, mounts = await self._tables()
         found: dict[str, Any] = {"ensure": "mounted" if mounts else "present" if entries else "absent"}
         if mounts:
@@ -141,20 +142,22 @@ class Mount(Resource, kind="mount"):
         yield ReadinessWatch(swap.SWAPS if self._is_swap else MOUNTS)
         yield PathWatch(FSTAB)
 
-    def provides(self) -> Iterable[str]:
-        """The mount point: paths below it are on the mounted file system."""
-        return (self.name,) if self.ensure == "mounted" and not self._is_swap else ()
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def clears(self) -> Iterable[str]:
-        """The paths below the mount point, if the file system is unmounted."""
-        return (f"{self.name}/",) if not self._is_swap and self.ensure in ("unmounted", "absent") else ()
+        Provides: The mount point: what is below it is in the file system that is mounted.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The mount point, /etc/fstab, and the device if it is a path."""
-        yield self.name
-        yield FSTAB
+        Depends on: The mount point, the table, and the device if it is a path.
+        """
+        needed = [self.name, FSTAB]
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
-            yield self.device.rstrip("/") or "/"
+            needed.append(self.device.rstrip("/") or "/")
+        if self._is_swap:
+            return Relations(depends_on=needed)
+        if self.ensure == "mounted":
+            return Relations(provides=(self.name,), depends_on=needed)
+        cleared = (f"{self.name}/",) if self.ensure in ("unmounted", "absent") else ()
+        return Relations(clears=cleared, depends_on=needed)
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """Mounting, or turning swap on and off, and /etc/fstab."""

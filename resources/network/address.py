@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
+from reactor import (
+    Action,
+    Claim,
+    Flag,
+    Plan,
+    PropertyProblem,
+    Relations,
+    Resource,
+    ResourceError,
+    SandboxAccess,
+    Watch,
+)
 from reactor.resources.network.address_table import FoundAddress, addresses_of, remove_alone
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
@@ -47,7 +58,7 @@ class AddressState(NamedTuple):
     losses: Losses = NONE
 
 
-class Address(Resource, kind="address"):
+class Address(Resource[AddressState], kind="address"):
     """Manage one IP address of a link. Other addresses of the link are left alone."""
 
     example = "192.0.2.1/24 --link eth0"
@@ -76,15 +87,19 @@ class Address(Resource, kind="address"):
         if self.ensure == "present" and self._wanted.version == IPV6:
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.IPV6, self.link))
 
-    def provides(self) -> Iterable[str]:
-        """The names that routes through the link, or through a gateway in its network, depend on."""
-        if self.ensure == "present":
-            yield self._path
-            yield network_name(self.netns, self._wanted.network)
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The link, and its namespace."""
-        return (link_path(self.netns, self.link),)
+        Provides: What routes through the link rely on, and those through a gateway in its network.
+
+        Depends on: The link, and with it its namespace.
+        """
+        link = (link_path(self.netns, self.link),)
+        if self.ensure == "absent":
+            return Relations(depends_on=link)
+        return Relations(
+            provides=(self._path, network_name(self.netns, self._wanted.network)), depends_on=link
+        )
 
     def sandbox_access(self) -> Iterable[SandboxAccess]:
         """The permission to change the network."""
@@ -109,8 +124,8 @@ class Address(Resource, kind="address"):
             going = [each for each in same if self._is_to_go(each)]
             return await self._endangered(kernel, index, same, going) if going else AddressState(same)
 
-    async def present(self) -> Mapping[str, Any]:
-        """Whether the link has the address, and with which prefix lengths."""
+    async def describe(self) -> Mapping[str, Any]:
+        """Whether it is there, and with which prefix lengths."""
         found = (await self.observe()).found
         addresses = [f"{self._wanted.ip}/{each.prefix_length}" for each in found]
         return {"ensure": "present" if found else "absent", "link": self.link, "addresses": addresses}

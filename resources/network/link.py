@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pydantic import PrivateAttr
 
-from reactor import Claim, Plan, SandboxAccess, Watch, emit_output
+from reactor import Claim, Plan, Relations, SandboxAccess, Watch, emit_output
 from reactor.resources.network.link_planner import impending_loss, plan_link
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import LinkState, Renames, observe
@@ -68,22 +68,18 @@ class Link(LinkProperties, kind="link"):
         """Check that its parent and master exist."""
         await refuse_link(self, state)
 
-    def provides(self) -> Iterable[str]:
-        """The link, and the peer that is created with it."""
-        if self.ensure == "present":
-            yield self._path
-            if self.peer is not None:
-                yield link_path(self.netns, self.peer)
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def removes(self) -> Iterable[str]:
-        """The link, if it is removed."""
-        return (self._path,) if self.ensure == "absent" else ()
+        Provides: The link, and the other end that is made with it.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """Its parent and master, the veth that creates it as its peer, and its namespace."""
-        yield self._path
-        for other in self._others():
-            yield link_path(self.netns, other)
+        Depends on: What it is on or belongs to, what makes it as its other end, and its namespace.
+        """
+        needed = (self._path, *(link_path(self.netns, other) for other in self._others()))
+        if self.ensure == "absent":
+            return Relations(removes=(self._path,), depends_on=needed)
+        peer = () if self.peer is None else (link_path(self.netns, self.peer),)
+        return Relations(provides=(self._path, *peer), depends_on=needed)
 
     def sandbox_access(self) -> Iterable[SandboxAccess]:
         """The permission to change the network."""

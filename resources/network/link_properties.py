@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -17,6 +17,9 @@ from reactor.resources.network.properties import (
     check_link_name,
     fault_of_name,
 )
+
+if TYPE_CHECKING:  # that module imports this one
+    from reactor.resources.network.link_state import LinkState  # noqa: F401 - the string below names it
 
 LinkType = Literal["bridge", "veth", "vlan", "macvlan", "vxlan", "bond", "dummy"]
 
@@ -50,8 +53,8 @@ _MADE_WITH = ("peer", "parent", "id", "mode", "remote")
 _EXAMPLES = {"peer": "peer: NAME", "parent": "parent: NAME", "id": "id: 5"}
 
 
-class LinkProperties(Resource):
-    """The properties of a link."""
+class LinkProperties(Resource["LinkState | None"]):
+    """What can be said of a link."""
 
     ensure: Literal["present", "absent"] = "present"
     link: LinkName | None = None

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
+from reactor import (
+    Action,
+    Claim,
+    Flag,
+    Plan,
+    PropertyProblem,
+    Relations,
+    Resource,
+    ResourceError,
+    SandboxAccess,
+    Watch,
+)
 from reactor.resources.network.preflight import refuse_route
 from reactor.resources.network.properties import (
     IPV6,
@@ -53,8 +64,8 @@ def _check_destination(text: str) -> str:
     return text
 
 
-class Route(Resource, kind="route"):
-    """Manage one entry of a routing table: the next hop to a destination."""
+class Route(Resource[RouteState], kind="route"):
+    """Manage one entry of a routing table: which way packets go to a destination."""
 
     example = "default --gateway 192.0.2.254"
 
@@ -113,8 +124,15 @@ class Route(Resource, kind="route"):
         for subject in (WatchedTopic(Topic.LINK, where), WatchedTopic(Topic.ADDRESSES, where), of_family):
             yield NetlinkWatch(self.netns, subject)
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The managed addresses of the link (the gateway must be in one of their networks), else the link itself.
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Depends on: The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
+        """
+        return Relations(depends_on=tuple(self._dependencies()))
+
+    def _dependencies(self) -> Iterator[str]:
+        """The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
 
         Without ``link``, the addresses whose network contains the gateway: the kernel finds the link by them.
         """
@@ -147,8 +165,8 @@ class Route(Resource, kind="route"):
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the routes to {self._network}"):
             return await read(kernel, self._wanted)
 
-    async def present(self) -> Mapping[str, Any]:
-        """The entries that exist."""
+    async def describe(self) -> Mapping[str, Any]:
+        """The entries there are, in words."""
         state = await self.observe()
         ways = [str(each) for each in state.found]
         return {"ensure": "present" if ways else "absent", "ways": ways}

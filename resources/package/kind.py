@@ -15,6 +15,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     TimerWatch,
@@ -39,11 +40,11 @@ from reactor.resources.package.provider import Provider
 from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
 
 
-class Package(Resource, kind="package", providers=PROVIDERS):
+class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     """Manage one package of the host's package manager: whether it is installed, and in which version."""
 
     example = "nginx"
-    brings_undeclared = True
+    provides_more = True
 
     ensure: str
     """``present``, ``absent``, ``purged``, ``latest`` or a version."""
@@ -117,16 +118,21 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         if self._local_source is not None:
             yield PathWatch(self._local_source, is_input=True)
 
-    def provides(self) -> Iterable[str]:
-        """The systemd units of the package, if they are known, and by convention the unit with its own name.
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-        So a service is started after its package, also before the content of the package is known.
+        Provides: The units it has brought, as far as the package manager tells, and that of its own name, as is the
+        custom.
+
+        Depends on: Whatever is configured of the package manager: its repositories above all; and the file it comes
+        from.
         """
-        return () if self._desired.is_removal else self._units()
-
-    def clears(self) -> Iterable[str]:
-        """Its units, if it is removed: the services are stopped before."""
-        return self._units() if self._desired.is_removal else ()
+        units = tuple(self._units())
+        return (
+            Relations(clears=units)
+            if self._desired.is_removal
+            else Relations(provides=units, depends_on=(*self._provider.settings, *self.source_files()))
+        )
 
     def _units(self) -> Iterable[str]:
         yield f"{UNITS}/{self.name}.service"
@@ -146,13 +152,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             stem = name.partition(":")[0] if self._provider.name == "apt" else name
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The configuration of the package manager, such as repositories, and the source file."""
-        files = () if self._local_source is None else (self._local_source,)
-        return () if self._desired.is_removal else (*self._provider.settings, *files)
-
-    def reads(self) -> Collection[str]:
-        """The source file, if it is on this host."""
+    def source_files(self) -> Collection[str]:
+        """The file it is installed from."""
         return () if self._local_source is None else (self._local_source,)
 
     async def observe(self) -> PackageState:
@@ -161,8 +162,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             raise ResourceError(NO_PURGE, NO_PURGE_HINT)
         return await self._provider.look(self._desired)
 
-    async def present(self) -> Mapping[str, Any]:
-        """The installed version, also as ``ensure``; and whether it is held and whole, if it is installed."""
+    async def describe(self) -> Mapping[str, Any]:
+        """The version that is there, also as ``ensure`` would have it; and what is known of it only if it is there."""
         state = await self.observe()
         if state.version is None:
             return {"ensure": "absent", "version": None}

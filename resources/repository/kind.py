@@ -20,6 +20,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     Watch,
@@ -60,8 +61,8 @@ class RepositoryState(NamedTuple):
     """The files with a mode other than `MODE`, and that mode."""
 
 
-class Repository(Resource, kind="repository", providers=PROVIDERS):
-    """Manage one package repository: its file, its signing key, and the download of its package lists."""
+class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDERS):
+    """Manage one repository of packages: its file, the key that signs it, and that its packages are known."""
 
     example = "app --url https://example.com/debian --suites bookworm --components main --key /usr/share/keyrings/app.asc"
 
@@ -103,19 +104,18 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """Its file and its key."""
         return map(PathWatch, self._files)
 
-    def provides(self) -> Iterable[str]:
-        """Its file and its key, which packages depend on."""
-        return self._files if self.ensure == "present" else ()
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def removes(self) -> Iterable[str]:
-        """Its file, if it is removed: it provides no packages then."""
-        return self._files[:1] if self.ensure == "absent" else ()
+        Provides: Its file and its key: packages need them.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directories of its files, and a key that is managed elsewhere."""
-        yield from map(os.path.dirname, self._files)
-        if self.key is not None and not self._has_key_text:
-            yield self.key
+        Depends on: The directories of its files, and a key that is managed elsewhere.
+        """
+        directories = tuple(map(os.path.dirname, self._files))
+        key = () if self.key is None or self._has_key_text else (self.key,)  # another resource manages it
+        if self.ensure == "absent":
+            return Relations(removes=self._files[:1], depends_on=(*directories, *key))
+        return Relations(provides=self._files, depends_on=(*directories, *key))
 
     def claims(self) -> Iterable[Claim]:
         """The URL, with suite and component: a package manager refuses to have them described twice.

@@ -17,6 +17,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     emit_output,
     in_thread,
@@ -44,8 +45,8 @@ def _check_mode(text: str) -> str:
 Mode = Annotated[str, AfterValidator(_check_mode)]
 
 
-class Scaffold(Resource, kind="scaffold", providers=("choria",)):
-    """Keep a directory of files as rendered from a directory of templates."""
+class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
+    """Keep a directory of files as a directory of templates makes them."""
 
     example = "/etc/app present --source templates"
 
@@ -77,7 +78,6 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     """Permissions of the directories in octal; unset, new ones get 0755."""
 
     _values: Values = PrivateAttr(default_factory=FixedValues)
-    _spared: frozenset[str] = PrivateAttr(default=frozenset())
 
     @model_validator(mode="after")
     def _take_values(self, info: ValidationInfo) -> Self:
@@ -86,20 +86,15 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             self._values = values()
         return self
 
-    def asks_the_same_as(self, other: Resource) -> bool:
-        """Whether both have the same desired files, including the data that the templates have used."""
-        return (
-            super().asks_the_same_as(other)
-            and isinstance(other, Scaffold)
-            and self._spared == other._spared  # noqa: SLF001 - of the same kind
-            and self._values.matches(other._values)  # noqa: SLF001 - of the same kind
-        )
+    def has_same_inputs(self, other: Self) -> bool:
+        """Also the engine, and the data of the manifest, as far as templates see them."""
+        return self._engine == other._engine and self._values.matches(other._values)
 
-    def keep_to_ccm(self, *, in_order: bool) -> None:
-        """As in CCM, the default language of templates is Jet."""
-        super().keep_to_ccm(in_order=in_order)
-        if "engine" not in self.model_fields_set:
-            self.__dict__["engine"] = "jet"
+    @property
+    def _engine(self) -> str:
+        """In the `ccm:` form, templates are in Jet unless the manifest names another engine."""
+        is_set = "engine" in self.model_fields_set
+        return self.engine if is_set or not self.declared.form.is_ccm else "jet"
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
@@ -194,27 +189,21 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         if self.ensure == "present":
             await self._builder.require_startable(state)
 
-    def purged_directory(self) -> str | None:
-        """The target, with ``purge: true``."""
-        return self.name if self.purge else None
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def exclude_from_purge(self, managed: frozenset[str]) -> None:
-        """Leave these paths alone, which other resources manage."""
-        self._spared = managed
+        Provides: The target, unless it is to go.
 
-    def provides(self) -> Iterable[str]:
-        """The target, unless it is removed."""
-        return () if self.ensure == "absent" else (self.name,)
+        Depends on: The directory above the target, the templates with whoever makes them, and the owners.
+        """
+        target = (self.name,)
+        needed = (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
+        purged = self.name if self.purge else None
+        if self.ensure == "absent":
+            return Relations(clears=target, depends_on=needed, purges=purged)
+        return Relations(provides=target, depends_on=needed, purges=purged)
 
-    def clears(self) -> Iterable[str]:
-        """The target, if it is removed, together with its last file."""
-        return (self.name,) if self.ensure == "absent" else ()
-
-    def depends_on_paths(self) -> Iterable[str]:
-        """The parent directory of the target, the templates, and the owners."""
-        return (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
-
-    def reads(self) -> Collection[str]:
+    def source_files(self) -> Collection[str]:
         """The templates."""
         return () if self.ensure == "absent" else (f"{self.source}/",)
 
@@ -244,7 +233,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             delimiters = self.left_delimiter, self.right_delimiter
         return Renderer(
             SourceTree(self.source),
-            partial(sandboxed_engine(self.engine).tree, delimiters=delimiters),
+            partial(sandboxed_engine(self._engine).tree, delimiters=delimiters),
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,
@@ -258,7 +247,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @cached_property
     def _target(self) -> TargetTree:
-        return TargetTree(self.name, self._spared)
+        return TargetTree(self.name, self.declared.managed_paths)
 
     @cached_property
     def _builder(self) -> Builder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -18,6 +18,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     Watch,
     emit_note,
@@ -71,8 +72,8 @@ def full_name(name: str) -> str:
     return name if name.rpartition(".")[2] in UNIT_TYPES and "." in name else f"{name}.service"
 
 
-class Service(Resource, kind="service", providers=("systemd",)):
-    """Manage one systemd unit: whether it runs, whether it starts at boot, and whether it is masked."""
+class Service(Resource[UnitState], kind="service", providers=("systemd",)):
+    """Manage one systemd unit: whether it runs, whether it starts at boot, whether anything may start it."""
 
     example = "nginx running --enable"
     may_undo = frozenset(("service",))
@@ -90,16 +91,10 @@ class Service(Resource, kind="service", providers=("systemd",)):
     scope: Literal["system", "user"] = "system"
     """Whether it is a unit of the system, or of the user that runs reactor."""
 
-    _keeps_to_ccm: bool = PrivateAttr(default=False)
     _told: str | None = PrivateAttr(default=None)
     """The last note about how it is enabled."""
     _starting: tuple[str, ...] = PrivateAttr(default=())
     """The units in the last note about units that start it."""
-
-    def keep_to_ccm(self, *, in_order: bool) -> None:
-        """As in CCM, everything that systemd does not call disabled counts as enabled."""
-        super().keep_to_ccm(in_order=in_order)
-        self._keeps_to_ccm = True
 
     @property
     def unit(self) -> str:
@@ -130,8 +125,14 @@ class Service(Resource, kind="service", providers=("systemd",)):
         if self.preset:
             yield from (PathWatch(path) for path in preset_directories(Scope(self.scope)))
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """Its unit file and its drop-ins, in all directories of systemd."""
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Depends on: Its unit file and its drop-ins, wherever they may be.
+        """
+        return Relations(depends_on=tuple(self._unit_paths()))
+
+    def _unit_paths(self) -> Iterator[str]:
         for directory in directories(Scope(self.scope)):
             yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
             yield from (f"{directory}/{name}.d/" for name in drop_in_names(self.unit))
@@ -140,9 +141,9 @@ class Service(Resource, kind="service", providers=("systemd",)):
         if self.preset:
             yield from (f"{directory}/" for directory in preset_directories(Scope(self.scope)))
 
-    def ensuing(self, changed: Collection[str]) -> Sequence[str]:
-        """A reload of systemd, if one of the files of the unit would change."""
-        files = tuple(self.depends_on_paths())
+    def consequences(self, changed: Collection[str]) -> Sequence[str]:
+        """That systemd would read the files of the unit, where one of them would be another."""
+        files = tuple(self._unit_paths())
         if any(
             path in files or path.startswith(tuple(f for f in files if f.endswith("/"))) for path in changed
         ):
@@ -181,8 +182,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
             emit_note(warning_of(starting))
         self._starting = starting
 
-    async def present(self) -> Mapping[str, Any]:
-        """The state as properties, always with whether it is enabled."""
+    async def describe(self) -> Mapping[str, Any]:
+        """Also whether it is enabled, which a check only asks when that is managed."""
         state = await self._state(files=True)
         if not state.is_there:
             return {"ensure": "absent"}
@@ -211,7 +212,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
     @property
     def _desired(self) -> Desired:
         refresh = Job(self.on_refresh)
-        by_table = self._keeps_to_ccm
+        by_table = self.declared.form.is_ccm
         return Desired(
             self.unit, self.ensure, self.enable, self.masked, refresh, self.preset, by_table=by_table
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -18,6 +18,7 @@ from reactor import (
     PathWatch,
     Plan,
     PropertyProblem,
+    Relations,
     Resource,
     ResourceError,
     SandboxAccess,
@@ -97,7 +98,7 @@ class SysctlState(NamedTuple):
     persisted: str | None = None
 
 
-class Sysctl(Resource, kind="sysctl"):
+class Sysctl(Resource[SysctlState], kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and at the next boot."""
 
     example = "net.ipv4.ip_forward --value 1"
@@ -139,16 +140,19 @@ class Sysctl(Resource, kind="sysctl"):
         if self.ensure == "present":
             yield PathWatch(self._key.path)
 
-    def provides(self) -> Iterable[str]:
-        """Our file."""
-        return () if self._text is None else (self._key.file,)
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def removes(self) -> Iterable[str]:
-        """Our file, if the value is not persisted."""
-        return (self._key.file,) if self._text is None else ()
+        Provides: Our file.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directory of our file, and the network link that the parameter belongs to."""
+        Depends on: The directory of our file, and the link that the parameter is about.
+        """
+        file, dependencies = (self._key.file,), tuple(self._dependencies())
+        if self._text is None:
+            return Relations(removes=file, depends_on=dependencies)
+        return Relations(provides=file, depends_on=dependencies)
+
+    def _dependencies(self) -> Iterator[str]:
         yield os.path.dirname(self._key.file)
         match self._key.components:
             case ("net", "ipv4" | "ipv6" | "mpls", "conf" | "neigh", link, *_) if self.ensure == "present":

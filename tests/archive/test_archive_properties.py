@@ -5,6 +5,7 @@ from archive_worlds import ME, make
 from property_problems import problems
 
 from reactor import PathWatch
+from reactor.resource.declared import declare
 from reactor.resource.redaction import MASK, redact
 from reactor.resources.archive import Archive
 
@@ -131,7 +132,7 @@ def test_what_proves_who_we_are_is_shown_nowhere():
         assert secret not in redact(text)
     assert "text/plain" in redact(text), "what is no secret is not hidden"
     assert MASK in redact(archive.url)
-    archive.keep_secret(["url"])
+    declare(archive, archive.declared._replace(secrets=frozenset(("url",))))
     assert archive.secrets == {"url", "password", "headers"}
 
 
@@ -148,10 +149,14 @@ def test_it_watches_the_archive_and_what_it_creates():
 
 def test_the_graph_knows_what_it_provides_and_uses():
     archive = make("/tmp/app.tar.gz", URL, extract_parent="/opt/app", creates="/opt/app/bin")
-    assert list(archive.provides()) == ["/tmp/app.tar.gz", "/opt/app", "/opt/app/bin"]
-    assert list(archive.depends_on_paths()) == ["/tmp", "/opt/app"]
+    assert list(archive.relations().provides) == ["/tmp/app.tar.gz", "/opt/app", "/opt/app/bin"]
+    assert list(archive.relations().depends_on) == ["/tmp", "/opt/app"]
     gone = make("/tmp/app.tar.gz", URL, ensure="absent", extract_parent="/opt/app")
-    assert (list(gone.provides()), list(gone.removes()), list(gone.depends_on_paths())) == (
+    assert (
+        list(gone.relations().provides),
+        list(gone.relations().removes),
+        list(gone.relations().depends_on),
+    ) == (
         [],
         ["/tmp/app.tar.gz"],
         ["/tmp"],
@@ -161,6 +166,6 @@ def test_the_graph_knows_what_it_provides_and_uses():
 def test_an_archive_that_comes_and_goes_claims_nothing():
     clean = {"extract_parent": "/opt/app", "creates": "/opt/app/bin", "cleanup": True}
     assert list(make("/tmp/app.tar.gz", URL, **clean).claims()) == []
-    assert "/tmp/app.tar.gz" not in make("/tmp/app.tar.gz", URL, **clean).provides()
+    assert "/tmp/app.tar.gz" not in make("/tmp/app.tar.gz", URL, **clean).relations().provides
     [claim] = make("/tmp/app.tar.gz", URL).claims()
     assert claim.wishes == {"ensure": "present", **ME}

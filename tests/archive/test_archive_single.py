@@ -34,7 +34,7 @@ async def converge(resource, **options):
 
 def test_what_it_makes_is_its_own():
     archive = make("/tmp/tool.gz", "http://h/t.gz", extract_parent="/usr/bin", mode="0755")
-    assert "/usr/bin/tool" in archive.provides()
+    assert "/usr/bin/tool" in archive.relations().provides
     (claim,) = [claim for claim in archive.claims() if claim.key == "/usr/bin/tool"]
     content = {"ensure": "present", "content": "x", "owner": archive.owner, "group": archive.group}
     file = File(name="/usr/bin/tool", mode="0644", **content)

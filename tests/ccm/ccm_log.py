@@ -100,13 +100,13 @@ class _Translation:
 
     def __init__(self, events, graph):
         self.graph = graph
-        self.wholes = {ref: whole for whole, each in graph.resources.items() for ref in each.members}
+        self.wholes = {ref: whole for whole, each in graph.resources.items() for ref in each.declared.members}
         self.blocked = {event["ref"] for event in events if event["event"] == "blocked"}
         self.last = {event["ref"]: event for event in events if event["event"] == "checked"}
         self.log = Log()
         for event in events:
             self._take(event)
-        composites = [graph.resources[ref] for ref in self.last if graph.resources[ref].members]
+        composites = [graph.resources[ref] for ref in self.last if graph.resources[ref].declared.members]
         self.log.children = [self._counts(each) for each in composites]
 
     def _take(self, event):
@@ -145,7 +145,7 @@ class _Translation:
 
     def _counts(self, composite):
         """How many resources a child manifest has: in all, changed, failed and, as CCM says, skipped."""
-        members = composite.members
+        members = composite.declared.members
         results = [self.last[ref]["result"] for ref in members if ref in self.last]
         changed = sum(result in ("changed", "would_change") for result in results)
         failed = results.count("failed") + len(self.blocked & set(members))

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 from pydantic import ValidationError
 
-from reactor.resource.registration import Registration
+from reactor.resource.common_properties import Registration
 
 ENTRY = {
     "cluster": "c",

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from reactor.cli.commands.example import example
-from reactor.resource.base import Meta
+from reactor.resource.common_properties import Meta
 from reactor.resource.registry import kind_names
 
 ROOT = Path(__file__).parents[2]

@@ -276,10 +276,10 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             await nursery.start(engine.run)
-            nursery.start_soon(engine.renew)
+            nursery.start_soon(engine.manifest_follower.renew)
             await trio.to_thread.run_sync(begun.wait)
             path.write_text(manifest_text(tmp_path, {"a": "new"}))
-            nursery.start_soon(engine.renew)
+            nursery.start_soon(engine.manifest_follower.renew)
             await trio.testing.wait_all_tasks_blocked(0.3)
             may_end.set()
             await trio.testing.wait_all_tasks_blocked(0.3)

@@ -9,9 +9,9 @@ import trio
 from page_tables import rows
 
 from reactor.engine import flapping, scheduler
-from reactor.engine.backoff import JITTER, Backoff
 from reactor.engine.events import Cause, Reloaded, Result
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
+from reactor.engine.retries import JITTER, Backoff
 from reactor.graph.graph import Edge, EdgeKind, Graph
 from reactor.loading import load
 from reactor.resources.exec import Exec, ExecState
@@ -206,7 +206,7 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
     async with running(subject, needs, hears) as story:
         await story.converged()
         if meta is None:
-            story.engine.pause(story.engine.vertex_table.number(subject.ref))
+            story.engine.dispatcher.pause(story.engine.vertex_table.number(subject.ref))
         before = len(subject.script.checks), len(needs.script.checks)
         subject.script.drifted = True
         story.drift(subject.ref)

@@ -60,11 +60,11 @@ async def is_blocked(tale, story):
 
 async def is_paused(tale, story):
     vertex = story.engine.vertex_table.number(tale.below.ref)
-    story.engine.pause(vertex)
+    story.engine.dispatcher.pause(vertex)
     tale.change(story)
     await trio.sleep(60)
     assert tale.refreshes == 0
-    story.engine.unpause(vertex)
+    story.engine.dispatcher.unpause(vertex)
     await story.converged(times=2)
 
 

@@ -246,11 +246,11 @@ async def test_one_whose_check_is_voided_is_left_behind_and_checked_again():
         await trio.testing.wait_all_tasks_blocked()
         assert Crate.goes == [], "c has not looked yet"
         vertex = story.engine.vertex_table.number("crate#c")
-        story.engine.hold(vertex)
+        story.engine.dispatcher.hold(vertex)
         await story.until(lambda: {"a", "b"} <= Crate.there)
         assert [sorted(go) for go in Crate.goes] == [["a", "b"]]
         Crate.slow_to_look["c"].set()
-        story.engine.release(vertex)
+        story.engine.dispatcher.release(vertex)
         await story.converged()
     assert [sorted(go) for go in Crate.goes] == [["a", "b"], ["c"]]
 
@@ -261,8 +261,8 @@ async def test_what_has_begun_is_not_cut_off_when_one_of_them_is_voided():
         await trio.testing.wait_all_tasks_blocked()
         for name in "ab":
             vertex = story.engine.vertex_table.number(f"crate#{name}")
-            story.engine.hold(vertex)
-            story.engine.release(vertex)
+            story.engine.dispatcher.hold(vertex)
+            story.engine.dispatcher.release(vertex)
         Crate.on_the_way.set()
         await story.converged()
     assert {"a", "b"} == Crate.there
@@ -318,11 +318,11 @@ def test_on_any_graph_order_holds_jobs_are_bounded_and_it_ends(pairs, groups, jo
         while (vertex := scheduler.next_ready(0.0)) is not None:
             assert vertex not in running_now
             assert not any(scheduler.in_motion(a) for a, b in pairs if b == vertex)
-            running_now[vertex] = scheduler.groups.batch.get(vertex)
+            running_now[vertex] = scheduler.batches.batch.get(vertex)
             runs.append(vertex)
             taken = {id(batch) if batch else vertex for vertex, batch in running_now.items()}
             assert len(taken) <= jobs
-            assert scheduler.active == len(taken) or scheduler.groups.followers
+            assert scheduler.active == len(taken) or scheduler.batches.followers
         if not running_now:
             break
         ended = chance.choice(sorted(running_now))
@@ -332,4 +332,4 @@ def test_on_any_graph_order_holds_jobs_are_bounded_and_it_ends(pairs, groups, jo
         scheduler.finished(ended, Outcome.OK, 0.0)
     assert set(runs) == set(range(MOST))
     assert scheduler.converged
-    assert not scheduler.groups.batch
+    assert not scheduler.batches.batch

@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from reactor.engine.events import Cause, Result
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
+from reactor.resource.declared import desires_the_same
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, graph_of, running
 
@@ -204,4 +205,4 @@ def test_the_quiet_of_an_edge_is_written_below_its_reference():
         2.0,
         30.0,
     )
-    assert not resource.asks_the_same_as(edged("scripted#a"))
+    assert not desires_the_same(resource, edged("scripted#a"))

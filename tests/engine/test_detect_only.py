@@ -11,7 +11,7 @@ from reactor.cli import exitcodes
 from reactor.engine.events import Cause, Ended, Result
 from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
-from reactor.resource.base import Meta
+from reactor.resource.common_properties import Meta
 from reactor.testing.scripted import scripted
 from reactor.testing.story import Story, converge_once, graph_of, running
 
@@ -58,13 +58,13 @@ async def test_a_refresh_that_only_tells_stays_owed_until_it_may_be_made(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("meta", "only_tells"),
+    ("meta", "is_read_only"),
     [({}, False), ({"noop": True}, True), (WARN, True), ({"noop": True, **WARN}, True), ({"mode": "enforce"}, False)],
 )  # fmt: skip
-def test_a_rehearsal_and_detecting_only_are_the_same_to_the_engine(meta, only_tells):
-    assert Meta.model_validate(meta).only_tells is only_tells
+def test_a_rehearsal_and_detecting_only_are_the_same_to_the_engine(meta, is_read_only):
+    assert Meta.model_validate(meta).is_read_only is is_read_only
     story = Story(graph_of([scripted("a", meta=meta)]), RunOptions())
-    assert story.engine.vertex_table.noop(0) is only_tells
+    assert story.engine.vertex_table.noop(0) is is_read_only
 
 
 @given(told=st.integers(0, 2), changes=st.integers(0, 2), failed=st.integers(0, 2))

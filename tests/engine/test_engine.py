@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import trio
 
-from reactor.engine.backoff import CAP, JITTER, Backoff
 from reactor.engine.events import AuditFound, Cause, Checked, Ended, Output, Result, Skipped
 from reactor.engine.options import RunOptions
+from reactor.engine.retries import CAP, JITTER, Backoff
 from reactor.resource.output import emit_output
 from reactor.resource.plan import Action
 from reactor.resource.watch import TimerWatch
@@ -111,7 +111,7 @@ async def test_a_converged_timeout_does_not_wait_for_what_is_kept_back(autojump_
     async with running(a, b, scripted("c"), options=options) as story:
         await story.converged()
         if kept_back_by == "a pause":
-            story.engine.pause(story.engine.vertex_table.number("scripted#a"))
+            story.engine.dispatcher.pause(story.engine.vertex_table.number("scripted#a"))
             story.drift("scripted#a")
         else:
             a.script.drifted, a.script.failures = True, 1000

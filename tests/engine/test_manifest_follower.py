@@ -150,10 +150,10 @@ async def test_a_check_that_is_voided_in_the_task_that_heard_leaves_it_listening
         a.script.takes = 5
         RadioWatcher.latest.say(0)
         await a.script.begun(times=2)
-        story.engine.hold(0)
+        story.engine.dispatcher.hold(0)
         await trio.sleep(1)
         a.script.takes = 0
-        story.engine.release(0)
+        story.engine.dispatcher.release(0)
         await story.converged(times=2)
         a.script.drifted = True
         RadioWatcher.latest.say(0)
@@ -170,7 +170,7 @@ async def test_a_check_that_is_voided_there_and_owed_at_once_is_made_anew(autoju
         RadioWatcher.latest.say(0)
         await a.script.begun(times=2)
         await trio.sleep(1)
-        story.engine.hold(0)
-        story.engine.release(0)
+        story.engine.dispatcher.hold(0)
+        story.engine.dispatcher.release(0)
         await story.until(lambda: a.script.applies)
     assert len(a.script.checks) == 3, "before, voided, and anew"

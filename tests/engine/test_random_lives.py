@@ -177,7 +177,7 @@ class Life:
 
     def notice(self, name):
         if name in self.world.manifest:
-            self.engine.mark(self.engine.vertex_table.number(f"part#{name}"), Cause.DRIFT)
+            self.engine.dispatcher.mark(self.engine.vertex_table.number(f"part#{name}"), Cause.DRIFT)
 
     async def fail(self, detail):
         name, when = detail

@@ -156,7 +156,7 @@ async def test_a_rehearsal_does_not_call_failed_what_the_run_would_check_again(t
 class Bundle(Scripted, kind="bundle"):
     """More comes with it than it says."""
 
-    brings_undeclared = True
+    provides_more = True
 
 
 async def test_a_rehearsal_does_not_call_failed_what_may_come_with_a_package(tmp_path):

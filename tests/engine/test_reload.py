@@ -13,6 +13,7 @@ import trio
 from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded, Result
 from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
+from reactor.resource.declared import Form, declare
 from reactor.resource.watch import TimerWatch, Watch, Watcher
 from reactor.resources.file import File
 from reactor.testing.scripted import Scripted, scripted
@@ -336,7 +337,7 @@ async def test_a_refresh_owed_from_an_earlier_life_is_paid(autojump_clock):
 async def test_a_refresh_owed_because_of_what_is_well_is_paid_when_the_subscriber_comes_back(autojump_clock):
     run_store = Recall(owed={"scripted#b": ["scripted#a"]})
     a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
-    b.keep_to_ccm(in_order=False)
+    declare(b, b.declared._replace(form=Form(is_ccm=True)))
     async with running(a, run_store=run_store) as story:
         await story.converged()
         story.engine.reload(graph_of([a, b]))

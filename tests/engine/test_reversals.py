@@ -7,7 +7,7 @@ import trio
 
 from reactor.engine.events import Cause, Checked, Reloaded, Reversed, Reversing, Unblocked
 from reactor.engine.options import RunOptions
-from reactor.resource.claim import Claim
+from reactor.resource.relations import Claim
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import Story, graph_of, running
 

@@ -10,7 +10,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
 
 A, B, C = 0, 1, 2
 
@@ -334,8 +334,8 @@ def test_a_check_whose_job_is_lent_lets_another_begin():
     scheduler.mark_all(Cause.INITIAL)
     assert scheduler.next_ready(0.0) == A
     assert scheduler.next_ready(0.0) is None
-    scheduler.lend(A)
-    scheduler.lend(A)
+    scheduler.release_job(A)
+    scheduler.release_job(A)
     assert scheduler.has_ready
     assert scheduler.next_ready(0.0) == B
     assert scheduler.next_ready(0.0) is None, "it lends one job, however often it says so"
@@ -350,7 +350,7 @@ def test_one_of_a_party_has_no_job_of_its_own_to_lend():
     scheduler = Scheduler(Topology.of_edges(3, []), jobs=1, limits={v: Limits(group="g") for v in (A, B)})
     scheduler.mark_all(Cause.INITIAL)
     assert [scheduler.next_ready(0.0), scheduler.next_ready(0.0)] == [A, B]
-    scheduler.lend(A)
+    scheduler.release_job(A)
     assert scheduler.next_ready(0.0) is None
 
 

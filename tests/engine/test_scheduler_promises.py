@@ -14,7 +14,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import REFRESHING, WEAK, EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
 
 MOST = 6
 LARGE = 40
@@ -186,14 +186,14 @@ class Lives(RuleBasedStateMachine):
         v %= self.size
         if v not in self.held and v in self.present:
             self.held.add(v)
-            self.scheduler.hold(v)
+            self.scheduler.order.hold(v)
 
     @rule(v=vertices)
     def release(self, v):
         v %= self.size
         if v in self.held:
             self.held.discard(v)
-            self.scheduler.release(v)
+            self.scheduler.order.release(v)
 
     @rule(v=vertices)
     def pause(self, v):
@@ -226,9 +226,9 @@ class Lives(RuleBasedStateMachine):
         if v is None:
             return None
         self.started(v)
-        while self.scheduler.groups.followers:
+        while self.scheduler.batches.followers:
             self.started(self.scheduler.next_ready(self.now))
-        assert len({id(self.scheduler.groups.batch.get(v, v)) for v in self.running}) <= self.jobs
+        assert len({id(self.scheduler.batches.batch.get(v, v)) for v in self.running}) <= self.jobs
         return v
 
     def started(self, v):

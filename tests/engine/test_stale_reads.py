@@ -6,18 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from reactor.engine.change_log import ChangeLog
-from reactor.engine.stale_reads import MOST_PASSES, StaleReads
+from reactor.engine.follow_up_checks import MOST_PASSES, ChangeLog, StaleReads
+from reactor.resource.declared import Declared
 
 
 class Reads:
-    deferred = None
-    is_covered = False
-
-    def __init__(self, *paths):
+    def __init__(self, *paths, **declared):
         self.paths = paths
+        self.declared = Declared("reads#it", **declared)
 
-    def reads(self):
+    def source_files(self):
         return self.paths
 
 
@@ -51,8 +49,7 @@ def source(tmp_path):
 
 
 def test_what_was_covered_is_checked_again_after_a_change_by_another():
-    covered = Reads()
-    covered.is_covered = True
+    covered = Reads(is_covered=True)
     looks, log = rereading(covered, Reads())
     begin(looks, log, 0, 1)
     change(log, 1)

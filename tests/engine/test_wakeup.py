@@ -5,7 +5,7 @@ import os
 
 import trio
 
-from reactor.engine.wakeup import Wakeup
+from reactor.engine.dispatcher import Wakeup
 
 
 class Due:

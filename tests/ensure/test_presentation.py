@@ -72,4 +72,4 @@ def test_what_was_found_becomes_json_without_what_a_repr_leaves_out():
 
 
 async def test_nothing_found_is_absent():
-    assert await Sample(name="x", ensure="present").present() == {"ensure": "absent"}
+    assert await Sample(name="x", ensure="present").describe() == {"ensure": "absent"}

@@ -107,13 +107,13 @@ def test_only_without_guards_its_work_is_no_answer_to_the_world(guard):
 def test_it_watches_and_provides_what_the_command_creates():
     resource = Exec(name="/bin/touch /var/tmp/done", creates="/var/tmp/done")
     assert list(resource.watches()) == [PathWatch("/var/tmp/done")]
-    assert list(resource.provides()) == ["/var/tmp/done"]
+    assert list(resource.relations().provides) == ["/var/tmp/done"]
 
 
 def test_without_creates_it_watches_and_provides_nothing():
     resource = Exec(name="/bin/true", onlyif="/bin/true")
     assert list(resource.watches()) == []
-    assert list(resource.provides()) == []
+    assert list(resource.relations().provides) == []
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_without_creates_it_watches_and_provides_nothing():
     ],
 )  # fmt: skip
 def test_it_uses_the_paths_its_commands_name(properties, used):
-    assert set(Exec(**properties).depends_on_paths()) == used
+    assert set(Exec(**properties).relations().depends_on) == used
 
 
 def test_the_schema_knows_every_property():

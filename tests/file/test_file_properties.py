@@ -141,16 +141,16 @@ def test_a_file_watches_itself_and_its_source():
 
 
 def test_a_file_uses_its_parent_and_its_source():
-    assert list(make("/a/b", source="/c/d").depends_on_paths()) == ["/a", "/c/d"]
-    assert list(make("/", ensure="directory").depends_on_paths()) == []
+    assert list(make("/a/b", source="/c/d").relations().depends_on) == ["/a", "/c/d"]
+    assert list(make("/", ensure="directory").relations().depends_on) == []
 
 
 def test_a_file_provides_or_removes_its_path():
     for ensure in ("present", "directory"):
-        assert list(make("/a", ensure=ensure).provides()) == ["/a"]
-        assert list(make("/a", ensure=ensure).removes()) == []
-    assert list(make("/a", ensure="absent").provides()) == []
-    assert list(make("/a", ensure="absent").removes()) == ["/a"]
+        assert list(make("/a", ensure=ensure).relations().provides) == ["/a"]
+        assert list(make("/a", ensure=ensure).relations().removes) == []
+    assert list(make("/a", ensure="absent").relations().provides) == []
+    assert list(make("/a", ensure="absent").relations().removes) == ["/a"]
 
 
 async def test_a_copy_with_other_properties_is_checked_by_those(tmp_path: Path):

@@ -251,8 +251,8 @@ def test_what_makes_no_sense_is_refused(properties, message):
 def test_a_url_is_neither_watched_nor_required():
     file = make("/f", source="https://host/f")
     assert [watch.path for watch in file.watches()] == ["/f"]
-    assert list(file.reads()) == []
-    assert "https://host/f" not in set(file.depends_on_paths())
+    assert list(file.source_files()) == []
+    assert "https://host/f" not in set(file.relations().depends_on)
 
 
 def test_a_password_in_the_url_is_shown_nowhere_and_the_former_content_is_kept(server, tmp_path):

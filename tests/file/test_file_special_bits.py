@@ -74,12 +74,14 @@ async def test_show_tells_all_twelve_bits(tmp_path):
     path = tmp_path / "d"
     path.mkdir()
     path.chmod(0o7750)
-    found = await File(name=str(path), ensure="absent").present()
+    found = await File(name=str(path), ensure="absent").describe()
     assert {key: found[key] for key in ("mode", "setuid", "setgid", "sticky")} == {
         "mode": "0750", "setuid": True, "setgid": True, "sticky": True,
     }  # fmt: skip
     path.chmod(0o750)
-    assert not {"setuid", "setgid", "sticky"} & (await File(name=str(path), ensure="absent").present()).keys()
+    assert (
+        not {"setuid", "setgid", "sticky"} & (await File(name=str(path), ensure="absent").describe()).keys()
+    )
 
 
 async def test_the_bits_of_a_directory_are_brought_back(tmp_path):

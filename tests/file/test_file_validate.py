@@ -226,4 +226,4 @@ def test_a_validator_that_can_not_work_is_refused(properties, words):
 
 def test_what_the_validator_runs_and_reads_goes_first():
     file = make("/etc/a", content="x", validate="/usr/local/bin/check -c /etc/check.conf {path} x{path}")
-    assert list(file.depends_on_paths()) == ["/etc", "/usr/local/bin/check", "/etc/check.conf"]
+    assert list(file.relations().depends_on) == ["/etc", "/usr/local/bin/check", "/etc/check.conf"]

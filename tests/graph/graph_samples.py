@@ -8,6 +8,7 @@ from reactor.errors import Place
 from reactor.graph.build import build
 from reactor.graph.graph import EdgeKind
 from reactor.resource.base import Resource
+from reactor.resource.relations import Relations
 
 
 class Thing(Resource, kind="thing"):
@@ -26,30 +27,18 @@ class Thing(Resource, kind="thing"):
     def plan(self, state, *, refresh):
         return ()
 
-    def depends_on_paths(self):
-        return self.using
-
-    def provides(self):
-        return self.providing
-
-    def removes(self):
-        return self.removing
-
-    def clears(self):
-        return self.clearing
+    def relations(self):
+        return Relations(self.providing, self.removing, self.clearing, self.using)
 
 
 class Path(Thing, kind="path"):
     """A file or directory, as the file kind behaves: it uses its parent, and provides or removes itself."""
 
-    def depends_on_paths(self):
-        return (str(PurePosixPath(self.name).parent),)
-
-    def provides(self):
-        return () if self.ensure == "absent" else (self.name,)
-
-    def removes(self):
-        return (self.name,) if self.ensure == "absent" else ()
+    def relations(self):
+        parent, is_gone = str(PurePosixPath(self.name).parent), self.ensure == "absent"
+        return Relations(
+            () if is_gone else (self.name,), (self.name,) if is_gone else (), depends_on=(parent,)
+        )
 
 
 def place(vertex, path):

@@ -167,9 +167,9 @@ def test_the_graph_stays_acyclic_and_explicit_edges_stay_in_it(resources):
 def test_an_edge_is_left_out_only_when_it_would_close_a_cycle(resources):
     graph = graph_of(*resources)
     for user in resources:
-        for path in user.depends_on_paths():
+        for path in user.relations().depends_on:
             for provider in resources:
-                if provider is not user and path in provider.provides():
+                if provider is not user and path in provider.relations().provides:
                     assert graph.dag.has_edge(provider.ref, user.ref) or nx.has_path(
                         graph.dag, user.ref, provider.ref
                     )

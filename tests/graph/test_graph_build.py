@@ -9,7 +9,8 @@ from graph_samples import Thing, built, edges, graph_of, place
 
 from reactor.errors import Place
 from reactor.graph.build import build
-from reactor.resource.base import Meta
+from reactor.resource.common_properties import Meta
+from reactor.resource.declared import Form, declare
 
 
 def thing(name, **properties):
@@ -77,7 +78,7 @@ def test_the_strongest_of_several_edges_stays(properties, kept):
 )
 def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(properties, kept):
     hearing = thing("b", subscribe="thing#a", **properties)
-    hearing.keep_to_ccm(in_order=False)
+    declare(hearing, hearing.declared._replace(form=Form(is_ccm=True)))
     graph = graph_of(thing("a", providing=("/a",)), hearing)
     assert edges(graph) == {("a", "b"): kept}
 
@@ -85,9 +86,9 @@ def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(propertie
 @pytest.mark.parametrize(("form", "kept"), [("native", "require"), ("ccm", "after")])
 def test_what_stands_for_others_is_refreshed_by_nobody_else(form, kept):
     whole = thing("whole", subscribe=[{"thing#a": {"quiet": {"for": "2s"}}}])
-    whole.stand_for(("thing#part",))
+    declare(whole, whole.declared._replace(members=("thing#part",)))
     if form == "ccm":
-        whole.keep_to_ccm(in_order=True)
+        declare(whole, whole.declared._replace(form=Form(is_ccm=True, allow_automatic_edges=False)))
     graph = graph_of(thing("a"), whole, thing("part"))
     assert edges(graph) == {("a", "whole"): kept, ("a", "part"): kept, ("part", "whole"): "notify"}
     assert all(edge.quiet is None for edge in graph.edges)

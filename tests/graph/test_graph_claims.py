@@ -5,8 +5,8 @@ from graph_samples import Path, Thing, built
 
 from reactor.errors import Place
 from reactor.loading import load
-from reactor.resource.claim import Claim
 from reactor.resource.diagnostic import ManifestError
+from reactor.resource.relations import Claim
 
 
 class Owner(Thing, kind="owner"):

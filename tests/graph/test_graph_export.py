@@ -22,6 +22,7 @@ from reactor.errors import Place
 from reactor.graph.export import FORMATS, export
 from reactor.graph.export.picture import STATES
 from reactor.graph.export.png import GraphvizError
+from reactor.resource.declared import Form, declare
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -270,7 +271,8 @@ def test_mermaid_text_reads_as_the_name():
 
 def test_json_holds_everything():
     resource = Thing(name="a", alias="b", text="c")
-    resource.declare_at(lambda _: Place("site.yaml", 3, 5), 0)
+    form = Form(locate=lambda _: Place("site.yaml", 3, 5))
+    declare(resource, resource.declared._replace(form=form))
     graph = graph_of(resource, Thing(name="d", require="thing#a"))
     assert json.loads(text(graph, "json", {"thing#a": "ok"})) == {
         "nodes": [

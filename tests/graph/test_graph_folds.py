@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.graph.digraph import topological_order
 from reactor.graph.export.folds import FROM, Fold, Member, boxes, contracted, folds
 from reactor.graph.graph import EdgeKind
+from reactor.graph.topology import topological_order
 
 
 def named(*names, kind="file", manifest="/site.yaml"):

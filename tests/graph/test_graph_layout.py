@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.graph.export.layout import BOX_HEIGHT, lay_out
+from reactor.graph.export.layout import BOX_HEIGHT, fitted, lay_out, width_of
 from reactor.graph.export.routes import Router
-from reactor.graph.export.text_width import fitted, width
 
 BOX_WIDTH = 150
 
@@ -133,7 +132,7 @@ def test_nothing_takes_no_room():
 
 @given(st.text(max_size=60), st.integers(30, 300))
 def test_text_is_made_to_fit(text, room):
-    assert width(fitted(text, room)) <= max(room, width(text[:1]))
+    assert width_of(fitted(text, room)) <= max(room, width_of(text[:1]))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.graph.export.reduction import LARGEST, reduced
+from reactor.graph.export.picture import LARGEST, reduced
 from reactor.graph.graph import EdgeKind
 
 AFTER, NOTIFY, AUTOMATIC, REQUIRE, SUBSCRIBE = EdgeKind

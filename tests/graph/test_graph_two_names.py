@@ -6,7 +6,7 @@ import pytest
 from graph_samples import Path, Thing, built
 
 from reactor.graph.graph import EdgeKind
-from reactor.resource.claim import Claim
+from reactor.resource.relations import Claim
 
 
 class Managed(Path, kind="managed"):
@@ -30,11 +30,8 @@ class Mounted(Thing, kind="mounted"):
 class Purging(Path, kind="purging"):
     """A directory in which everything is removed that nobody manages."""
 
-    def purged_directory(self):
-        return self.name
-
-    def exclude_from_purge(self, managed):
-        self.__dict__["spared"] = managed
+    def relations(self):
+        return super().relations()._replace(purges=self.name)
 
 
 @pytest.fixture
@@ -149,4 +146,4 @@ def test_what_creates_a_path_is_waited_for_by_another_name(host):
 def test_what_is_managed_by_another_name_is_not_purged(host):
     purging, kept = Purging(name=f"{host}/real/sub"), Path(name=f"{host}/ln/sub/f")
     built(purging, kept)
-    assert purging.__dict__["spared"] == {f"{host}/real/sub/f"}
+    assert purging.declared.managed_paths == {f"{host}/real/sub/f"}

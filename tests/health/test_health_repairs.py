@@ -8,9 +8,10 @@ import pytest
 import trio
 from health_worlds import free_port, listener
 
+from reactor.engine.check_completion import MOST_REPAIRS
 from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
-from reactor.engine.repairs import MOST_REPAIRS
+from reactor.resource.declared import declare
 from reactor.resource.watch import TimerWatch
 from reactor.resources.apply import Apply
 from reactor.resources.exec import Exec
@@ -186,7 +187,7 @@ async def test_what_belongs_to_a_sick_manifest_is_checked(autojump_clock):
     port = free_port()
     member = scripted("member", drifted=False)
     whole = Apply(name="/child.yaml", health_checks=[port_check(port)])
-    whole.stand_for([member.ref])
+    declare(whole, whole.declared._replace(members=(member.ref,)))
     async with running(member, whole) as story:
         await failed(story, whole.ref, 3)
         assert Cause.HEALTH in story.checks(member.ref)[1].causes

@@ -10,6 +10,7 @@ import pytest
 from hostkinds_worlds import shell
 
 from reactor.engine.events import Result
+from reactor.resource.declared import desires_the_same
 from reactor.resources.file import File
 from reactor.resources.mount import Mount
 from reactor.resources.mount.mount_table import mounts_at
@@ -112,5 +113,5 @@ def test_a_directory_is_another_one_in_a_manifest_that_no_longer_mounts_there(po
     graph_of([covered, mount(point)])
     graph_of([mount(point), same])
     graph_of([free])
-    assert covered.asks_the_same_as(same)
-    assert not covered.asks_the_same_as(free)
+    assert desires_the_same(covered, same)
+    assert not desires_the_same(covered, free)

@@ -228,7 +228,7 @@ async def test_it_is_undone_by_the_value_that_was_there(file, resource):
     ],
 )
 def test_a_parameter_of_a_link_goes_after_the_link(name, uses):
-    assert list(Sysctl(name=name, value="1").depends_on_paths()) == uses
+    assert list(Sysctl(name=name, value="1").relations().depends_on) == uses
 
 
 async def test_noop_shows_the_file():

@@ -14,6 +14,7 @@ from hostkinds_worlds import assert_undone, line, shell
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.graph.export.picture import properties
+from reactor.resource.declared import declare
 from reactor.resource.plan import ResourceError
 from reactor.resources.accounts import Group, User
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
@@ -382,7 +383,7 @@ def test_the_password_is_a_secret_and_stays_one_beside_others():
     assert User(name="alice").secrets == frozenset()
     user = User(name="alice", password=HASH)
     assert user.secrets == {"password"}
-    user.keep_secret(["comment"])
+    declare(user, user.declared._replace(secrets=frozenset(("comment",))))
     assert user.secrets == {"password", "comment"}
     assert HASH not in repr(properties(user))
 

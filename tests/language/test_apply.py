@@ -384,7 +384,7 @@ resources:
         story.engine.reload(site(text).graph)
         return True
 
-    story.engine.renew = renew
+    story.engine.manifest_follower.renew = renew
     ended = await story.engine.run()
     assert (tmp_path / "spliced").exists()
     assert story.result("apply#made.yaml") is Result.CHANGED
@@ -407,7 +407,7 @@ resources:
         loads.append(trio.current_time())
         return False
 
-    story.engine.renew = renew
+    story.engine.manifest_follower.renew = renew
     with trio.fail_after(5):
         await story.engine.run()
     assert len(loads) == 1

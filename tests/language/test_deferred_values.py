@@ -98,7 +98,7 @@ async def test_an_unchanged_value_checks_nobody(site, tmp_path):
         await echoes_to_end(story)
         before = len(story.checks(f"file#{tmp_path}/out"))
         runs = len(story.checks("exec#version"))
-        story.engine.mark(story.engine.vertex_table.number("exec#version"), Cause.REFRESH)
+        story.engine.dispatcher.mark(story.engine.vertex_table.number("exec#version"), Cause.REFRESH)
         await story.until(lambda: len(story.checks("exec#version")) > runs)
         await story.rest()
         assert len(story.checks(f"file#{tmp_path}/out")) == before

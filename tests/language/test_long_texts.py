@@ -7,7 +7,7 @@ import time
 import pytest
 import trio
 
-from reactor.engine.secret_diffs import scrub_aside
+from reactor.engine.check import scrub_aside
 from reactor.resource.redaction import LONG, MASK, redact, register_secret
 from reactor.resource.secret_search import Index, hex_spans
 

@@ -93,7 +93,7 @@ def test_a_relative_path_starts_at_the_directory_of_the_manifest(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     manifest, _ = read_manifest("site.yaml", KINDS)
     assert manifest.resources[0].source == f"{tmp_path}/files/a"
-    assert manifest.resources[0].place == Place("site.yaml", 3, 5)
+    assert manifest.resources[0].declared.place == Place("site.yaml", 3, 5)
 
 
 def test_every_value_can_be_located(read):
@@ -129,7 +129,7 @@ def test_every_value_can_be_located(read):
 def test_positions_can_be_dropped(read):
     manifest = read(page("content: x")).manifest
     manifest.origins = None
-    assert manifest.locate(0, ("content",)) == manifest.resources[0].place
+    assert manifest.locate(0, ("content",)) == manifest.resources[0].declared.place
 
 
 # The place of each problem is marked with a §.

@@ -152,7 +152,7 @@ def test_a_mutated_manifest_never_ends_in_a_traceback(path, content):
     assert not diagnostics or report.endswith(" in 1 file\n")
     refs = [resource.ref for resource in manifest.resources]
     assert len(set(refs)) == len(refs)
-    assert all(manifest.locate(index) == each.place for index, each in enumerate(manifest.resources))
+    assert all(manifest.locate(index) == each.declared.place for index, each in enumerate(manifest.resources))
 
 
 @settings(max_examples=100)

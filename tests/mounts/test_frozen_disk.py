@@ -79,7 +79,7 @@ async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_t
         frozen.freeze()
         source.write_text("new")
         await a_change_elsewhere(story, elsewhere / "local")
-        await until(lambda: len(story.engine.scheduler.lent) >= JOBS)
+        await until(lambda: len(story.engine.scheduler.without_job) >= JOBS)
         await a_change_elsewhere(story, elsewhere / "local")
         frozen.thaw()
         await story.until(

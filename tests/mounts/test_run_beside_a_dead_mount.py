@@ -188,7 +188,7 @@ async def test_another_manifest_is_not_looked_for_there(mount, impatient):
         loads.append(resource)
 
     async with running(resource) as story:
-        story.engine.renew = load
+        story.engine.manifest_follower.renew = load
         await story.until(lambda: story.checks(resource.ref))
     assert not loads
 

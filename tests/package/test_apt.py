@@ -15,7 +15,7 @@ from deb_packages import Deb, write_repository
 
 from reactor.engine.events import Cause, Output, Result
 from reactor.engine.options import RunOptions
-from reactor.errors import Place
+from reactor.resource.declared import declare, numbered
 from reactor.resources.package import Package, providers
 from reactor.resources.process import run
 from reactor.testing.contract import CONTRACT, Case
@@ -170,7 +170,7 @@ async def test_a_package_waits_for_what_it_requires(apt):
 async def test_where_a_name_repeats_the_last_one_says_what_is_to_be_in_the_end(apt):
     """As in manifests of the ``ccm:`` form."""
     gone = package("tiny0", "absent", after="package#tiny0")
-    gone.declare_at(lambda _: Place("site.yaml", 1, 1), 0, number=2)
+    declare(gone, gone.declared._replace(ref=numbered(gone.ref, 2)))
     ended, _ = await converge_once(package("tiny0"), gone)
     assert ended.counts[Result.CHANGED] == 2
     assert apt.packages == {}

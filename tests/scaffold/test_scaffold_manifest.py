@@ -6,6 +6,7 @@ from scaffold_worlds import converge, grow, look, tree
 from reactor.engine.events import Checked
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
+from reactor.resource.declared import desires_the_same
 from reactor.resource.plan import ResourceError
 from reactor.testing.story import running
 
@@ -136,7 +137,7 @@ async def test_what_templates_have_read_is_part_of_what_is_asked_for(scaffold, b
     template = "{{ Data.port }}{{ Facts.role | default('') }}"
     old = scaffold(a=template, **before)
     await converge(old)
-    assert old.asks_the_same_as(scaffold(a=template, **{**before, **after})) is same
+    assert desires_the_same(old, scaffold(a=template, **{**before, **after})) is same
 
 
 async def test_a_file_that_a_template_has_read_is_looked_at_when_all_is(scaffold, tmp_path):

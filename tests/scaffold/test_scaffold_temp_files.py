@@ -7,6 +7,7 @@ import pytest
 from scaffold_worlds import converge, grow, look, make, tree
 
 from reactor.hostfs.temp_files import temporary_name
+from reactor.resource.declared import declare
 from reactor.resource.output import speaker
 
 FOREIGN = (
@@ -129,6 +130,7 @@ async def test_with_absent_a_directory_with_both_goes_whole(tmp_path):
 
 async def test_a_managed_directory_that_is_empty_is_not_purged(tmp_path):
     scaffold = await killed_before_its_files(tmp_path, purge=True)
-    scaffold.exclude_from_purge(frozenset({str(tmp_path / "out" / "old" / "deep")}))
+    managed = frozenset({str(tmp_path / "out" / "old" / "deep")})
+    declare(scaffold, scaffold.declared._replace(managed_paths=managed))
     await converge(scaffold)
     assert (tmp_path / "out" / "old" / "deep").is_dir()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reactor import ResourceError
+from reactor.resource.declared import Form, declare
 from reactor.resources.service import Service, UnitState
 
 UP = UnitState("loaded", "active", "running")
@@ -72,7 +73,8 @@ def test_what_counts_as_enabled(files):
 @pytest.mark.parametrize("files", ENABLED)
 def test_what_counts_as_enabled_in_the_ccm_form(files):
     service = Service(name="app", enable=True)
-    service.keep_to_ccm(in_order=True)
+    form = Form(is_ccm=True, allow_automatic_edges=False)
+    declare(service, service.declared._replace(form=form))
     assert service.plan(with_files(UP, files), refresh=False) == ()
 
 

@@ -127,8 +127,8 @@ async def test_what_is_wrong_is_named(notifier, autojump_clock):
         await trio.sleep(0.01)
         names = "scripted#bad0, scripted#bad1, scripted#bad2, ..."
         assert resource_status(engine) == f"5 failed ({names}), 1 blocked, of 6 resources"
-        engine.pause(0)
-        engine.mark(0, Cause.DRIFT)
+        engine.dispatcher.pause(0)
+        engine.dispatcher.mark(0, Cause.DRIFT)
         assert "1 in motion" in resource_status(engine)
 
 

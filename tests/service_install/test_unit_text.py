@@ -11,7 +11,7 @@ from processes_of_cli import finish, spawned
 from reactor.resource.base import Resource
 from reactor.resource.health import HealthCheck
 from reactor.resource.registry import find_kind, kind_names
-from reactor.resource.sandbox_access import SandboxAccess
+from reactor.resource.relations import SandboxAccess
 from reactor.resources.accounts import Group, User
 from reactor.resources.exec import Exec
 from reactor.resources.file import File

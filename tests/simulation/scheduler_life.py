@@ -16,7 +16,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import RefreshDebounce
+from reactor.resource.common_properties import RefreshDebounce
 
 KINDS = ("subscribe", "require", "automatic", "after", "notify")
 SEMAPHORES = ((), (), (), ("apt",), ("db:2",), ("apt", "db:2"), ("7",), ("7", "7"), ("db:3",))
@@ -170,7 +170,7 @@ class Life:
         """Ask who starts next, as the driver does."""
         self.steps += 1
         scheduler = self.scheduler
-        expected = scheduler.groups.followers[0] if scheduler.groups.followers else None
+        expected = scheduler.batches.followers[0] if scheduler.batches.followers else None
         vertex = scheduler.next_ready(self.oracle.now) if scheduler.has_ready else None
         if vertex is None:
             return False
@@ -180,7 +180,7 @@ class Life:
             if vertex != expected:
                 raise BreachError("groups: another one is handed out than follows")
             return True
-        followers = list(scheduler.groups.followers)
+        followers = list(scheduler.batches.followers)
         self.oracle.started(vertex, self._causes(vertex), followers)
         for each in followers:
             self.oracle.follows(each, self._causes(each))
@@ -232,7 +232,7 @@ class Life:
         self._note(f"hold {vertex}")
         self.held[vertex] += 1
         self.oracle.held |= 1 << vertex
-        self.scheduler.hold(vertex)
+        self.scheduler.order.hold(vertex)
 
     def _release(self) -> None:
         vertex = self._vertex()
@@ -246,7 +246,7 @@ class Life:
         self.held[vertex] -= 1
         if not self.held[vertex]:
             self.oracle.held &= ~(1 << vertex)
-        self.scheduler.release(vertex)
+        self.scheduler.order.release(vertex)
 
     def _pause(self) -> None:
         self.steps += 1
@@ -274,7 +274,7 @@ class Life:
             self._note(f"lend {vertex}")
             if vertex not in self.oracle.party_of:
                 self.oracle.lent |= 1 << vertex
-            self.scheduler.lend(vertex)
+            self.scheduler.release_job(vertex)
 
     def _touch(self) -> None:
         if here := sorted(each for each in self.handed_out if self.oracle.shape.present >> each & 1):

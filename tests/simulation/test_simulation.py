@@ -10,13 +10,12 @@ from scheduler_life import Life
 from simulate import live, simulate
 
 from reactor.engine.admission import Admission
-from reactor.engine.debounce import RefreshDebouncer
+from reactor.engine.blocking import FailFast
 from reactor.engine.delay_queue import DelayQueue
-from reactor.engine.fail_fast import FailFast
 from reactor.engine.limits import Semaphores
 from reactor.engine.outcome import Outcome
 from reactor.engine.readiness import Readiness
-from reactor.engine.refreshes import Refreshes
+from reactor.engine.refreshes import RefreshDebouncer, Refreshes
 from reactor.engine.retries import Retries
 from reactor.engine.scheduler import Scheduler
 

@@ -12,6 +12,7 @@ from unit_worlds import ETC, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
+from reactor.resource.declared import Form, declare
 from reactor.resources.service import Service
 from reactor.testing.story import converge_once
 
@@ -37,7 +38,8 @@ async def converge(service, **options):
 
 
 def in_ccm(service):
-    service.keep_to_ccm(in_order=True)
+    form = Form(is_ccm=True, allow_automatic_edges=False)
+    declare(service, service.declared._replace(form=form))
     return service
 
 
@@ -73,7 +75,7 @@ async def test_a_static_unit_is_ok_and_the_first_check_says_why(form):
     assert (check.result, said) == (Result.OK, [REASONS["static"]])
     _, again = await converge(service)
     assert again == []
-    shown = await service.present()
+    shown = await service.describe()
     assert (shown["enable"], shown["at_boot"]) == (True, REASONS["static"])
 
 

@@ -143,7 +143,7 @@ async def test_an_alias_names_the_real_unit():
     check, _ = await converge(Service(name=alias, ensure="stopped", enable=False))
     assert f"{alias}.service is an alias of {unit.full}" in check.error
     assert check.hint == f"write service#{unit.name} instead"
-    shown = await Service(name=alias).present()
+    shown = await Service(name=alias).describe()
     assert shown["unit"] == unit.full
 
 

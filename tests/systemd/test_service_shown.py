@@ -13,15 +13,15 @@ async def test_a_unit_is_shown_in_the_words_of_its_properties(way, monkeypatch):
     if way == "systemctl":
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
     app = Unit().write()
-    stopped = await Service(name=app.name).present()
+    stopped = await Service(name=app.name).describe()
     assert (stopped["ensure"], stopped["enable"], stopped["masked"]) == ("stopped", False, False)
     app.ctl("enable", "--now", "--no-reload")
-    running = await Service(name=app.name).present()
+    running = await Service(name=app.name).describe()
     assert (running["ensure"], running["enable"], running["active"]) == ("running", True, "active")
 
 
 async def test_a_unit_that_is_not_there_is_absent():
-    assert await Service(name="no-such-unit-at-all").present() == {"ensure": "absent"}
+    assert await Service(name="no-such-unit-at-all").describe() == {"ensure": "absent"}
 
 
 def test_systemd_works_where_it_runs():

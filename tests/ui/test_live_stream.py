@@ -49,8 +49,8 @@ async def test_drift_is_seen_while_it_is_repaired_and_when_it_is(tmp_path):
             world.story.drift("scripted#slow")
             await page.stands("scripted#slow", **plain("changed", activity="running", in_motion=True))
             slow.script.takes = 0
-            world.engine.hold(0)
-            world.engine.release(0)
+            world.engine.dispatcher.hold(0)
+            world.engine.dispatcher.release(0)
             event = await page.event("checked", "scripted#slow")
             await page.runs(converged=True, changes=2)
             await page.stands("scripted#slow", **plain("changed"))

@@ -10,7 +10,7 @@ from control_worlds import CONTINUOUS
 from page_worlds import GUARD, KNOWN, paged
 
 from reactor.engine.events import Cause, Checked, Result
-from reactor.graph.export.reduction import LARGEST
+from reactor.graph.export.picture import LARGEST
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.testing.scripted import scripted
 from reactor.ui import drawing, event_buffer

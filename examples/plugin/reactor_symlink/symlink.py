@@ -6,10 +6,20 @@ import os
 from collections.abc import Iterable
 from typing import Literal
 
-from reactor import AbsolutePath, Action, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import (
+    AbsolutePath,
+    Action,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Relations,
+    Resource,
+    ResourceError,
+    Watch,
+)
 
 
-class Symlink(Resource, kind="symlink"):
+class Symlink(Resource[str | None], kind="symlink"):
     """Manage one symbolic link: that it exists, and where it points."""
 
     name: AbsolutePath
@@ -28,13 +38,17 @@ class Symlink(Resource, kind="symlink"):
         """The link itself; what it points to is not ours."""
         yield PathWatch(self.name)
 
-    def provides(self) -> Iterable[str]:
-        """Others may rely on the path of the link."""
-        return (self.name,) if self.ensure == "present" else ()
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directory must be there first."""
-        return (os.path.dirname(self.name),)
+        Provides: Others may rely on the path of the link.
+
+        Depends on: The directory must be there first.
+        """
+        directory = (os.path.dirname(self.name),)
+        if self.ensure == "absent":
+            return Relations(removes=(self.name,), depends_on=directory)
+        return Relations(provides=(self.name,), depends_on=directory)
 
     def sandbox_access(self) -> Iterable[str]:
         """As a service, the right to write there."""

@@ -86,6 +86,7 @@ def _answer(
     from reactor.ensure.protocol import RequestResult, response, state_of
     from reactor.ensure.sessions import UnknownNameError
     from reactor.journal.state_directory import locate
+    from reactor.resource.declared import Form, declare
     from reactor.resource.diagnostic import ManifestError
     from reactor.resource.registry import kind_names
 
@@ -94,7 +95,8 @@ def _answer(
     location = locate(state_dir)
     try:
         entry = load_entry(request.problems, request.kind, request.body, inputs())
-        entry.resource.keep_to_ccm(in_order=False)
+        declared = entry.resource.declared
+        declare(entry.resource, declared._replace(form=Form(is_ccm=True)))
         refuse_own_state(entry.program.graph.resources.values(), location)
         with reporting_session_errors():
             prerequisites = session_prerequisites(entry, session, noop=noop)
@@ -139,7 +141,7 @@ def _status(entry: Entry) -> Any:
     from reactor.resource.plan import ResourceError
 
     try:
-        return trio.run(entry.resource.present)
+        return trio.run(entry.resource.describe)
     except (ResourceError, OSError):
         return None
 

@@ -76,4 +76,4 @@ def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inp
 
 
 async def _state(resource: Resource) -> dict[str, Any]:
-    return {"name": resource.name, **await resource.present()}
+    return {"name": resource.name, **await resource.describe()}

@@ -180,7 +180,7 @@ def _show_header(generation: Generation, message: str | None, display: Display) 
 def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
     """Warn that pending refreshes of earlier runs are lost with the journal, and which resources that may affect."""
     subscribers = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
-    affected = sorted(ref for ref in subscribers if not graph.resources[ref].members)
+    affected = sorted(ref for ref in subscribers if not graph.resources[ref].declared.members)
     if affected:
         display.warn(
             f"a pending refresh of {name_some(affected)} may be lost with the journal: "

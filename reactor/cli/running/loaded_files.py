@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from reactor.graph.paths import parents
+from reactor.graph.names import parents
 from reactor.manifest.directories import manifest_names
 from reactor.manifest.inputs import Inputs
 

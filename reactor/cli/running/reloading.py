@@ -114,8 +114,8 @@ class Reloader:
         ``display`` shows the warnings of a version that the version before did not have.
         """
         self._engine, self._display = engine, display
-        engine.renew = self._reload_exclusively
-        engine.origin = self
+        engine.manifest_follower.renew = self._reload_exclusively
+        engine.manifest_follower.origin = self
         self._follow(self._generation.files)
 
     def concerns(self, paths: Iterable[str]) -> bool:
@@ -242,12 +242,14 @@ class Reloader:
             return
         wanted = {*map(os.path.abspath, files)}
         for path in self._watched.keys() - wanted:
-            engine.unlisten(self._watched.pop(path))
+            engine.watch_manager.unlisten(self._watched.pop(path))
         for path in sorted(wanted - self._watched.keys()):
             check, on_event, below = partial(self._check_for_missed_change, path), self.request, None
             if path in self._directories:
                 on_event, below = partial(self._on_directory_event, path), ChangedPaths()
-            self._watched[path] = engine.listen(PathWatch(path, below, is_input=True), on_event, check)
+            self._watched[path] = engine.watch_manager.listen(
+                PathWatch(path, below, is_input=True), on_event, check
+            )
 
     def _on_directory_event(self, directory: str) -> None:
         """Reload if a manifest was added to a directory of manifests, or removed. Each manifest has a watch of its own."""

@@ -92,7 +92,9 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
     for event in reversed(events):
         if isinstance(event, Checked) and event.ref == ref:
             changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
-            by_members = bool(entry.resource.members)  # the changes of members reach a composite as a refresh
+            by_members = bool(
+                entry.resource.declared.members
+            )  # the changes of members reach a composite as a refresh
             refreshed = changed and Cause.REFRESH in event.causes and not by_members
             touched = event.result is Result.FAILED and bool(event.actions)
             return Ensured(

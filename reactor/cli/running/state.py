@@ -130,7 +130,7 @@ def refuse_own_state(resources: Iterable[Resource], location: Location | None) -
         Diagnostic(
             "R0207",
             f"{resource.ref} manages the state directory of reactor itself, {location.path}",
-            resource.place,
+            resource.declared.place,
             "remove it from the manifest, or use another state directory with --state-dir",
         )
         for resource in resources
@@ -142,10 +142,11 @@ def refuse_own_state(resources: Iterable[Resource], location: Location | None) -
 
 def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
     """Whether the resource creates something in one of these directories, or removes it or a directory above."""
-    for path in resource.provides():
+    relations = resource.relations()
+    for path in relations.provides:
         if f"{path}/".startswith(ours):
             return True
-    for path in (*resource.removes(), *resource.clears()):
+    for path in (*relations.removes, *relations.clears):
         if f"{path}/".startswith(ours) or any(each.startswith(f"{path.rstrip('/')}/") for each in ours):
             return True
     return False

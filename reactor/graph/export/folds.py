@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from reactor.graph.digraph import predecessors, topological_order
 from reactor.graph.graph import EdgeKind
+from reactor.graph.topology import predecessors, topological_order
 
 FROM = 100
 """Resources from which on a picture is folded: fewer can be read one by one."""

@@ -12,8 +12,16 @@ from typing import Any, NamedTuple
 
 from reactor.graph.export.folds import Box, Edges, Member, boxes, contracted, folds
 from reactor.graph.export.json_graph import edges, nodes
-from reactor.graph.export.picture import WORST_FIRST, Arrow, Picture, Vertex, picture, printable, shortened
-from reactor.graph.export.reduction import reduced
+from reactor.graph.export.picture import (
+    WORST_FIRST,
+    Arrow,
+    Picture,
+    Vertex,
+    picture,
+    printable,
+    reduced,
+    shortened,
+)
 from reactor.graph.export.svg import document, legend, summary
 from reactor.graph.graph import Graph
 
@@ -61,7 +69,7 @@ class _Overview(NamedTuple):
 
 
 def _overview(graph: Graph, drawn: Picture) -> _Overview:
-    places = (resource.place for resource in graph.resources.values())
+    places = (resource.declared.place for resource in graph.resources.values())
     found = folds(
         [
             Member(vertex.ref, vertex.kind, vertex.name, place.file if place else "")

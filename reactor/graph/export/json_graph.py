@@ -30,7 +30,7 @@ def nodes(graph: Graph, states: Mapping[str, str] | None) -> list[dict[str, Any]
             "name": resource.name,
             "alias": resource.alias,
             "properties": properties(resource),
-            "place": _place(resource.place),
+            "place": _place(resource.declared.place),
             "state": state_of(ref, states),
         }
         for ref, resource in graph.resources.items()

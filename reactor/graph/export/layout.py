@@ -3,12 +3,125 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reactor.graph.digraph import Successors, predecessors
-from reactor.graph.export import text_width
-from reactor.graph.export.layers import Column, columns, components
+import networkx as nx
+
+from reactor.graph.topology import Successors, predecessors
+
+FONT_SIZE = 12
+_CELL = 7.3
+"""Pixels that a character takes at `FONT_SIZE`: 0.6 of it in most fonts, and a little to be safe."""
+
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def width_of(text: str) -> float:
+    """The width of ``text`` in pixels."""
+    return sum(map(_cells, text)) * _CELL
+
+
+def fitted(text: str, room: float) -> str:
+    """``text``, or as much of its beginning and end as ``room`` pixels hold: both tell paths apart."""
+    if width_of(text) <= room:
+        return text
+    half = (room / _CELL - 1) / 2
+    return _start(text, half) + _ELLIPSIS + _start(text[::-1], half)[::-1]
+
+
+def _start(text: str, room: float) -> str:
+    """As many characters from the start as fit into ``room`` cells."""
+    for number, character in enumerate(text):
+        room -= _cells(character)
+        if room < 0:
+            return text[:number]
+    return text
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+Column = list[int]
+"""Vertices from top to bottom."""
+
+_SWEEPS = 8
+_LEAST_ROWS = 20
+
+
+def _networkx(successors: Successors) -> nx.DiGraph[int]:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(successors)))
+    graph.add_edges_from((first, second) for first, seconds in enumerate(successors) for second in seconds)
+    return graph
+
+
+def components(successors: Successors) -> list[list[int]]:
+    """Groups of connected vertices, each in ascending order. The vertices without any edge are one group, the last."""
+    found = [sorted(group) for group in nx.weakly_connected_components(_networkx(successors))]
+    alone = [vertex for group in found if len(group) == 1 for vertex in group]
+    return [*(group for group in found if len(group) > 1), *([alone] if alone else [])]
+
+
+def columns(group: Sequence[int], successors: Successors) -> list[Column]:
+    """The columns of one group, left to right: every edge leads to a later one.
+
+    A layer that would make the picture much higher than wide is broken into several columns.
+    """
+    local = {vertex: number for number, vertex in enumerate(group)}
+    onwards = [sorted(local[second] for second in successors[vertex]) for vertex in group]
+    back = predecessors(onwards)
+    layers = _layers(onwards, back)
+    _untangle(layers, onwards, back)
+    rows = max(_LEAST_ROWS if any(onwards) else 1, math.isqrt(3 * len(group)))
+    return [[group[number] for number in column] for layer in layers for column in _broken(layer, rows)]
+
+
+def _layers(onwards: Successors, back: Successors) -> list[Column]:
+    """Each vertex one layer after the last of its predecessors; one without any, just before its first successor."""
+    layer = [0] * len(onwards)
+    for number, generation in enumerate(nx.topological_generations(_networkx(onwards))):
+        for vertex in generation:
+            layer[vertex] = number
+    for vertex, seconds in enumerate(onwards):
+        if not back[vertex] and seconds:
+            layer[vertex] = min(layer[second] for second in seconds) - 1
+    layers: list[Column] = [[] for _ in range(max(layer) + 1)]
+    for vertex, number in enumerate(layer):
+        layers[number].append(vertex)
+    return layers
+
+
+def _untangle(layers: list[Column], onwards: Successors, back: Successors) -> None:
+    """Sort each layer by where the neighbours stand, looking left, then right, in turn: fewer edges cross."""
+    height = [0.0] * len(onwards)
+    for layer in layers:
+        _level(layer, height)
+    for sweep in range(_SWEEPS):
+        neighbours, there = (onwards, reversed(layers)) if sweep % 2 else (back, iter(layers))
+        for layer in there:
+            for vertex in layer:
+                if around := neighbours[vertex]:
+                    height[vertex] = sum(height[other] for other in around) / len(around)
+            layer.sort(key=height.__getitem__)
+            _level(layer, height)
+
+
+def _level(layer: Column, height: list[float]) -> None:
+    """Give the vertices of a layer heights between 0 and 1, evenly, in their order."""
+    for place, vertex in enumerate(layer):
+        height[vertex] = (place + 0.5) / len(layer)
+
+
+def _broken(layer: Column, rows: int) -> list[Column]:
+    """The layer in as few columns of at most ``rows`` as will do, dealt out in turn: neighbours stay at one height."""
+    count = math.ceil(len(layer) / rows)
+    return [layer[number::count] for number in range(count)]
+
 
 BOX_HEIGHT = 42
 WIDEST_BOX = 260
@@ -73,7 +186,7 @@ class Layout:
 
 def common_width(texts: Iterable[str]) -> int:
     """The width of all boxes: enough for the longest of their ``texts``, up to a limit."""
-    widest = max(map(text_width.width, texts), default=0)
+    widest = max(map(width_of, texts), default=0)
     return round(min(max(widest, _NARROWEST_BOX) + 2 * PADDING, WIDEST_BOX))
 
 

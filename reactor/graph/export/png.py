@@ -12,7 +12,7 @@ from reactor.graph.graph import Graph
 
 
 class GraphvizError(ReactorError):
-    """Graphviz is missing or failed; the text says how to mend it."""
+    """Graphviz is missing or failed; the message says how to fix it."""
 
     code = "R0706"
 

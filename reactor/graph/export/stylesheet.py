@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reactor.graph.export.layout import FONT_SIZE
 from reactor.graph.export.picture import EDGE_DASHES, PLAIN, STATES
-from reactor.graph.export.text_width import FONT_SIZE
 from reactor.graph.graph import EdgeKind
 
 _SHAPES = f"""\

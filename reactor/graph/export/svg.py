@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from reactor.graph.export import text_width
-from reactor.graph.export.layout import BOX_HEIGHT, MARGIN, PADDING, WIDEST_BOX, Block, common_width, lay_out
+from reactor.graph.export.layout import (
+    BOX_HEIGHT,
+    MARGIN,
+    PADDING,
+    WIDEST_BOX,
+    Block,
+    common_width,
+    fitted,
+    lay_out,
+    width_of,
+)
 from reactor.graph.export.picture import Arrow, Picture, Vertex, picture, printable, words
 from reactor.graph.export.routes import Router
 from reactor.graph.export.stylesheet import STYLESHEET
@@ -92,8 +101,8 @@ def _edge(arrow: Arrow, path: str) -> str:
 
 def _box(number: int, vertex: Vertex, box_width: float) -> str:
     room = box_width - 2 * PADDING
-    name = escape(text_width.fitted(vertex.name, room))
-    kind = escape(text_width.fitted(vertex.kind, room))
+    name = escape(fitted(vertex.name, room))
+    kind = escape(fitted(vertex.kind, room))
     state = (
         f'<text class="state" x="{box_width - PADDING:.0f}" y="16">{words(vertex.state)}</text>'
         if vertex.state
@@ -128,4 +137,4 @@ def legend(drawn: Picture) -> list[LegendItem]:
 
 def _legend_item(sample: str, text: str) -> LegendItem:
     drawing = f'{sample}<text class="legend" x="44" y="4">{text}</text>'
-    return LegendItem(drawing, 62 + round(text_width.width(text)))
+    return LegendItem(drawing, 62 + round(width_of(text)))

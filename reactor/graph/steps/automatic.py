@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import chain, islice, takewhile
 
 from reactor.graph.graph import EdgeKind
-from reactor.graph.graph_builder import Edge, GraphBuilder
-from reactor.graph.paths import parents
-from reactor.graph.steps.acyclic import Pair, without_cycles
+from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
+from reactor.graph.names import parents
+from reactor.graph.steps.cycles import Pair, without_cycles
 from reactor.graph.steps.members import members_by_whole, within
 
 _PathIndex = dict[str, list[int]]
@@ -24,9 +24,9 @@ _PathIndex = dict[str, list[int]]
 def add_automatic_edges(builder: GraphBuilder) -> None:
     """Add what follows from paths and accounts, but never an edge that would close a cycle."""
     paths = _Paths(builder)
-    wanted: dict[Pair, Edge] = {}
+    wanted: dict[Pair, BuilderEdge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes(), paths.from_clears()):
-        wanted.setdefault((first, second), Edge(EdgeKind.AUTOMATIC, reason, owner))
+        wanted.setdefault((first, second), BuilderEdge(EdgeKind.AUTOMATIC, reason, owner))
     for first, second in without_cycles(builder.successors, wanted):
         builder.connect(first, second, wanted[first, second])
 
@@ -46,14 +46,15 @@ class _Paths:
         self._cleared: _PathIndex = {}
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
-            if resource.meta.automatic_edges and resource.allow_automatic_edges:
-                for path in resource.provides():
+            if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
+                relations = builder.relations(vertex)
+                for path in relations.provides:
                     _index(self._provided, path, real.of(path), vertex)
-                for path in resource.depends_on_paths():
+                for path in relations.depends_on:
                     _index(self._used, path, real.followed(path), vertex)
-                for path in resource.removes():
+                for path in relations.removes:
                     _index(self._removed, path, real.of(path), vertex)
-                for path in resource.clears():
+                for path in relations.clears:
                     _index(self._cleared, path, real.of(path), vertex)
         self._leaving = {
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
@@ -64,7 +65,7 @@ class _Paths:
         """Members wait for what their whole uses: what writes the manifest that they are in goes before them."""
         wholes = members_by_whole(builder)
         for whole in wholes:
-            for path in builder.resources[whole].depends_on_paths():
+            for path in builder.relations(whole).depends_on:
                 if whole in (users := self._used.get(path, [])):
                     users.extend(sorted(within(whole, wholes)))
 
@@ -98,7 +99,7 @@ class _Paths:
         return sorted(self._removed)
 
     def _providers_above(self, path: str) -> list[list[int]]:
-        """Whoever provides ``path``, then whoever its parent, and so on."""
+        """The vertices that provide ``path``, then those that provide its parent, and so on."""
         return [self._provided[here] for here in (path, *parents(path)) if here in self._provided]
 
     def from_removes(self) -> _Wanted:
@@ -130,14 +131,14 @@ class _Paths:
                     yield clearer, other, clearer, reason
 
     def _there(self, path: str, index: _PathIndex) -> Iterator[int]:
-        """Whoever names ``path`` or something below it; only below it if it ends with a slash."""
+        """The vertices that name ``path`` or something below it; only below it if it ends with a slash."""
         if not path.endswith("/"):
             yield from index.get(path, ())
         yield from _below(_as_directory(path), self._every_path, index)
 
     @cached_property
     def _used_as_it_is(self) -> _PathIndex:
-        """By path: who uses it while nobody provides it, nor anything above that is cleared."""
+        """By path: the vertices that depend on it where no resource provides it, nor a path above that is cleared."""
         return {path: users for path, users in self._used.items() if not self._is_renewed(path)}
 
     def _is_renewed(self, path: str) -> bool:
@@ -154,7 +155,7 @@ class _Paths:
 
 
 def _below(directory: str, every_path: list[str], index: _PathIndex) -> list[int]:
-    """Who is in ``index`` with a path below ``directory``, which ends with a slash."""
+    """The vertices in ``index`` with a path below ``directory``, which ends with a slash."""
     start = bisect_left(every_path, directory)
     below = takewhile(lambda path: path.startswith(directory), islice(every_path, start, None))
     return [vertex for path in below if path != directory for vertex in index.get(path, ())]

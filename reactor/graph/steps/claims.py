@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reactor.graph.graph_builder import GraphBuilder
-from reactor.graph.paths import parents
-from reactor.resource.claim import FILE_SPACES, PATHS, Claim
+from reactor.graph.names import parents
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.relations import FILE_SPACES, PATHS, Claim
 
 
 def report_contradictions(builder: GraphBuilder) -> None:
@@ -22,7 +22,7 @@ def report_contradictions(builder: GraphBuilder) -> None:
 
 
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """Everyone is compared with the first who claims the same thing, by whatever path."""
+    """Each claim is compared with the first of the same thing, by whatever path."""
     firsts: dict[tuple[str, object], tuple[int, Claim]] = {}
     for vertex, claim in builder.claims:
         first, earlier = firsts.setdefault((claim.space, _thing(builder, claim)), (vertex, claim))
@@ -62,12 +62,12 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
     removers = {
         builder.real_paths.of(path): (vertex, path)
         for vertex in builder.managed
-        for path in builder.resources[vertex].removes()
+        for path in builder.relations(vertex).removes
         if path.startswith("/")
     }
     for vertex, claim in builder.claims if removers else ():
         path = claim.key
-        if claim.space != PATHS or path not in builder.resources[vertex].provides():
+        if claim.space != PATHS or path not in builder.relations(vertex).provides:
             continue
         above = next((above for above in parents(builder.real_paths.of(path)) if above in removers), None)
         if above is not None:
@@ -80,10 +80,11 @@ def _copies_of_themselves(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """What is made from the very file or directory that it makes, by another name of it."""
     real = builder.real_paths
     for vertex in builder.managed:
-        resource = builder.resources[vertex]
-        if not (sources := [path for path in resource.reads() if path.startswith("/")]):
+        if not (
+            sources := [path for path in builder.resources[vertex].source_files() if path.startswith("/")]
+        ):
             continue
-        made = [real.of(path) for path in resource.provides() if path.startswith("/")]
+        made = [real.of(path) for path in builder.relations(vertex).provides if path.startswith("/")]
         for source in sources:
             origin = real.destination(source)
             if (path := next((path for path in made if _is_within(source, origin, path)), None)) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reactor.graph.graph import EdgeKind
-from reactor.graph.graph_builder import Edge, GraphBuilder
+from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.resource.diagnostic import Diagnostic
 
 
@@ -31,12 +31,14 @@ def add_members(builder: GraphBuilder) -> None:
                     before[member].append(first)
         for member in members:
             reason = f"{builder.refs[member]} belongs to {builder.refs[whole]}"
-            builder.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
+            builder.connect(member, whole, BuilderEdge(EdgeKind.NOTIFY, reason, whole))
 
 
 def members_by_whole(builder: GraphBuilder) -> dict[int, list[int]]:
     """The vertices that stand for others, each with those."""
-    wholes = {vertex: each.members for vertex, each in enumerate(builder.resources) if each.members}
+    wholes = {
+        vertex: members for vertex, each in enumerate(builder.resources) if (members := each.declared.members)
+    }
     if not wholes:
         return {}
     number = {ref: vertex for vertex, ref in enumerate(builder.refs)}

@@ -1,12 +1,12 @@
-"""The step that keeps the order of a manifest."""
+"""The steps that keep the order of a manifest, and release the resources that their conditions decline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from reactor.graph.graph import EdgeKind
-from reactor.graph.graph_builder import Edge, GraphBuilder
+from reactor.graph.graph import WEAK, EdgeKind
+from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 
 ORDERS = {False: "the order of the manifest", True: "the order of the manifest, which a failure ends"}
 """Why one goes after another, by whether a failure ends that."""
@@ -25,4 +25,14 @@ def add_manifest_order(builder: GraphBuilder) -> None:
 
 def _connect(builder: GraphBuilder, chain: Sequence[int], *, ends: bool) -> None:
     for first, second in pairwise(chain):
-        builder.connect(first, second, Edge(EdgeKind.AFTER, ORDERS[ends], second, ends=ends))
+        builder.connect(first, second, BuilderEdge(EdgeKind.AFTER, ORDERS[ends], second, ends=ends))
+
+
+def release_declined(builder: GraphBuilder) -> None:
+    """Keep only the order before a resource that is left alone: a failure is no matter to it, nor to what requires it."""
+    if not builder.declined:
+        return
+    for below in builder.successors:
+        for second in builder.declined & below.keys():
+            kind = below[second].kind
+            below[second] = below[second]._replace(kind=kind if kind in WEAK else EdgeKind.AFTER, ends=False)

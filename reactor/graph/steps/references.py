@@ -1,13 +1,37 @@
-"""The step that turns ``require``, ``subscribe`` and ``after`` into edges."""
+"""The steps that turn ``require``, ``subscribe``, ``after`` and outputs in expressions into edges."""
 
 from __future__ import annotations
 
+from reactor.errors import Place
 from reactor.graph.graph import REFRESHING, EdgeKind
-from reactor.graph.graph_builder import Edge, GraphBuilder
-from reactor.graph.steps.children import wait_for_missing_children
+from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.resource.base import Resource
+from reactor.resource.common_properties import Subscription
+from reactor.resource.composite import Composite
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.subscription import Subscription
+
+
+def wait_for_missing_children(builder: GraphBuilder, edge: BuilderEdge) -> bool:
+    """Let the owner of ``edge`` wait for each `apply` whose manifest is not there; return whether there is any.
+
+    Once a manifest is made, it is loaded, and so is this one again: then the name is found, or is a problem. What makes the
+    manifest can't wait for what is in it.
+    """
+    kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
+    made = {*builder.relations(edge.owner).provides} if builder.is_sound(edge.owner) else set()
+    found = [
+        vertex for vertex in builder.managed if vertex != edge.owner and _is_missing(builder, vertex, made)
+    ]
+    for vertex in found:
+        reason = f"{edge.reason}, which may be in {builder.refs[vertex]}"
+        builder.connect(vertex, edge.owner, BuilderEdge(kind, reason, edge.owner, edge.path))
+    return bool(found)
+
+
+def _is_missing(builder: GraphBuilder, vertex: int, made: set[str]) -> bool:
+    resource = builder.resources[vertex]
+    return isinstance(resource, Composite) and resource.is_missing and resource.manifest_path not in made
+
 
 _PROPERTIES = {"require": EdgeKind.REQUIRE, "subscribe": EdgeKind.SUBSCRIBE, "after": EdgeKind.AFTER}
 
@@ -18,7 +42,7 @@ def add_references(builder: GraphBuilder) -> None:
         for name, kind in _PROPERTIES.items():
             for position, target in enumerate(getattr(resource, name)):
                 reason = f"{name} in {builder.refs[vertex]}"
-                edge = Edge(_meant(kind, resource), reason, vertex, (name, position))
+                edge = BuilderEdge(_meant(kind, resource), reason, vertex, (name, position))
                 if isinstance(target, Subscription):
                     quiet = target.quiet if edge.kind in REFRESHING else None
                     _refer(builder, target.ref, edge._replace(quiet=quiet))
@@ -30,12 +54,13 @@ def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
     """What a reference of ``resource`` comes to. What stands for others is changed by them, and by no refresh."""
     if said is not EdgeKind.SUBSCRIBE:
         return said
-    if resource.members:
-        return EdgeKind.AFTER if resource.weak_subscribe else EdgeKind.REQUIRE
-    return EdgeKind.NOTIFY if resource.weak_subscribe else said
+    is_weak = resource.declared.form.is_ccm
+    if resource.declared.members:
+        return EdgeKind.AFTER if is_weak else EdgeKind.REQUIRE
+    return EdgeKind.NOTIFY if is_weak else said
 
 
-def _refer(builder: GraphBuilder, target: str, edge: Edge) -> None:
+def _refer(builder: GraphBuilder, target: str, edge: BuilderEdge) -> None:
     found = builder.names.find(target, edge.owner)
     if found is not None and found != edge.owner:
         builder.connect(found, edge.owner, edge)
@@ -43,7 +68,7 @@ def _refer(builder: GraphBuilder, target: str, edge: Edge) -> None:
         builder.diagnostics.append(_problem(builder, target, edge, to_itself=found is not None))
 
 
-def _problem(builder: GraphBuilder, target: str, edge: Edge, *, to_itself: bool) -> Diagnostic:
+def _problem(builder: GraphBuilder, target: str, edge: BuilderEdge, *, to_itself: bool) -> Diagnostic:
     ref, place = builder.refs[edge.owner], builder.locate(edge.owner, edge.path)
     if to_itself:
         return Diagnostic(
@@ -51,3 +76,32 @@ def _problem(builder: GraphBuilder, target: str, edge: Edge, *, to_itself: bool)
         )
     hint = builder.names.hint(target, edge.owner) or "declare it, or take this reference away"
     return Diagnostic("R0202", f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)
+
+
+def add_outputs(builder: GraphBuilder) -> None:
+    """Add a ``require`` for each ``output("kind#name")``; report those that lead nowhere or back to where they stand."""
+    for vertex, late in builder.late.items():
+        for target, path in late.takes.items():
+            found = builder.names.find(target, vertex)
+            edge = BuilderEdge(
+                EdgeKind.REQUIRE, f"output of {target} in {builder.refs[vertex]}", vertex, path
+            )
+            if found is not None and found != vertex:
+                builder.connect(found, vertex, edge)
+            elif found is not None or (
+                builder.is_missed(target) and not wait_for_missing_children(builder, edge)
+            ):
+                place = builder.locate(vertex, path)
+                builder.diagnostics.append(
+                    _output_problem(builder, vertex, target, place, to_itself=found is not None)
+                )
+
+
+def _output_problem(
+    builder: GraphBuilder, vertex: int, target: str, place: Place | None, *, to_itself: bool
+) -> Diagnostic:
+    ref = builder.refs[vertex]
+    if to_itself:
+        return Diagnostic("R0203", f"{ref} takes its own output", place, "take it from another resource")
+    hint = builder.names.hint(target, vertex) or "declare it, or write the value out"
+    return Diagnostic("R0202", f"an expression of {ref}: there is no {target} in the manifest", place, hint)

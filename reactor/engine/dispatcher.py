@@ -1,0 +1,204 @@
+"""Starts checks: takes the marks of watchers and timers, and gives the vertices that are ready to the workers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import trio
+
+from reactor.engine.event_recorder import EventRecorder
+from reactor.engine.events import Cause
+from reactor.engine.prechecks import Prechecks
+from reactor.engine.scheduler import Scheduler
+from reactor.engine.vertex_table import VertexTable
+from reactor.engine.worker_pool import WorkerPool
+
+if TYPE_CHECKING:
+    from reactor.engine.vertex_checks import VertexChecks
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class _Setting(ctypes.Structure):
+    """The ``struct itimerspec`` of timerfd_settime(2), which Python offers from 3.13 on."""
+
+    _fields_ = (("interval", _Timespec), ("value", _Timespec))
+
+
+class Wakeup:
+    """Rings at the time that ``due`` names, while it is entered. `set` it whenever that time may have come nearer.
+
+    epoll counts whole milliseconds, and trio waits until the last of them is over: for longer than a small file takes.
+    So a timer of the kernel wakes us. trio's deadline is there for clocks that jump.
+    """
+
+    def __init__(self, due: Callable[[], float]) -> None:
+        self._due = due
+        self._nap = trio.CancelScope()
+        self._rings_at = math.inf
+        self._setting = _Setting()
+
+    def __enter__(self) -> Self:
+        self._clock = trio.lowlevel.current_clock()
+        self._timer = _libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._timer < 0:
+            raise OSError(code := ctypes.get_errno(), os.strerror(code))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._timer)
+        self._timer = -1  # a late `set` must not hit another descriptor with that number
+
+    def set(self) -> None:
+        """Look again when to ring."""
+        if (due := self._due()) < self._rings_at:
+            self._ring_at(due)
+
+    async def wait(self) -> None:
+        """Return when it rings."""
+        with trio.CancelScope() as self._nap:
+            self._ring_at(self._due())
+            await trio.lowlevel.wait_readable(self._timer)
+
+    def _ring_at(self, due: float) -> None:
+        """Ring then, and only then: what the timer has rung for before, it no longer wakes for."""
+        self._rings_at = self._nap.deadline = due
+        at_once = 1e-9  # a timer set to 0 never rings
+        seconds = 0.0 if due == math.inf else max(self._clock.deadline_to_sleep_time(due), at_once)
+        value = self._setting.value
+        value.seconds, value.nanoseconds = divmod(int(seconds * 1e9), 1_000_000_000)
+        _libc.timerfd_settime(self._timer, 0, ctypes.byref(self._setting), None)
+
+
+class Dispatcher:
+    """The scheduler of a run, its workers, and the timer that wakes it.
+
+    ``on_idle`` is called whenever no vertex is ready: the run may have converged, or be over. ``slice_seconds`` is as in
+    `WorkerPool`.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        vertex_table: VertexTable,
+        recorder: EventRecorder,
+        prechecks: Prechecks,
+        *,
+        slice_seconds: float,
+        on_idle: Callable[[], None],
+    ) -> None:
+        self.scheduler = scheduler
+        self.vertex_table = vertex_table
+        self.recorder = recorder
+        self.pool = WorkerPool(self, scheduler.jobs, slice_seconds)
+        self.wakeup = Wakeup(scheduler.delay_queue.next_time)
+        self.is_stopping = False
+        """Whether no further check may start, but those of a batch that has begun."""
+        self.busy_since: float | None = None
+        """Since when something has had to be done; None since the last convergence."""
+        self._prechecks = prechecks
+        self._on_idle = on_idle
+
+    def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
+        """Let the workers begin. The wake-up must have been entered."""
+        nursery.start_soon(self.pool.follow, self.wakeup.wait, self._on_deadline)
+        self.pool.start(nursery, checks)
+
+    # ---- marks ----
+
+    def begin(self) -> float:
+        """The run begins: read its clock. Returns the time."""
+        self.clock = trio.lowlevel.current_clock()
+        self.busy_since = now = self.clock.current_time()
+        return now
+
+    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
+        """Schedule a check of ``vertex`` for ``cause``, ``delay`` seconds from now. Returns at once."""
+        if vertex not in self.vertex_table.present:
+            return
+        now = self.clock.current_time()
+        if self.busy_since is None:
+            self.busy_since = now
+        self.scheduler.mark(vertex, cause, now, delay)
+        self.wake()
+
+    def hold(self, vertex: int) -> None:
+        """Start no check of ``vertex`` until `release`, and cancel the one that runs: its watches are not armed."""
+        self.scheduler.order.hold(vertex)
+        self.pool.cancel(vertex)
+
+    def release(self, vertex: int) -> None:
+        """Take a `hold` back."""
+        self.scheduler.order.release(vertex)
+        self.report_transitions()
+        self.wake()
+
+    def pause(self, vertex: int) -> None:
+        """Start no further check of ``vertex`` until `unpause`. One that runs goes on; marks are kept."""
+        self.scheduler.pause(vertex)
+
+    def unpause(self, vertex: int) -> None:
+        """Take a `pause` back: a check that is due starts now."""
+        self.scheduler.unpause(vertex)
+        self.wake()
+
+    def report_transitions(self, *checked: int) -> None:
+        """Report which vertices became blocked or free; schedule the composites of those and of the ``checked`` ones."""
+        blocking = self.scheduler.blocking
+        crossed = self.recorder.transitions(blocking) if blocking.transitions else ()
+        if self._prechecks.has_composites:
+            for composite in self._prechecks.affected_composites((*checked, *crossed), blocking.blocked):
+                self.mark(composite, Cause.DRIFT)
+
+    # ---- work ----
+
+    def wake(self) -> None:
+        """The scheduler has changed: wake a worker if a vertex is ready, and set the timer."""
+        if self.scheduler.has_ready:
+            self.pool.wake()
+        self.wakeup.set()
+
+    def next_vertex(self, now: float) -> int | None:
+        """The next vertex to check; None when there is none."""
+        may_start = not self.is_stopping or self.scheduler.batches.followers
+        vertex = self.scheduler.next_ready(now) if may_start else None
+        if vertex is None:
+            self.wakeup.set()
+            self._on_idle()
+        return vertex
+
+    def suspended(self) -> None:
+        """A check waits for something: let another worker go on, if there is work."""
+        if self.scheduler.has_ready:
+            if self.scheduler.batches.followers:
+                self.allow_workers()
+            self.pool.wake()
+
+    def release_job(self, vertex: int) -> None:
+        """The check of ``vertex`` waits for something that may never come: another check may take its job."""
+        self.scheduler.release_job(vertex)
+        self.allow_workers()
+        if self.scheduler.has_ready:
+            self.pool.wake()
+
+    def allow_workers(self) -> None:
+        """One worker for each job, one for each vertex of a batch, which is one job, and one for each released job."""
+        scheduler = self.scheduler
+        self.pool.allow(scheduler.jobs + len(scheduler.batches.batch) + len(scheduler.without_job))
+
+    def _on_deadline(self) -> None:
+        self.scheduler.elapsed(trio.current_time())
+        if self.scheduler.has_ready:
+            self.pool.wake()

@@ -1,0 +1,58 @@
+"""The steps that record what other resources manage at the paths of one: below a purged directory, or mounted on its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reactor.graph.graph_builder import GraphBuilder
+from reactor.resource.declared import declare
+from reactor.resource.real_paths import RealPaths
+from reactor.resource.relations import MOUNT_POINTS, PATHS
+
+
+def find_managed_below(builder: GraphBuilder) -> None:
+    """Record for each resource that purges a directory which paths in it other resources provide."""
+    for purging in builder.managed:
+        if (directory := builder.relations(purging).purges) is None:
+            continue
+        others = (other for other in builder.managed if other != purging)
+        paths = (path for other in others for path in builder.relations(other).provides)
+        managed = frozenset(_named_below(builder.real_paths, f"{directory}/", paths))
+        resource = builder.resources[purging]
+        declare(resource, resource.declared._replace(managed_paths=managed))
+
+
+def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Iterator[str]:
+    """Those of ``paths`` that are in ``directory``, which ends with a slash, by the names that they have from there."""
+    really = f"{real.of(directory[:-1])}/"
+    for path in paths:
+        if path.startswith(directory):
+            yield path
+        elif path.startswith("/") and (there := real.of(path)).startswith(really):
+            yield f"{directory}{there.removeprefix(really)}"
+
+
+def find_covered(builder: GraphBuilder) -> None:
+    """Record for each resource of a path that a resource after it mounts a file system there."""
+    mounts: dict[str, list[int]] = {}
+    for vertex, claim in builder.claims:
+        if claim.space == MOUNT_POINTS:
+            mounts.setdefault(builder.real_paths.of(claim.key), []).append(vertex)
+    if not mounts:
+        return
+    for vertex, claim in builder.claims:
+        above = mounts.get(builder.real_paths.of(claim.key)) if claim.space == PATHS else None
+        if above and not _after(builder, vertex).isdisjoint(above):
+            resource = builder.resources[vertex]
+            declare(resource, resource.declared._replace(is_covered=True))
+
+
+def _after(builder: GraphBuilder, vertex: int) -> set[int]:
+    """All that goes after ``vertex``."""
+    found: set[int] = set()
+    stack = [vertex]
+    while stack:
+        new = builder.successors[stack.pop()].keys() - found
+        found |= new
+        stack.extend(new)
+    return found

@@ -1,0 +1,178 @@
+"""The types of the properties that all kinds share: ``subscribe``, ``control``, ``meta``, ``register_when_stable``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from reactor.resource.properties import Duration, Flag, FrozenModel, Rate, Reference, Semaphores
+
+
+class RefreshDebounce(FrozenModel):
+    """How long refreshes wait for further ones, so that a burst of changes is one refresh."""
+
+    calm: Annotated[Duration, Field(gt=0, alias="for")]
+    """Until nothing that is subscribed to has changed for so long."""
+    at_most: Annotated[Duration, Field(gt=0)] = 30.0
+    """But no longer than this after the first change."""
+
+
+class Subscription(FrozenModel):
+    """A reference with a ``quiet`` of its own, written ``kind#name: {quiet: {for: 2s}}``."""
+
+    ref: Reference
+    quiet: RefreshDebounce
+
+
+_EXAMPLE = "file#/etc/motd: {quiet: {for: 2s}}"
+
+
+def _with_ref(item: Any) -> Any:
+    """``{kind#name: {quiet: ...}}`` as the fields of a `Subscription`."""
+    if not isinstance(item, dict) or item.keys() == Subscription.model_fields.keys():
+        return item
+    if len(item) == 1:
+        [(ref, properties)] = item.items()
+        if isinstance(properties, dict):
+            return {"ref": ref, **properties}
+    raise ValueError(f"a map here is one reference with its 'quiet', as in {_EXAMPLE}")
+
+
+def _form(item: Any) -> str:
+    return "edge" if isinstance(item, (dict, Subscription)) else "ref"
+
+
+def _as_list(value: Any) -> Any:
+    return [_with_ref(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
+
+
+_PLAIN = {"type": "string", "pattern": "^[^#]+#"}
+_ITEM = {
+    "anyOf": [
+        _PLAIN,
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"quiet": {"type": "object"}},
+                "required": ["quiet"],
+                "additionalProperties": False,
+            },
+        },
+    ]
+}
+
+Subscriptions = Annotated[
+    tuple[
+        Annotated[
+            Annotated[Reference, Tag("ref")] | Annotated[Subscription, Tag("edge")], Discriminator(_form)
+        ],
+        ...,
+    ],
+    BeforeValidator(_as_list),
+    WithJsonSchema({"anyOf": [_ITEM, {"type": "array", "items": _ITEM}]}),
+]
+"""A list of references, some maybe with a ``quiet``; a single one may stand alone."""
+
+Condition = Annotated[str, Field(min_length=1)]
+"""An expression without braces that is true or false: ``Facts.host.info.platformFamily == 'debian'``."""
+
+
+class Control(FrozenModel):
+    """Conditions of a resource. One that is not managed counts as ok for what requires it."""
+
+    if_: Condition | None = Field(default=None, alias="if")
+    """Manage the resource only while this is true."""
+    unless: Condition | None = None
+    """Do not manage the resource while this is true."""
+
+
+class Meta(FrozenModel):
+    """How the engine treats a resource, whatever its kind."""
+
+    noop: Flag = False
+    """Only say what would be done, as in a rehearsal."""
+    mode: Literal["enforce", "warn"] = "enforce"
+    """``warn``: detect only, for good. What differs is told as with ``noop``, and nothing is changed."""
+    monitor_only: Flag = False
+    """Only run the health checks."""
+    quiet: RefreshDebounce | None = None
+    """Gather refreshes: ``{for: 2s, at_most: 30s}``. Without it, each is made at once."""
+    reverse: Flag = False
+    """Undo it when it leaves the manifest: what was there before comes back."""
+    retry: Annotated[int, Field(ge=-1)] | None = None
+    """Further attempts after a failure; -1 is without end. Unset: without end, or none with --converge-once."""
+    delay: Annotated[Duration, Field(gt=0)] = 1.0
+    """Wait before the first retry; later waits grow from it."""
+    timeout: Annotated[Duration, Field(gt=0)] | None = None
+    """Longest time one check may take."""
+    poll: Annotated[Duration, Field(gt=0)] | None = None
+    """Check this often as well, for what sends no events."""
+    limit: Rate | None = None
+    """At most so many checks; what comes faster waits and is merged."""
+    semaphores: Semaphores = ()
+    """Names, or ``name:count``, of which only so many may run at once."""
+    automatic_edges: Flag = True
+    """Whether the program may add ``require`` edges it found by itself."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing may be changed: ``noop`` and ``mode: warn`` are the same to the engine."""
+        return self.noop or self.mode == "warn"
+
+
+DEFAULT_META = Meta.model_construct()
+"""The very object that every resource without a ``meta`` of its own has."""
+
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+
+
+def _check_name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is not a valid name: start with a letter, go on with letters, digits, _ and -"
+        )
+    return text
+
+
+def _check_address(text: str) -> str:
+    from ipaddress import ip_address  # noqa: PLC0415 - few manifests register anything
+
+    try:
+        ip_address(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an IP address: write it as 192.0.2.1 or 2001:db8::1") from None
+    return text
+
+
+def _check_number(value: Any) -> Any:
+    """A number, or the text of one, which is what an expression in a text may give."""
+    if isinstance(value, str) and not value.strip().isdecimal():
+        raise ValueError(f"it must be a whole number, not {value!r}")
+    return value
+
+
+Name = Annotated[
+    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})
+]
+"""A letter, and then letters, digits, ``_`` and ``-``."""
+
+
+class Registration(FrozenModel):
+    """One service that is offered at one address."""
+
+    cluster: Name
+    service: Name
+    protocol: Name
+    address: Annotated[str, AfterValidator(_check_address)]
+    """An IP address, version 4 or 6."""
+    port: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=65535)]
+    priority: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=255)]
+    annotations: Annotated[dict[str, str], Field(default_factory=dict)]
+    """What else is to be known of it."""
+    ttl: Duration | Literal["never"] | None = None
+    """How long the entry is good for."""

@@ -1,0 +1,122 @@
+"""What the manifest and the graph know about a resource, beside its properties."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reactor.errors import Place
+from reactor.resource.diagnostic import PropertyPath
+
+if TYPE_CHECKING:
+    from reactor.resource.base import Resource
+
+
+class TooLongError(Exception):
+    """An evaluation would take too long here: repeat it in a thread."""
+
+
+Outputs = Callable[[str], Mapping[str, Any] | None]
+"""The outputs of a resource, by ``kind#name`` or ``kind#alias``; None while it has published none."""
+
+
+class Deferred(ABC):
+    """The expressions of one resource, bound to the data of its manifest. The engine evaluates them before each check.
+
+    ``takes`` names the resources whose outputs they read, each with the value that does first. ``reads`` holds the
+    absolute paths of the files that the last `settle` has read: a change of one of them is drift.
+    """
+
+    takes: Mapping[str, PropertyPath] = MappingProxyType({})
+    is_decided: bool = False
+    """Whether the conditions could be decided when the manifest was loaded."""
+    is_declined: bool = False
+    """Whether they declined the resource then."""
+    moving: tuple[str, ...] = ()
+    """The properties that had another value in the last `settle` but one, each with its text: ``content: ${ ... }``."""
+
+    @property
+    @abstractmethod
+    def reads(self) -> frozenset[str]:
+        """Absolute paths."""
+
+    @abstractmethod
+    def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
+        """``resource`` with the values of now: the very same object when they are what it has already.
+
+        Raises ResourceError when an expression has no value, or an invalid one. With ``briefly``, it takes some milliseconds
+        and never waits, or raises TooLongError. Without, it may take seconds: call it in a thread.
+        """
+
+    @abstractmethod
+    def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
+        """Why the resource must not be managed on this host; None when it must. ``briefly`` is as in `settle`.
+
+        Raises ResourceError when a condition can't be decided, and TooLongError.
+        """
+
+
+class Form(NamedTuple):
+    """What all resources of one file of the manifest share.
+
+    In the ``ccm:`` form (``is_ccm``), names may repeat, and a failure of what a resource subscribes to does not block it:
+    ``subscribe`` carries refreshes only. ``allow_automatic_edges`` lets the program add edges that it finds itself;
+    ``meta.automatic_edges`` of the resource must allow it too. ``locate`` finds the place of an offset in the file.
+    """
+
+    is_ccm: bool = False
+    allow_automatic_edges: bool = True
+    locate: Callable[[int], Place] | None = None
+
+
+NO_FORM = Form()
+"""The form of a resource that is built in Python."""
+
+
+class Declared(NamedTuple):
+    """One record for each resource; it never changes, but a resource may get another one from `declare`.
+
+    ``ref`` is the identity in the graph: ``kind#name``, with a number after it where names repeat. ``offset`` is where the
+    declaration begins in its file. ``deferred`` are the expressions that are evaluated before each check. ``members`` are
+    the refs that a composite stands for: it is changed, failed or ok by them. ``secrets`` are the properties whose values
+    the manifest marks as secret. ``is_covered`` says that a resource later in the graph mounts a file system on its path.
+    ``managed_paths`` are the paths below a purged directory that other resources provide.
+    """
+
+    ref: str
+    form: Form = NO_FORM
+    offset: int = 0
+    deferred: Deferred | None = None
+    members: tuple[str, ...] = ()
+    secrets: frozenset[str] = frozenset()
+    is_covered: bool = False
+    managed_paths: frozenset[str] = frozenset()
+
+    @property
+    def place(self) -> Place | None:
+        """Where the manifest declares the resource; None for one that is built in Python."""
+        return None if self.form.locate is None else self.form.locate(self.offset)
+
+
+def numbered(ref: str, number: int) -> str:
+    """The ref of the resource that is the one with this ``number``, from 1, of those with the same kind and name."""
+    return ref if number == 1 else f"{ref} ({number})"
+
+
+def declare(resource: Resource, declared: Declared) -> None:
+    """Give ``resource`` this record. Only the manifest and the graph call it, before the resource is checked."""
+    resource.__dict__["declared"] = declared
+
+
+def desires_the_same(one: Resource, other: Resource) -> bool:
+    """Whether both have the same kind, properties and members, wherever they are declared."""
+    ours, theirs = one.declared, other.declared
+    return (
+        type(one) is type(other)
+        and (ours.members, ours.is_covered, ours.managed_paths)
+        == (theirs.members, theirs.is_covered, theirs.managed_paths)
+        and all(getattr(one, name) == getattr(other, name) for name in type(one).model_fields)
+        and one.has_same_inputs(other)
+    )
