@@ -24,9 +24,9 @@ LOOK = 0.02
 STATUS_EVERY = 10.0
 WARM_AFTER = 20 * 60.0
 GROWTH = 1.03
-AUDIT_AFTER = 30.0
+AUDIT_AFTER = 15.0
 """Seconds from the last drift to the audit, at least."""
-AUDIT_TAKES = 20.0
+AUDIT_TAKES = 15.0
 PROGRESS_EVERY = 60.0
 
 LAUNCH = """

@@ -76,7 +76,7 @@ class World:
     @property
     def start_seconds(self) -> float:
         """Within which all of it is right for the first time, on a slow machine."""
-        return 20.0 + len(self.files) / 50
+        return 10.0 + len(self.files) / 50
 
     @property
     def all_files(self) -> Iterator[Kept]:
