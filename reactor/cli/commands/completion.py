@@ -105,7 +105,7 @@ def completion(shell: str) -> None:
     status, pause) or from the session (ensure --require).
 
     \b
-    For the current user, add this to the startup file of the shell (zsh: after compinit):
+    For the current user, add a line to the startup file (zsh: after compinit):
       echo 'eval "$(reactor completion bash)"' >> ~/.bashrc
       echo 'eval "$(reactor completion zsh)"' >> ~/.zshrc
       echo 'reactor completion fish | source' >> ~/.config/fish/config.fish

@@ -28,7 +28,7 @@ def example(name: str, directory: Path) -> None:
     The manifest manages files below DIRECTORY only, and they belong to you. So it needs no root.
 
     \b
-    quickstart  a directory, two files, and a command that runs when a file changes
+    quickstart  a directory, two files, and a command that runs on a change
     webserver   a configuration that is validated before the server reloads it
     broken      mistakes, to show how they are reported
 
