@@ -5,7 +5,7 @@
 - ``options/``: options and arguments that several commands have, or that have a subject of their own;
 - ``running/``: what a run needs beside the engine: loading, state directory, signals, reloading;
 - ``messages``, ``exitcodes``: errors, warnings and exit codes; ``foreign_words``: commands and options of other programs;
-- ``values``, ``yaml_text``: output of facts and data;
+- ``output_files``: files that commands write where they are told to; ``values``, ``yaml_text``: output of facts and data;
 - ``completion_candidates``: the names that a shell can complete.
 
 Every module imports heavy modules only inside functions, so that ``reactor --help`` is fast.

@@ -1,4 +1,4 @@
-"""A rehearsal says what a resource would do because of what the run would change before it."""
+"""A dry run reports what a resource would do because of earlier changes."""
 
 from engine_worlds import managed
 
@@ -11,11 +11,11 @@ from reactor.testing.story import converge_once
 class Reader(Scripted, kind="reader"):
     """It is as desired, and reads all that is changed before it."""
 
-    def ensuing(self, changed):
+    def consequences(self, changed):
         return [f"Would have read {path}" for path in sorted(changed)]
 
 
-async def test_a_rehearsal_says_what_follows_from_a_change(tmp_path):
+async def test_a_dry_run_reports_the_consequences_of_a_change(tmp_path):
     file = managed(tmp_path / "f")
     reader = Reader(name="r", require=[file.ref])
     reader.script.drifted = False
@@ -24,7 +24,7 @@ async def test_a_rehearsal_says_what_follows_from_a_change(tmp_path):
     assert (check.result, check.actions) == (Result.WOULD_CHANGE, (f"Would have read {tmp_path}/f",))
 
 
-async def test_a_rehearsal_that_changes_nothing_before_says_nothing_of_it(tmp_path):
+async def test_a_dry_run_without_an_earlier_change_reports_no_consequences(tmp_path):
     file = managed(tmp_path / "f")
     await converge_once(file)
     reader = Reader(name="r", require=[file.ref])
