@@ -10,7 +10,7 @@ from reactor.watchers.inotify_descriptor import Watched
 
 
 class Listener(NamedTuple):
-    """A vertex that watches the directory ``top`` and all below it. The paths that changed are added to its own set."""
+    """A vertex that watches the directory ``top`` and everything below it. It has its own set of changed paths."""
 
     vertex: int
     changed_paths: ChangedPaths
@@ -56,20 +56,20 @@ class Directory:
         self.leaves[name] = tuple({*self.leaves.get(name, ()), *vertices})
 
     def remove_leaf(self, name: bytes, vertex: int) -> None:
-        """Note that ``vertex`` does not watch ``name`` any more."""
+        """Note that ``vertex`` no longer watches ``name``."""
         left = tuple(other for other in self.leaves.pop(name, ()) if other != vertex)
         if left:
             self.leaves[name] = left
 
     def join_trees(self) -> None:
-        """Become part of the trees that begin here and, if it is a directory in its parent, of the parent's trees."""
+        """Join the trees that begin here and, if this is a directory in its parent, the trees of the parent."""
         is_there = self.watched is not None or self.trouble is not None
         above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
         if above or self.trees:
             self.trees = (*(listener for listener in self.trees if listener.top is self), *above)
 
     def point_to(self, target: Directory | None) -> Directory | None:
-        """Note the symlink's target; return the previous target if it is another one."""
+        """Note the target of the symlink; return the previous target if it differs."""
         before = self.target
         if target is before:
             return None
@@ -81,7 +81,7 @@ class Directory:
         return before
 
     def detach(self) -> None:
-        """Take it out of the tree."""
+        """Remove it from the tree."""
         if self.parent is not None:
             del self.parent.children[self.name]
 
@@ -114,7 +114,10 @@ class Directory:
 
 
 class PollingReport:
-    """Reports each change between watched and polled once. A vertex is armed again when none of its paths is polled."""
+    """Reports each switch between events and polling once.
+
+    A vertex is reported as armed again when none of its paths is polled any more.
+    """
 
     def __init__(self, sink: WatchSink) -> None:
         self._sink = sink

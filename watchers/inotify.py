@@ -30,11 +30,11 @@ from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites,
 from reactor.watchers.time_slice import TimeSlice
 
 SETTLE = 0.002
-"""Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and
-then create it: they fail if it is repaired in between. Whole directories are replaced the same way."""
+"""Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file
+and then create it: they fail if reactor repairs it in between. Whole directories are replaced the same way."""
 
 ANSWER = 0.1
-"""Seconds for a mount to answer. If it does not, its paths are left alone until they are next polled."""
+"""Seconds within which a mount must answer. Otherwise its paths are not touched until the next poll."""
 
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
@@ -84,7 +84,7 @@ class InotifyWatcher(Watcher):
             await self._arming.yield_to_loop()
 
     def disarm(self, watch: Watch, vertex: int) -> None:
-        """Listen for a PathWatch no longer."""
+        """Stop listening for a PathWatch."""
         path, below, is_input = _asked(watch)
         self._writes.discard_all(vertex)
         if is_input:
@@ -145,7 +145,10 @@ class InotifyWatcher(Watcher):
             self._writes.add(vertex, now, self._pace(vertex, path))
 
     def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
-        """Note which paths in trees the events concern. A pass of its own: most events concern no tree."""
+        """Note which paths in trees the events concern.
+
+        This is a separate pass, because most events concern no tree.
+        """
         for wd, mask, _, name in events:
             is_structural = mask & IS_DIRECTORY and mask & REPLACED
             for directory in self._tree.by_descriptor.get(wd, ()):
@@ -188,7 +191,7 @@ class InotifyWatcher(Watcher):
             self._call_stale(self._tree.by_descriptor.get(wd, ()))
 
     def _on_mounts(self, points: Iterable[bytes]) -> None:
-        self._fragile.read()  # it watches the mounts too, and may be later
+        self._fragile.read()  # it follows the mounts too, and may learn of the change later
         self._call_stale(self._tree.affected_by_mounts(points))
 
     def _call_stale(self, directories: Iterable[Directory]) -> None:
@@ -197,7 +200,10 @@ class InotifyWatcher(Watcher):
             self._has_stale.set()
 
     async def _renew(self) -> None:
-        """Renew the watches of directories that may have been replaced. In a task of its own: reading events goes on."""
+        """Renew the watches of directories that may have been replaced.
+
+        It runs in its own task, so that events are read meanwhile.
+        """
         while True:
             await self._has_stale.wait()
             self._has_stale = trio.Event()
@@ -212,7 +218,10 @@ class InotifyWatcher(Watcher):
                 self.sink.mark(vertex, SETTLE)
 
     async def _renew_below(self, tops: Iterable[Directory]) -> set[Listener]:
-        """Renew the watches of the subtrees. Returns the listeners of all trees that these are or were part of."""
+        """Renew the watches of the subtrees.
+
+        Returns the listeners of all trees that contain or contained a subtree.
+        """
         time_slice = TimeSlice()
         listeners: set[Listener] = set()
         if self._fragile.by_point:
@@ -232,7 +241,7 @@ class InotifyWatcher(Watcher):
         return listeners
 
     async def _ask(self, *paths: bytes) -> None:
-        """Find out whether the mounts on the way to the paths answer. The tree does not touch those that don't."""
+        """Find out whether the mounts on the way to the paths answer. The tree does not touch a mount that doesn't."""
         for path in paths:
             with suppress(ResourceError):
                 await self._fragile.ask(path, within=ANSWER)
@@ -261,6 +270,6 @@ def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool]:
 
 
 def _delay(mask: int, name: bytes) -> float:
-    """Seconds to wait before the check that an event asks for."""
-    # A file that is watched itself loses a hard link when it is deleted, which it gets an event of before its directory.
+    """Seconds to wait between an event and its check."""
+    # A watched file loses a hard link when it is deleted: that event comes before the event of its directory.
     return SETTLE if mask & COME_OR_GONE or (mask & ATTRIBUTES and not name) else 0.0

@@ -1,8 +1,8 @@
 """One inotify descriptor: watchdog keeps its watches, the trio loop reads it.
 
-watchdog's own reading thread is never started: while Python is busy such a thread waits seconds for its turn.
-Its event objects are not built either, they cost three times the parsing. Its private names are used in this module and
-nowhere else.
+watchdog's own reading thread is never started: while Python is busy, such a thread waits seconds to run. Its event
+objects are not built either, because they cost three times as much as the parsing. Its private names are used in this
+module and nowhere else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Ma
 from watchdog.observers.inotify_c import InotifyConstants as Kernel
 
 COME_OR_GONE = Kernel.IN_CREATE | Kernel.IN_DELETE | Kernel.IN_MOVED_FROM
-"""A name came or went. Often this is half of a replacement, and another event follows within a moment."""
+"""A name appeared or disappeared. Often this is half of a replacement, and another event follows at once."""
 REPLACED = COME_OR_GONE | Kernel.IN_MOVED_TO
 """The name is another file or directory than before."""
 IS_DIRECTORY = Kernel.IN_ISDIR
@@ -38,7 +38,7 @@ _ANYTHING = Mask(
 # IN_EXCL_UNLINK: writes to a file that is still open but was replaced or deleted since don't matter.
 _DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR | Kernel.IN_EXCL_UNLINK)
 
-# About a third of a millisecond of work: other tasks get their turn between two reads.
+# About a third of a millisecond of work: other tasks run between two reads.
 _READ_SIZE = 16 * 1024
 
 _LONGEST_EVENT = 16 + 256
@@ -46,7 +46,7 @@ _LONGEST_EVENT = 16 + 256
 _HEAD = struct.Struct("iIII")
 _HEAD_SIZE = _HEAD.size
 _unpack_head = _HEAD.unpack_from
-"""Of struct inotify_event: watch descriptor, mask, cookie, and the length of the name with its padding."""
+"""Unpacks struct inotify_event: watch descriptor, mask, cookie, and the length of the name with its padding."""
 
 RawEvent = tuple[int, int, int, bytes]
 """Watch descriptor, mask, cookie, and the name within the directory (empty for the directory itself)."""
@@ -60,7 +60,7 @@ class Watched(NamedTuple):
 
 
 class _NoCallback:
-    """watchdog wants a callback for every watch. Events go from `read` to their reader, not through here."""
+    """The callback that watchdog requires for every watch. It does nothing: `read` returns the events."""
 
     def on_event(self, event: InotifyEvent) -> None:
         pass
@@ -76,7 +76,7 @@ _NO_CALLBACK = _NoCallback()
 
 
 class InotifyDescriptor(InotifyFD):
-    """An inotify instance of the kernel. Raises OSError (EMFILE) when the user has no more of them."""
+    """An inotify instance of the kernel. Raises OSError (EMFILE) at the limit of the user."""
 
     def __init__(self) -> None:
         try:

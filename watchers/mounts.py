@@ -1,4 +1,4 @@
-"""The table of mounts: where each is, of which type, and which of them have changed.
+"""The table of mounts: the mount point and type of each, and which of them have changed.
 
 inotify sends no event when a file system is mounted over a watched directory, nor for changes that are made elsewhere:
 on the server of a network file system, or inside the kernel.
@@ -15,7 +15,7 @@ _KERNEL = frozenset(("cgroup", "cgroup2", "proc", "sysfs"))
 
 
 class MountTable:
-    """The mounts this process sees. Raises OSError when /proc is not there."""
+    """The mounts that this process sees. Raises OSError when /proc is missing."""
 
     def __init__(self) -> None:
         self._mounts: frozenset[MountInfo] = frozenset()

@@ -1,7 +1,7 @@
 """D-Bus on trio: one connection for the process to each bus, shared by watchers and kinds.
 
-`connections` makes the connections when they are first needed, `bus` is one of them, `matches` decides which signals it
-gets, `transport` opens the socket and writes messages with a D-Bus library, `wire` reads messages.
+`connections` opens each connection when it is first needed, `bus` is one connection, `matches` decides which signals
+it gets, `transport` opens the socket and writes messages with a D-Bus library, and `wire` reads messages.
 """
 
 from reactor.watchers.dbus.bus import PROPERTIES, Bus, Question

@@ -22,7 +22,7 @@ _DAEMON_OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
 CALLS_AT_ONCE = 64
-"""dbus-daemon allows a connection 128 calls without a reply; the next one fails."""
+"""The most calls in progress. dbus-daemon fails a call on a connection that waits for 128 replies already."""
 
 PATIENCE = 3.0
 """Seconds for a bus to accept the connection. A healthy one takes a millisecond."""
@@ -31,7 +31,7 @@ _READ_SIZE = 64 * 1024
 
 
 class Question:
-    """A call that was begun. Several calls are sent together, as soon as one of the answers is waited for."""
+    """A call in progress. Calls are buffered, and sent together as soon as one of their answers is awaited."""
 
     __slots__ = ("_flush", "_member", "arrived", "reply")
 
@@ -42,7 +42,7 @@ class Question:
         self.reply: Message | None = None
 
     async def answer(self) -> list[Any]:
-        """What the method returns. Raises CallError when that is an error, and NoBusError when there is no answer."""
+        """Return the results of the method. Raises CallError for an error, and NoBusError when there is no answer."""
         if not self.arrived.is_set():
             self._flush()
             await self.arrived.wait()
@@ -54,7 +54,7 @@ class Question:
 
 
 class Bus:
-    """A connection to the bus at ``address``. Nothing works before `run` has begun, or after it has ended."""
+    """A connection to the bus at ``address``. It can be used only while `run` is running."""
 
     def __init__(self, address: str, uses: LibraryName) -> None:
         self._address = address
@@ -71,9 +71,9 @@ class Bus:
         self.is_connected = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve the connection until it ends: then calls that wait raise NoBusError, and streams of signals end.
+        """Serve the connection until it ends. Then waiting calls raise NoBusError, and streams of signals end.
 
-        Raises NoBusError when there is none to be had, or none within `PATIENCE`.
+        Raises NoBusError when the connection can't be made, or not within `PATIENCE`.
         """
         is_greeted = False
         with trio.move_on_after(PATIENCE) as patience:
@@ -119,7 +119,7 @@ class Bus:
         except BaseException:
             self._slots.release()
             raise
-        # The slot is free when the reply is here, even if its caller was cancelled: the bus counts the call until then.
+        # The reply frees the slot, even if the caller was cancelled: the bus counts the call until it has replied.
         self._pending[serial] = question
         return question
 
@@ -128,7 +128,7 @@ class Bus:
     ) -> list[Any]:
         """Call a method and return what it returns.
 
-        Raises CallError when it answers with an error, and NoBusError when there is no answer to be had.
+        Raises CallError when the method answers with an error, and NoBusError when there is no answer.
         """
         question = await self.ask(destination, path, interface, member, signature, *body)
         return await question.answer()
@@ -143,7 +143,10 @@ class Bus:
         return dict(found)
 
     async def subscribe(self, match: Match, handler: Callable[[Message], None]) -> Subscription:
-        """Call ``handler`` with every signal that matches; once this returns, none is missed. Raises as `call` does."""
+        """Call ``handler`` with every matching signal. None is missed after this has returned.
+
+        Raises as `call` does.
+        """
         rule, in_force = self._router.choose_rule(match)
         if not in_force:
             async with self._rules:  # others that need the same rule wait until it is in force
@@ -160,7 +163,7 @@ class Bus:
 
     @asynccontextmanager
     async def signals(self, *matches: Match) -> AsyncIterator[trio.MemoryReceiveChannel[Message]]:
-        """A channel of the signals that match. It ends with the connection, and has no limit."""
+        """A channel of the matching signals, without a limit. It ends with the connection."""
         into, out = trio.open_memory_channel[Message](math.inf)
         self._streams.add(into)
         with out, into, ExitStack() as held:
@@ -197,7 +200,7 @@ class Bus:
         return serial
 
     def _flush(self) -> None:
-        """Send the waiting bytes as far as the socket takes them at once; `_write` sends the rest, and handles errors."""
+        """Send as many buffered bytes as the socket accepts at once. `_write` sends the rest, and handles errors."""
         if self._unsent and self.is_connected and not self._is_stuck.is_set():
             with suppress(OSError):
                 self._send()

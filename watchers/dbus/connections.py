@@ -1,4 +1,4 @@
-"""The connections of this process: one to each bus, made when it is first needed, and again after it was lost."""
+"""The connections of this process: one to each bus, opened when it is first needed, and reopened after a loss."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def connect(scope: Scope) -> Bus:
 
 
 class _Connection:
-    """At most one living `Bus`."""
+    """The shared connection to one bus: at most one live `Bus`."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope

@@ -15,7 +15,8 @@ RULES = 256
 class Match:
     """The signals of one object, with this ``member`` and, if it is given, this first argument.
 
-    A signal sent to this process alone passes no rule, so any program can fake one: take it as a hint, and check.
+    The bus applies no rule to a signal that is sent to this process alone, so any program can fake one: treat a signal
+    as a hint, and check.
     """
 
     sender: str
@@ -31,7 +32,7 @@ class Match:
 
     @property
     def wide_rule(self) -> str:
-        """A rule for the same signals of all objects next to this one as well."""
+        """A rule for the same signals of this object and all its siblings."""
         return f"{self._common},path_namespace='{self.path.rpartition('/')[0]}'"
 
     @property
@@ -39,7 +40,7 @@ class Match:
         return f"type='signal',sender='{self.sender}',interface='{self.interface}',member='{self.member}'"
 
     def fits(self, message: Message) -> bool:
-        """Whether the message is this signal. Its path is known to be the right one."""
+        """Whether ``message`` is this signal. The caller has compared the path already."""
         return (
             message.member == self.member
             and message.interface == self.interface

@@ -25,7 +25,7 @@ class NoBusError(ConnectionError):
 
 
 class CallError(Exception):
-    """A call was answered with an error. ``name`` is the one of the D-Bus error, ``text`` is for people."""
+    """A call was answered with an error. ``name`` is the name of the D-Bus error, ``text`` its message for people."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(f"{text} ({name})")
@@ -34,7 +34,10 @@ class CallError(Exception):
 
 
 async def open_stream(address: str, handshake: Handshake) -> trio.SocketStream:
-    """Connect and authenticate: messages follow on the stream. Raises NoBusError if the bus is not there or refuses."""
+    """Connect and authenticate; then the stream carries messages.
+
+    Raises NoBusError if the bus is missing or refuses.
+    """
     stream = await _connect(address)
     try:
         await _authenticate(stream, handshake)
@@ -50,7 +53,7 @@ async def _authenticate(stream: trio.SocketStream, handshake: Handshake) -> None
     await stream.send_all(f"\0{handshake.begin()}\r\n".encode())
     answer, line = "", b""
     while answer != "BEGIN":
-        while not line.endswith(b"\r\n"):  # the bus never says two things in a row before BEGIN
+        while not line.endswith(b"\r\n"):  # before BEGIN, the bus sends one line at a time
             chunk = await stream.receive_some(4096)
             if not chunk:
                 raise NoBusError("it hung up")
@@ -60,7 +63,7 @@ async def _authenticate(stream: trio.SocketStream, handshake: Handshake) -> None
 
 
 async def _connect(address: str) -> trio.SocketStream:
-    """Connect to the first of the Unix sockets in ``address`` that listens. Raises NoBusError when none does."""
+    """Connect to the first Unix socket in ``address`` on which a bus listens. Raises NoBusError when there is none."""
     reasons = []
     for path in _socket_paths(address):
         sock = trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_STREAM)
@@ -107,7 +110,7 @@ class Library:
         """
         flags = self._flags(0 if wants_reply else _NO_REPLY_EXPECTED)
         message = self._message(*target, flags=flags, signature=signature, body=list(body), serial=serial)
-        return bytes(message._marshall(False))  # noqa: SLF001 - this module is there to know the private names
+        return bytes(message._marshall(False))  # noqa: SLF001 - only this module uses the private names
 
     def handshake(self) -> Handshake:
         """The authentication of a new connection."""

@@ -1,8 +1,9 @@
 """Reads the messages of a bus: the header at once, the arguments when they are first used.
 
-The libraries check every name and wrap every variant, which takes several times as long, and a unit that is stopped and
-started again is fifty messages, most of which only say "look". The layout is that of the D-Bus specification, chapters
-"Type System" and "Message Protocol". A bus passes on well-formed messages only; any other ends the connection.
+The libraries check every name and wrap every variant, which takes several times as long. A restart of a unit sends
+fifty messages, and most of them only report that something may have changed. The layout is that of the D-Bus
+specification, chapters "Type System" and "Message Protocol". A bus passes on well-formed messages only; any other ends
+the connection.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PATH, _INTERFACE, _MEMBER, _ERROR_NAME, _REPLY_SERIAL, _SIGNATURE = 1, 2, 3, 4,
 _NUMBER, _KIND = ord("u"), ord("g")
 
 _NUMBERS: Final = dict(zip("ybnqiuxtdh", "BIhHiIqQdI", strict=True))
-"""The types of fixed size, and what `struct` calls them. Each is aligned to its own size."""
+"""The types of fixed size, with their codes in `struct`. Each is aligned to its own size."""
 
 _ALIGNED_TO: Final = {
     **{kind: struct.calcsize(f"={code}") for kind, code in _NUMBERS.items()},
@@ -38,7 +39,7 @@ _ALIGNED_TO: Final = {
 
 
 class Message:
-    """What came from the bus: the reply to a call, or a signal. Raises NoBusError for a frame that is neither."""
+    """A message from the bus: the reply to a call, or a signal. Raises NoBusError for a frame that is neither."""
 
     __slots__ = ("_body", "error_name", "interface", "is_signal", "member", "path", "reply_serial")
 
@@ -58,7 +59,7 @@ class Message:
 
     @property
     def body(self) -> list[Any]:
-        """The arguments, without the wrappings of variants. Raises NoBusError as the constructor does."""
+        """The arguments, with variants unwrapped. Raises NoBusError as the constructor does."""
         if isinstance(self._body, _Arguments):
             self._body = self._body.read()
         return self._body
@@ -86,7 +87,7 @@ def frame_length(buffer: bytearray) -> int:
 
 @lru_cache(maxsize=1024)
 def complete_types(signature: str) -> tuple[str, ...]:
-    """The types that a signature puts in a row: ``a{sv}`` and ``s`` of ``a{sv}s``."""
+    """The complete types in a signature, in order: ``a{sv}`` and ``s`` for ``a{sv}s``."""
     types, start, depth = [], 0, 0
     for at, letter in enumerate(signature):
         depth += (letter in "({") - (letter in ")}")
@@ -103,11 +104,11 @@ def _order(frame: bytes | bytearray) -> str:
 
 
 def _fields(frame: bytes, word: Any) -> tuple[dict[int, Any], int]:
-    """The fields of the header by their codes, and where the body begins. All are strings, numbers or signatures."""
+    """The fields of the header by their codes, and the offset of the body. All are strings, numbers or signatures."""
     fields = {}
     at, end = _HEADER, _HEADER + word(frame, 12)[0]
     while at < end:
-        code, kind = frame[at], frame[at + 2]  # between them is the length of the type, after it a zero
+        code, kind = frame[at], frame[at + 2]  # between them is the length of the signature; a zero ends it
         at += 4
         if kind == _NUMBER:
             (fields[code],) = word(frame, at)
