@@ -27,7 +27,8 @@ from reactor.watchers.netlink_socket import (
 from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 
 READS_AT_ONCE = 32
-"""The kernel sends four or five messages about one change of a link: they should become one check."""
+"""Reads before the vertices are marked. One change of a link causes four or five messages, but should cause one
+check."""
 RECEIVE_BUFFER = 4 * 1024 * 1024
 _SO_RCVBUFFORCE = 33
 
@@ -41,7 +42,7 @@ class NetlinkWatch(Watch):
 
 
 class NetlinkWatcher(Watcher):
-    """Watches the changes that the kernel announces, in namespaces that may come and go.
+    """Watches the changes that the kernel announces, in namespaces that may be created and deleted at any time.
 
     The namespaces are those of `ip netns`: mounts below `/run/netns`.
     """
@@ -67,7 +68,7 @@ class NetlinkWatcher(Watcher):
         listener.add(watched_topic, vertex)
 
     def disarm(self, watch: Watch, vertex: int) -> None:
-        """Listen for a NetlinkWatch no longer."""
+        """Stop listening for a NetlinkWatch."""
         netns, watched_topic = cast("NetlinkWatch", watch).netns, cast("NetlinkWatch", watch).watched_topic
         self._listeners[netns].discard(watched_topic, vertex)
 
@@ -90,7 +91,9 @@ class NetlinkWatcher(Watcher):
 
 
 class NetlinkListener:
-    """Marks vertices by the notifications of one namespace. It need not exist yet, and may be deleted and created again.
+    """Marks vertices by the notifications of one namespace.
+
+    The namespace need not exist yet, and may be deleted and created again.
 
     The socket keeps the namespace alive, so it is closed as soon as the namespace's name is deleted.
     """
@@ -105,7 +108,7 @@ class NetlinkListener:
         self._trouble = ""
         self._reported: set[int] = set()
 
-    # ---- who listens ----
+    # ---- the listeners ----
 
     def add(self, watched_topic: WatchedTopic, vertex: int) -> None:
         """Mark ``vertex`` whenever the kernel announces a change of ``watched_topic``."""
@@ -118,7 +121,7 @@ class NetlinkListener:
             self._report_trouble((vertex,))
 
     def discard(self, watched_topic: WatchedTopic, vertex: int) -> None:
-        """Stop marking it. With its last vertex, the socket is closed, so that the namespace can be freed."""
+        """Stop marking ``vertex``. Without any vertex, the socket is closed, so that the namespace can be freed."""
         vertices = self._listeners.get(watched_topic, {})
         vertices.pop(vertex, None)
         if not vertices:
@@ -130,7 +133,7 @@ class NetlinkListener:
     # ---- the socket ----
 
     def reopen(self) -> None:
-        """Listen to the namespace that has the name now, after it was created, deleted or replaced; mark all vertices."""
+        """Follow the name to another namespace (it was created, deleted or replaced), and mark all vertices."""
         self.close()
         vertices = dict.fromkeys(vertex for listeners in self._listeners.values() for vertex in listeners)
         if vertices:
@@ -159,7 +162,7 @@ class NetlinkListener:
             return
         try:
             _enlarge(opened)
-            _join_groups(opened, Topic.LINK)  # in any case, to keep the names of the links up to date
+            _join_groups(opened, Topic.LINK)  # always needed, to keep the names of the links up to date
             for watched_topic in self._listeners:
                 _join_groups(opened, watched_topic.topic)
             self._names.load(self.netns)
@@ -177,13 +180,13 @@ class NetlinkListener:
     async def _wait(self) -> None:
         while True:
             await self._opened.wait()
-            with suppress(trio.ClosedResourceError):  # the next one may be opened later
+            with suppress(trio.ClosedResourceError):  # another socket may be opened later
                 if self._socket is not None:
                     await trio.lowlevel.wait_readable(self._socket)
                     return
 
     def _read(self) -> None:
-        """Mark each vertex once, however many messages there are about it."""
+        """Read the waiting messages. Marks each vertex once, however many of them concern it."""
         marks: dict[int, None] = {}
         if (readable := self._socket) is None:
             return

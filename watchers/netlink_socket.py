@@ -1,7 +1,7 @@
 """Sockets of the kernel's routing family (rtnetlink) in any network namespace, and the frame of its messages.
 
 The layouts are those of netlink(7) and rtnetlink(7). They are read with `struct`: a message that pyroute2
-decodes is some 190 objects in cycles, too many for notifications, which only say "look there".
+decodes is some 190 objects in cycles, too many for a notification, which only says what to check.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 NAMESPACES = "/run/netns"
-"""Where `ip netns add` keeps the namespaces by name."""
+"""The directory in which `ip netns add` keeps the namespaces by name."""
 SOL_NETLINK = 270
 NETLINK_ADD_MEMBERSHIP = 1
 NLMSG_ERROR, NLMSG_DONE = 2, 3
@@ -29,10 +29,11 @@ _ATTRIBUTE = struct.Struct("=HH")
 _ATTRIBUTE_TYPE = 0x3FFF  # the upper two bits are flags
 _libc = ctypes.CDLL(None, use_errno=True)
 _NETLINK_CAP_ACK = 10  # an error does not repeat the request
-_NETLINK_EXT_ACK = 11  # an error comes with a text
-_NETLINK_GET_STRICT_CHK = 12  # a dump is only of what the question names
+_NETLINK_EXT_ACK = 11  # an error comes with a message
+_NETLINK_GET_STRICT_CHK = 12  # a dump contains only what the request names
 MOST = 2
-"""Sockets to keep for one namespace: one check reads a table for many, while another waits for it with its own."""
+"""Idle sockets to keep for one namespace. Two checks are often active at once: one reads a table for many, and another
+waits for that with its own socket."""
 
 
 class Frame(NamedTuple):
@@ -52,7 +53,7 @@ def pack(frame: Frame) -> bytes:
 
 
 def unpack(data: bytes) -> Iterator[Frame]:
-    """The frames in what was read from a socket."""
+    """The frames in ``data``, which was read from a socket."""
     at = 0
     while at + _HEADER.size <= len(data):
         length, kind, flags, sequence, _ = _HEADER.unpack_from(data, at)
@@ -61,7 +62,7 @@ def unpack(data: bytes) -> Iterator[Frame]:
 
 
 def attributes(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
-    """Type and value of the attributes that follow a fixed part of ``at`` bytes."""
+    """The type and value of each attribute that follows a fixed part of ``at`` bytes."""
     while at + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, at)
         yield kind & _ATTRIBUTE_TYPE, data[at + _ATTRIBUTE.size : at + length]
@@ -69,20 +70,20 @@ def attributes(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
 
 
 def pack_attribute(kind: int, value: bytes) -> bytes:
-    """The bytes of an attribute, up to where the next may begin."""
+    """The bytes of an attribute, padded so that another may follow."""
     length = _ATTRIBUTE.size + len(value)
     return _ATTRIBUTE.pack(length, kind) + value + bytes(_aligned(length) - length)
 
 
 def open_socket(netns: str | None) -> socket.socket:
-    """A non-blocking socket in the namespace of that name, or with None in the one of this process.
+    """A non-blocking socket in the network namespace ``netns``; None is the namespace of this process.
 
-    Raises FileNotFoundError when there is no such namespace, PermissionError for who may not enter it, and OSError when
-    the system has no descriptor or no thread left to give.
+    Raises FileNotFoundError when there is no such namespace, PermissionError when this process may not enter it, and
+    OSError when no descriptor or no thread is left.
     """
     if netns is None:
         return _open_here()
-    # A namespace belongs to a thread. With one for each socket, those of the program stay where they are.
+    # A thread of its own enters the namespace for each socket, so that the other threads stay in theirs.
     result: list[socket.socket | OSError] = []
     thread = threading.Thread(
         target=_open_there, args=(f"{NAMESPACES}/{netns}", result), name=f"netns {netns}"
@@ -128,13 +129,20 @@ def _open_there(path: str, result: list[socket.socket | OSError]) -> None:
 
 
 def _refusal(path: str, code: int) -> OSError:
-    """A file that is no namespace is one that `ip netns add` has just begun with, or left behind."""
+    """The error for the namespace at ``path``.
+
+    A file that is no namespace means that `ip netns add` has not finished, or has failed: the namespace does not
+    exist.
+    """
     code = errno.ENOENT if code == errno.EINVAL else code
     return OSError(code, os.strerror(code), path)
 
 
 class PooledSocket(NamedTuple):
-    """A socket for questions. ``namespace`` is which one it is in: that had the name just before it was opened."""
+    """A socket for requests.
+
+    ``namespace`` identifies the namespace that had the name just before the socket was opened.
+    """
 
     socket: socket.socket
     netns: str | None
@@ -142,9 +150,9 @@ class PooledSocket(NamedTuple):
 
 
 class SocketPool:
-    """A few for each namespace that is listened to anyway.
+    """Keeps a few open sockets for each watched network namespace.
 
-    A socket keeps its namespace alive. So it is kept no longer than that has a name, as the one that listens.
+    A socket keeps its namespace alive, so the sockets of a namespace are closed when its name disappears.
     """
 
     def __init__(self) -> None:
@@ -173,7 +181,7 @@ class SocketPool:
         return PooledSocket(opened, netns, namespace)
 
     def give_back(self, pooled: PooledSocket) -> None:
-        """Return a socket after all answers were read: it is kept, or closed."""
+        """Give a socket back after all answers were read. It is kept, or closed."""
         idle = self._idle.get(pooled.netns)
         if idle is not None and len(idle) < MOST:
             idle.append(pooled)
@@ -182,7 +190,10 @@ class SocketPool:
 
 
 def _namespace(netns: str | None) -> tuple[int, int] | None:
-    """The identity of the namespace: another one may get the same name later. None is the one of this process."""
+    """The device and inode of the namespace: another one may get the same name later.
+
+    None for that of this process.
+    """
     if netns is None:
         return None
     found = os.stat(f"{NAMESPACES}/{netns}")

@@ -46,7 +46,7 @@ class Topic(Enum):
     PRESENCE = ("presence", 1)
     """The link of that name was created, deleted or replaced."""
     ADDRESS = ("address", 5, 9)
-    """The IP address came or went, on any link."""
+    """The IP address was added or removed, on any link."""
     ADDRESSES = ("addresses", 5, 9)
     """Any address of the link of that name, or of any link."""
     ROUTE = ("route", 7, 11)
@@ -54,27 +54,27 @@ class Topic(Enum):
     NEXTHOPS = ("nexthops", 32)
     """A nexthop object was deleted, on any link: IPv4 routes that use it go with it, without an announcement."""
     IPV6 = ("ipv6", 12)
-    """IPv6 came or went on the link of that name, or on any link."""
+    """IPv6 was enabled or disabled on the link of that name, or on any link."""
 
     def __init__(self, _: str, *groups: int) -> None:
         self.groups = groups
-        """Of IPv4 and of IPv6, where these differ."""
+        """The groups, one for IPv4 and one for IPv6 if they differ."""
 
 
 class WatchedTopic(NamedTuple):
-    """One link, address or route to watch. ``key`` is the name of a link, or made by one of the methods."""
+    """One link, address or route to watch. ``key`` is the name of a link, or is built by one of the methods."""
 
     topic: Topic
     key: str
 
     @classmethod
     def address(cls, packed: bytes) -> WatchedTopic:
-        """The address with these bytes."""
+        """The topic of the address with these bytes."""
         return cls(Topic.ADDRESS, packed.hex())
 
     @classmethod
     def route(cls, table: int, packed: bytes, prefix_length: int) -> WatchedTopic:
-        """Every route to that network in the table, whatever its metric."""
+        """The topic of every route to that network in the table, whatever its metric."""
         return cls(Topic.ROUTE, f"{table} {packed.hex()}/{prefix_length}")
 
 
@@ -93,7 +93,7 @@ class LinkNames:
         body = fixed + struct.pack("=HHI", 8, _IFLA_EXT_MASK, _SKIP_STATISTICS)
         self._by_index.clear()
         with open_socket(netns) as asking:
-            asking.setblocking(True)  # the answer is there as soon as the question is asked
+            asking.setblocking(True)  # the answer is available as soon as the request is sent
             asking.send(pack(Frame(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, 1, body)))
             while True:
                 for frame in unpack(asking.recv(READ_SIZE)):
@@ -116,7 +116,7 @@ class LinkNames:
     def _of_link(self, frame: Frame) -> Iterator[WatchedTopic]:
         index, name = index_and_name(frame)
         known = self._by_index.get(index)
-        # A port that leaves its bridge is a "deleted link" as well, of the bridge's family.
+        # A port that leaves its bridge is announced as a deleted link, too, but of the bridge's family.
         is_gone = frame.type == RTM_DELLINK and frame.body[0] == socket.AF_UNSPEC
         if is_gone:
             self._by_index.pop(index, None)

@@ -1,9 +1,9 @@
 """The watched paths as a tree of directories, each watched by the kernel for what happens to the names in it.
 
-Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
-itself is a name in its directory: files are replaced, and a watch on the old inode gets no event of the new one. It is a
-node of its own only if it is a symlink, a mount point or a file with several hard links, or if a whole tree is watched:
-then each of its directories is a node.
+Every directory on the way to a path is in the tree, once, so that a change of any component is noticed. A path itself
+is a name in its directory: files are replaced, and a watch on the old inode gets no event of the new one. A path is a
+node of its own only if it is a symlink, a mount point or a file with several hard links, or if a whole tree is
+watched: then each directory of that tree is a node.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ POLL_INTERVAL = 5.0
 
 _POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
 _BATCH = 100
-"""How many names of a directory are examined without a pause, which takes a fifth of a millisecond."""
+"""Names of a directory that are examined without a pause, which takes a fifth of a millisecond."""
 _WATCH_LIMIT = "fs.inotify.max_user_watches"
 
 
 Silence = Callable[[bytes], str | None]
-"""Returns why a path must not be touched now, because its file system does not answer, or None."""
+"""Returns why a path must not be touched now (its file system does not answer), or None."""
 
 
 class PathTree:
@@ -101,10 +101,10 @@ class PathTree:
                     directory.children[name] = Directory(directory, name)
 
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
-        """Give a leaf a watch of its own if that of its directory does not get all its events; return the new directory.
+        """Give a leaf its own watch if that of its directory does not get all its events; return the new directory.
 
-        That is a symlink, which is followed, a mount point, or a file with other hard links: a write through one of
-        them sends its event to that link's directory.
+        Such a leaf is a symlink, which is followed, a mount point, or a file with other hard links: a write through
+        one of them sends its event to that link's directory.
         """
         if not name or self._silence(directory.path) is not None or not self._is_followed(directory, name):
             return None
@@ -115,10 +115,10 @@ class PathTree:
         return itself
 
     def renew(self, tops: Iterable[Directory]) -> Iterator[Directory | None]:
-        """Renew the watches of the subtrees. Yields each directory once it is watched: the caller then checks its leaves.
+        """Renew the watches of the subtrees. Yields each directory that is now watched: the caller checks its leaves.
 
-        In this order each change is either found by the check or announced by a later event. None is yielded now and
-        then within a directory that has very many names, so that the caller can pause.
+        In this order each change is either found by the check or announced by a later event. Within a directory
+        of very many names, None is yielded now and then, so that the caller can pause.
         """
         waiting = sorted(tops, key=lambda top: len(top.path), reverse=True)  # the uppermost is taken first
         seen: set[Directory] = set()
@@ -126,8 +126,8 @@ class PathTree:
             directory = waiting.pop()
             if self._is_silent(directory):
                 continue
-            # A directory seen before is visited again only if another directory is there by now: then what was found
-            # below it was in the wrong place.
+            # A directory is visited twice only if another one has replaced it meanwhile: then what was
+            # found below it was in the wrong place.
             if directory.is_attached and (self._watch(directory) or directory not in seen):
                 seen.add(directory)
                 yield from self._spread(directory)
@@ -172,7 +172,7 @@ class PathTree:
         return next(inside, None) or self.trouble_of(listener.top)
 
     def _is_followed(self, directory: Directory, name: bytes) -> bool:
-        """Whether what is at a leaf is watched itself."""
+        """Whether the file or directory at a leaf has its own watch."""
         path = directory.path_of(name)
         return (
             self._silence(path) is not None  # so it leads elsewhere
@@ -181,7 +181,7 @@ class PathTree:
         )
 
     def _unfollow(self, itself: Directory) -> None:
-        """Watch a leaf itself no longer once its directory hears all of it: another file has taken its place."""
+        """Remove a leaf's own watch if its directory gets all its events now: another file has taken its place."""
         directory = itself.parent
         if directory is None or b"" not in itself.leaves or self.trouble_of(itself):
             return
@@ -202,7 +202,10 @@ class PathTree:
         return child
 
     def _is_silent(self, directory: Directory) -> bool:
-        """Whether it must not be touched now. An existing watch stays: its events come again when the file system answers."""
+        """Whether ``directory`` must not be touched now.
+
+        An existing watch stays: its events arrive again when the file system answers.
+        """
         silence = self._silence(directory.path)
         if silence is not None:
             directory.trouble = f"{silence}, {_POLLED}"
@@ -210,7 +213,7 @@ class PathTree:
         return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
-        """Watch the directory or file that is at the path now. Returns whether it is another one than before."""
+        """Watch the directory or file that is at the path now. Returns whether it is a different one than before."""
         watched = trouble = None
         try:
             trouble, is_shared = self._examine(directory)
@@ -227,7 +230,10 @@ class PathTree:
         return self._hold(directory, watched)
 
     def _spread(self, directory: Directory) -> Iterator[None]:
-        """Extend the trees that it is part of to its entries. It is watched already, so no new entry is missed."""
+        """Add the entries of ``directory`` to the trees that contain it.
+
+        It is watched already, so no new entry is missed.
+        """
         directory.join_trees()
         if directory.trees and directory.watched is not None:
             for name in _names(directory.path):
@@ -250,9 +256,9 @@ class PathTree:
         return (before and before.wd) != (watched and watched.wd)
 
     def _examine(self, directory: Directory) -> tuple[str | None, bool]:
-        """Find out where the path leads; return why its events can't be relied upon, and if it is a file with other links.
+        """Find out where the path leads.
 
-        Raises OSError.
+        Returns why its events can't be relied upon, and whether it is a file with other hard links. Raises OSError.
         """
         path = directory.path
         info = os.lstat(path)
@@ -268,7 +274,7 @@ class PathTree:
         return trouble, not is_link and _has_other_links(info)
 
     def _point(self, link: Directory, path: bytes | None) -> None:
-        """Watch each directory on the way to a symlink's target: a change of any changes where the link leads."""
+        """Watch each directory on the way to a symlink's target: a change of any of them may change the target."""
         target = None if path is None else self._reach(_components(path))
         self._prune(link.point_to(target))
 
@@ -303,7 +309,7 @@ def _target(link: bytes) -> bytes:
 
 
 def _components(path: bytes) -> list[bytes]:
-    # ".." stays: behind a symlink it is not the component before it.
+    # ".." stays: after a symlink, it does not undo the component before it.
     return [name for name in path.split(b"/") if name not in (b"", b".")]
 
 

@@ -1,8 +1,8 @@
-"""Writes to files that are not closed yet: their files are checked once no further write came for a moment.
+"""Delays the check of a file that is written and not closed yet, until no further write has come for a moment.
 
 The kernel sends an event when a file that was written is closed. For a program that keeps its file open, and for a
-truncate(2) by path, there is only IN_MODIFY, for each write. So a write starts a wait, which further ones prolong, up to
-a limit.
+truncate(2) by path, there is only IN_MODIFY, for each write. So a write starts a wait, which further writes prolong,
+up to a limit.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from typing import NamedTuple
 from reactor import ChangedPaths
 
 BURST = 100
-"""Reads that are made without a pause, at most."""
+"""The most reads without a pause."""
 REFILL = 100.0
-"""How many further reads without a pause each second allows."""
+"""Further reads without a pause that each second allows."""
 NEWS_REFILL = 4
-"""How many further ones a read allows that marks a vertex not marked within `WINDOW`: repairs send events, too."""
+"""Further reads that are allowed by a read that marks a vertex not marked within `WINDOW`: repairs send events,
+too."""
 PAUSE = 0.01
-"""Seconds to wait before a read when they are used up. The events of that time are then read together."""
+"""Seconds to wait before a read when all of these are used up. The events of that time are then read together."""
 WINDOW = 0.1
 """Seconds after which a marked vertex counts as new again."""
 
 
 class Pace(NamedTuple):
-    """How long a write waits, in seconds: until no other came for ``quiet``, and never longer than ``latest``."""
+    """How long a write waits: until no other has come for ``quiet`` seconds, and at most ``latest`` seconds."""
 
     quiet: float
     latest: float

@@ -2,9 +2,9 @@
 
 Such a change is announced as urgent data. trio can't wait for that, but epoll can, and trio can wait for an epoll
 descriptor. There is one difficulty: poll(2) of /proc/self/mountinfo announces a change only once. A change between two
-waits is lost when the second begins, and the task that is woken can't find out by which file. So each file is open
-twice, in two epoll descriptors: trio waits for ``_wakeups``, and ``_changes`` is asked each time that a wait has begun,
-which says what has changed since it was last asked.
+waits is lost when the second begins, and a task that is woken can't find out which file has changed. So each file is
+open twice, in two epoll descriptors: trio waits for ``_wakeups``; and whenever a wait has begun, ``_changes`` is
+polled, which reports everything that has changed since its last poll.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ReadinessWatcher(Watcher):
         file.vertices.add(vertex)
 
     def disarm(self, watch: Watch, vertex: int) -> None:
-        """Listen for a ReadinessWatch no longer."""
+        """Stop listening for a ReadinessWatch."""
         path = cast("ReadinessWatch", watch).path
         file = self._files.get(path)
         if file is not None:
@@ -70,7 +70,7 @@ class ReadinessWatcher(Watcher):
         """Mark the vertices of changed files, until cancelled."""
         token = trio.lowlevel.current_trio_token()
         while True:
-            token.run_sync_soon(self._look)  # soon is when the wait below has begun
+            token.run_sync_soon(self._look)  # it runs once the wait below has begun
             await trio.lowlevel.wait_readable(self._wakeups.fileno())
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class _File:
             for listener in (wakeups, changes):
                 self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 opened.callback(os.close, self.number)
-                # Edge-triggered: a file of /sys stays ready until it is read, and would wake the task for ever.
+                # Edge-triggered: a file of /sys stays ready until it is read, and would wake the task forever.
                 listener.register(self.number, select.EPOLLPRI | select.EPOLLET)
             self._opened = opened.pop_all()
 

@@ -1,4 +1,4 @@
-"""Watches systemd units: over D-Bus, and by inotify where their files are."""
+"""Watches systemd units: their state over D-Bus, and the directories of their files by inotify."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from reactor.watchers.units import (
 
 FIRST_WAIT = 0.02
 ANSWER_PATIENCE = 10.0
-"""Seconds for systemd to answer. After that, no resource waits for its watch any longer."""
+"""Seconds within which systemd must answer. After that, resources no longer wait for their watch."""
 POLL_INTERVAL = 5.0
 """Seconds between two checks of all units while there is no connection; also the longest wait before a new attempt."""
 FILES_SETTLE = 0.01
-"""Seconds from a change of files to the check: most come in groups, and systemd has to read all of them again."""
+"""Seconds from a change of files to the check: most changes come in groups, and systemd must reread all the files."""
 _OWNER_CHANGED = Match(
     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", SYSTEMD
 )
@@ -131,7 +131,7 @@ class UnitListener:
             await trio.sleep(wait)
 
     def _do_without(self, reason: str) -> None:
-        """Report once that there is no connection; from then on, have all units checked at regular times."""
+        """Report once that there is no connection; from then on, mark all units at regular times."""
         now = trio.current_time()
         if self._bus is not None or not self._tried.is_set():
             self._bus = None
@@ -162,9 +162,9 @@ class UnitListener:
                 await self._on_signal(bus, message)
 
     async def _listen(self, bus: Bus, units: Sequence[str]) -> None:
-        """Subscribe to the signals of ``units`` at their present paths; mark those whose load state has changed."""
+        """Subscribe to the signals of ``units`` at their present paths; mark units whose load state has changed."""
         async with self._listening:
-            units = [unit for unit in units if is_unit_name(unit)]  # the answer leaves out others
+            units = [unit for unit in units if is_unit_name(unit)]  # the answer omits other names
             (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
             for unit, (_, _, load, _, _, _, path, *_) in zip(units, found, strict=True):
                 if (watched := self._units.get(unit)) is None:
@@ -200,7 +200,7 @@ class UnitListener:
                 self._mark((name,))
             case "UnitFilesChanged", _:
                 self._look_for_files()
-            case "Reloading", [False]:  # which starts and stops nothing
+            case "Reloading", [False]:  # a reload starts and stops nothing
                 self._look_for_files()
                 await self._listen(bus, list(self._units))
             case "NameOwnerChanged", [_, _, str(owner)] if owner:
@@ -214,7 +214,7 @@ class UnitListener:
         self._mark(units.union(self._at(object_path(stem))), FILES_SETTLE)
 
     def _look_for_files(self) -> None:
-        """The files themselves are watched; new directories may have come with them."""
+        """Watch new directories of unit files. The files in watched directories send events already."""
         for name in self._files.scan():
             self._on_file(name)
 
@@ -222,13 +222,13 @@ class UnitListener:
         self._sink.mark_all("the inotify queue of the unit files overflowed, events were lost")
 
     def _at(self, path: str) -> list[str]:
-        """The units that are at ``path``: several, if some are aliases."""
+        """The units with the D-Bus path ``path``: several, if some are aliases."""
         return [unit for unit, watched in self._units.items() if watched.path == path]
 
 
 @dataclass(frozen=True, slots=True)
 class UnitWatch(Watch):
-    """The systemd unit of a full name, such as ``nginx.service``: its state, its files, and whether it is enabled."""
+    """A systemd unit by its full name, such as ``nginx.service``: its state, its files, and whether it is enabled."""
 
     unit: str
     scope: Scope = Scope.SYSTEM
@@ -254,12 +254,12 @@ class UnitWatcher(Watcher):
         await listener.add(watch.unit, vertex)
 
     def disarm(self, watch: Watch, vertex: int) -> None:
-        """Listen for a UnitWatch no longer."""
+        """Stop listening for a UnitWatch."""
         watch = cast("UnitWatch", watch)
         self._listeners[watch.scope].remove(watch.unit, vertex)
 
     async def run(self) -> None:
-        """Run a listener for each scope, from when it is first asked for."""
+        """Run a listener for each scope, from its first watch on."""
         running: set[Scope] = set()
         async with trio.open_nursery() as nursery:
             while True:

@@ -1,4 +1,4 @@
-"""Long work in short slices, so that other tasks of the loop are never kept waiting."""
+"""Splits long work into short slices, so that other tasks of the loop never wait long."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class TimeSlice:
         self._ends = perf_counter() + SLICE
 
     def used_up(self) -> bool:
-        """Whether it is time to let others run."""
+        """Whether the slice is used up, so that other tasks should run."""
         return perf_counter() >= self._ends
 
     async def yield_to_loop(self) -> None:
-        """Let others run, and begin a new slice."""
+        """Let other tasks run, and begin a new slice."""
         await trio.lowlevel.checkpoint()
         self._ends = perf_counter() + SLICE

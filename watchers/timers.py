@@ -1,4 +1,4 @@
-"""Marks vertices at regular times: for resources that get no event of their changes."""
+"""Marks vertices at regular times, for resources whose changes cause no event."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 class TimerWatcher(Watcher):
     """Marks a vertex every ``interval`` seconds, by the clock of the trio loop.
 
-    The times don't drift. All that passed while the machine slept or was busy are one mark. The first
-    interval is up to 5 % shorter, differently for each vertex, so that thousands don't fall due at once.
+    The times don't drift. All times that pass while the machine sleeps or is busy cause one mark. The first
+    interval is up to 5 % shorter, differently for each vertex, so that thousands are not due at once.
     """
 
     serves = TimerWatch
@@ -36,13 +36,13 @@ class TimerWatcher(Watcher):
         if (vertex, interval) in self._armed:
             return
         self._armed.add((vertex, interval))
-        # Multiples of the golden ratio fall evenly, however many there are.
+        # Multiples of the golden ratio are evenly spread, however many there are.
         first = interval * (1 - _SPREAD * (vertex * _GOLDEN_RATIO % 1))
         heapq.heappush(self._due, (trio.current_time() + first, vertex, interval))
         self._has_new.set()
 
     def disarm(self, watch: Watch, vertex: int) -> None:
-        """Listen for a TimerWatch no longer; it leaves the heap when it falls due."""
+        """Stop listening for a TimerWatch; it leaves the heap when it is due."""
         self._armed.discard((vertex, cast("TimerWatch", watch).interval))
 
     async def run(self) -> None:
@@ -54,7 +54,7 @@ class TimerWatcher(Watcher):
             await self._mark_due(trio.current_time())
 
     def close(self) -> None:
-        """Nothing to free: there is no descriptor."""
+        """Do nothing: there is no descriptor to free."""
 
     async def _mark_due(self, now: float) -> None:
         time_slice = TimeSlice()

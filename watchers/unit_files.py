@@ -37,7 +37,7 @@ class UnitFiles:
         return names
 
     async def run(self, on_change: Callable[[str], None], on_loss: Callable[[], None]) -> None:
-        """Call ``on_change`` with the name of each changed file or directory, and ``on_loss`` when events were lost."""
+        """Call ``on_change`` with the name of each changed file or directory, and ``on_loss`` when events are lost."""
         while True:
             await trio.lowlevel.wait_readable(self._descriptor.fileno())
             for wd, mask, _, name in self._descriptor.read():
@@ -54,7 +54,7 @@ class UnitFiles:
         self._descriptor.close()
 
     def _names(self, wd: int, name: str) -> Iterator[str]:
-        """The names that an event concerns: the entry, the directory of a drop-in, or all entries of a new directory."""
+        """The names that an event concerns: the entry, the drop-in directory, or the entries of a new directory."""
         path = self._paths.get(wd, "")
         if path not in self._bases:
             yield os.path.basename(path) if path.endswith(_DROP_INS) else name
@@ -64,7 +64,10 @@ class UnitFiles:
                 yield from _listing(os.path.join(path, name))
 
     def _watch(self, path: str) -> bool:
-        """Whether ``path`` is a directory that was not watched before. One that can't be watched is left to the audit."""
+        """Watch ``path``. Returns whether it is a directory that was not watched before.
+
+        Only the audit notices changes in a directory that can't be watched.
+        """
         if path in self._watched:
             return False
         try:

@@ -1,4 +1,4 @@
-"""What systemd calls things: units by name and by D-Bus path, its interfaces and signals, where unit files are."""
+"""Names that systemd uses: units and their D-Bus paths, interfaces and signals, and the directories of unit files."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ _SYSTEM_DIRECTORIES = (
 
 
 _MOST_ALIASES = 10
-"""Of aliases of aliases."""
+"""The most symlinks from alias to alias that are followed."""
 
 _NAME = re.compile(r"[A-Za-z0-9:_.\\-][A-Za-z0-9:_.\\@-]*")
 _LONGEST_NAME = 255
 
 
 def is_unit_name(text: str) -> bool:
-    """Whether systemd takes ``text`` for the full name of a unit; see systemd.unit(5)."""
+    """Whether systemd accepts ``text`` as the full name of a unit; see systemd.unit(5)."""
     stem, _, suffix = text.rpartition(".")
     return suffix in UNIT_TYPES and len(text) <= _LONGEST_NAME and _NAME.fullmatch(stem) is not None
 
 
 def object_path(unit: str) -> str:
-    """The path of a unit on the bus: every byte but letters and digits, and a digit at the start, is ``_`` and hex."""
+    """The path of a unit on the bus.
+
+    ``_`` and hex digits replace every byte but letters and digits, and a leading digit.
+    """
     escaped = re.sub(r"^[0-9]|[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):02x}", unit)
     return f"{MANAGER_PATH}/unit/{escaped}"
 
@@ -53,10 +56,10 @@ def template_of(unit: str) -> str | None:
 
 @cache
 def drop_in_names(unit: str) -> tuple[str, ...]:
-    """The names that a directory of drop-ins for ``unit`` can have, without the ``.d``; that for its whole type is last.
+    """The possible names of a directory of drop-ins for ``unit``, without the ``.d``.
 
-    Of ``app-web@1.service`` those of the unit and of its template, and the same of ``app-``, for all that begin so; see
-    systemd.unit(5).
+    For ``app-web@1.service``: the names of the unit and of its template; the same with ``app-``, for all units that
+    begin so; and last the name for the whole type. See systemd.unit(5).
     """
     stem, _, suffix = unit.rpartition(".")
     prefix, at, instance = stem.partition("@")
@@ -68,9 +71,9 @@ def drop_in_names(unit: str) -> tuple[str, ...]:
 
 
 def real_name(unit: str, scope: Scope) -> str:
-    """The unit that ``unit`` is another name of, by the symlinks among the unit files of this host, or itself.
+    """The unit of which ``unit`` is an alias, by the symlinks among the unit files of this host; else ``unit`` itself.
 
-    A symlink to a file of another name is an alias, as that of ``Alias=`` in [Install]; see systemd.unit(5).
+    A symlink to a file of another name is an alias, as made by ``Alias=`` in [Install]; see systemd.unit(5).
     """
     for _ in range(_MOST_ALIASES):
         target = next(
@@ -84,7 +87,7 @@ def real_name(unit: str, scope: Scope) -> str:
 
 
 def _found(path: str) -> str | None:
-    """The target of the symlink at the path, an empty string for a file, None where there is nothing."""
+    """The target of the symlink at the path; an empty string for a file; None if nothing is there."""
     try:
         return os.readlink(path)
     except FileNotFoundError:
@@ -130,10 +133,10 @@ _pinned: WeakKeyDictionary[Bus, set[str]] = WeakKeyDictionary()
 
 
 async def pin(bus: Bus, unit: str) -> None:
-    """Have systemd keep ``unit`` in memory as long as the connection lasts. Raises NoBusError.
+    """Make systemd keep ``unit`` in memory as long as the connection lasts. Raises NoBusError.
 
-    Otherwise each query of a unit that does not run reads its files again, takes milliseconds, and forgets how it ended.
-    Nothing happens if the user may not do this, or if the unit does not exist.
+    Otherwise each query of a unit that does not run reads its files again, takes milliseconds, and discards how the
+    unit ended. Does nothing if the user may not do this, or if the unit does not exist.
     """
     pinned = _pinned.setdefault(bus, set())
     if unit not in pinned:
