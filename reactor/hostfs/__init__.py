@@ -1,11 +1,12 @@
-"""Safe access to files on the host: every kind, also a third party's, reads and writes files through this package.
+"""Safe access to files on the host. All kinds, also those of third parties, read and write files through this package.
 
-reactor runs as root, also below directories of other users. The owner of a directory can replace anything in it between
-two system calls. So a path is opened once, without following a symlink of another user, and everything else is done through
-that descriptor.
+reactor runs as root, also below directories of other users. The owner of a directory can replace anything in it
+between two system calls. So a path is opened once, without following a symlink of another user, and everything else is
+done through that descriptor.
 
-A kind needs few of the names: `open_content` and `read` to look at a file, `content_diff` to show a change, `write_file`,
-`create_directory`, `set_attributes` and `remove_path` to make it, and `ErrorContext` to turn an OSError into a sentence.
+Most kinds need only a few of the names: `open_content` and `read` to read a file, `content_diff` to show a change,
+`write_file`, `create_directory`, `set_attributes` and `remove_path` to make it, and `ErrorContext` to turn an OSError
+into a sentence.
 
 - ``errors``: turns errors of the operating system into sentences, with a hint;
 - ``attributes``: file types, owner, group and mode;
@@ -27,7 +28,8 @@ A kind needs few of the names: `open_content` and `read` to look at a file, `con
 - ``writers``: tells which other users can write to a file, or replace it;
 - ``write``: creates, replaces and removes files and directories.
 
-Kinds import these names from here, never from the modules. Each module is imported when one of its names is first used.
+Kinds import these names from here, never from the modules. Each module is imported when one of its names is first
+used.
 """
 
 from __future__ import annotations
@@ -177,7 +179,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # a name that is not there is an error to a type checker
+if not TYPE_CHECKING:  # so that a type checker reports a missing name
 
     def __getattr__(name: str) -> Any:
         if name not in _HOME_OF:

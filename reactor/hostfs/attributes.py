@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class FileType(Enum):
-    """What is at a path. The values are the words for messages."""
+    """The type of the file at a path. The values are words for messages."""
 
     ABSENT = "absent"
     FILE = "a regular file"
@@ -34,7 +34,7 @@ def type_of(mode: int) -> FileType:
 
 
 class Attributes(NamedTuple):
-    """Owner and group as ids, and the permission bits."""
+    """The owner and group of a file as ids, and its permission bits."""
 
     uid: int
     gid: int
@@ -42,7 +42,7 @@ class Attributes(NamedTuple):
 
 
 NOTHING_WANTED = Attributes(0, 0, 0)
-"""Where no attributes are managed."""
+"""The attributes of a resource that manages none."""
 
 
 class Change(NamedTuple):

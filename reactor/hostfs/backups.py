@@ -19,9 +19,9 @@ from reactor.resource.plan import ResourceError
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_FOR_UNDO = 1 << 30
-"""Bytes. Whoever owns the file may have made it of any length, and it is kept on the disk of root."""
+"""Bytes. The owner of the file may have made it of any length, and the copy takes space from root."""
 _BY_NAME = ("fuse", "virtiofs", "9p")
-"""The first letters of the types of file systems whose server finds files by name only."""
+"""The prefixes of the types of file systems whose server finds files by name only."""
 
 
 async def keep_for_undo(path: str, ref: str) -> str:
@@ -44,13 +44,14 @@ async def keep_for_undo(path: str, ref: str) -> str:
 
 
 class PreviousContent:
-    """Holds the regular file ``base`` of the directory open at ``directory`` while ``ref`` replaces or removes it.
+    """Keeps the regular file ``base`` of the directory open at ``directory`` open while it is replaced or removed.
 
-    ``path`` is its path for messages, ``device`` the device that it is on, if known. The file is held by a handle (O_PATH),
-    which costs one open(2), and read only after the new content is in place. Only file systems that can't open a file
-    without a name, such as FUSE, have it opened for reading at once.
+    The resource ``ref`` makes the change. ``path`` is the path for messages, ``device`` the device that it is on, if
+    known. The file is kept open as a handle (O_PATH), which costs one open(2), and is read only after the new content
+    is in place. On a file system that can't open a file without a name, such as FUSE, it is opened for reading at
+    once.
 
-    It never raises: a failed backup must not prevent the repair. It is reported in the output.
+    It never raises: a failed backup must not prevent the repair. The failure is reported in the output.
     """
 
     __slots__ = ("_backup_store", "_base", "_device", "_directory", "_fd", "_is_readable", "_path", "_ref")
@@ -88,7 +89,10 @@ class PreviousContent:
             os.close(self._fd)
 
     async def keep(self) -> None:
-        """Copy the content of the file into the backup store. Call it once, after the path has been replaced or removed."""
+        """Copy the content of the file into the backup store.
+
+        Call this once, after the path was replaced or removed.
+        """
         if self._backup_store is not None and self._fd != -1:
             try:
                 self._open()
@@ -100,7 +104,7 @@ class PreviousContent:
             await changing(os.close, fd)  # the file system frees a file without a name now
 
     def _refuse_foreign(self, found: os.stat_result) -> None:
-        """Make no backup of a file that may be another user's under a second name: the backup would expose its content."""
+        """Make no backup of a file that may be another user's under a second name: it would expose the content."""
         if found.st_nlink > 1:  # the check needs the name, which is gone later
             try:
                 refuse_foreign_link(self._fd, self._path)
@@ -123,6 +127,6 @@ class PreviousContent:
 def _knows_by_name(device: int) -> bool:
     """Whether the file system on ``device`` can't open a file without a name."""
     number = f"{os.major(device)}:{os.minor(device)}"
-    with suppress(OSError):  # there is no /proc
+    with suppress(OSError):  # /proc is missing
         return any(mount.device == number and mount.fstype.startswith(_BY_NAME) for mount in read_mounts())
     return False

@@ -1,7 +1,7 @@
 """Computes digests of files.
 
-A file below a directory of another user may have any length: a sparse file of 16 TiB takes hours to read. So a cancelled
-reader stops before the end of the file, and a reader that knows the greatest length of the file passes it.
+A file below a directory of another user may have any length: a sparse file of 16 TiB takes hours to read. So a
+cancelled reader stops before the end of the file, and a caller that knows the greatest allowed length passes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PIECE = 1 << 20
 def checksum_of(path: str) -> str | None:
     """The SHA-256 of the regular file at ``path``, in hex; None for anything else. Blocking.
 
-    A symlink to it is followed. Raises OSError, and ResourceError as `open_source`.
+    A symlink to it is followed. Raises OSError, and ResourceError as `open_source` does.
     """
     try:
         descriptor = open_source(path)
@@ -36,8 +36,8 @@ def digest_of(
 ) -> str | None:
     """The digest in hex of the whole file open at ``fd``; the content is also written to ``copy``, if given. Blocking.
 
-    None for a file of more than ``most`` bytes, of which no more is read or copied. Raises OSError, and trio.Cancelled
-    when the caller of its thread is cancelled.
+    None for a file of more than ``most`` bytes; no more than that is read or copied. Raises OSError, and
+    trio.Cancelled when the caller of its thread is cancelled.
     """
     digest = hashlib.new(algorithm)
     offset = 0

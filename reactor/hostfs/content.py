@@ -1,8 +1,8 @@
 """The desired content of a file: a string of the manifest, or a copy of another file on the host.
 
-Up to `INLINE_LIMIT` bytes are read and written at once: a thread would cost ten times as much. A thread reads and writes
-more bytes, in pieces, so that a large file blocks no other task and fills no memory. Content that is not in the page cache is
-first read by the thread of its disk, see `at_hand`, because the disk may hang.
+Content of up to `INLINE_LIMIT` bytes is read and written in the event loop: a thread would cost ten times as much.
+Larger content is read and written by a thread, in pieces, so that it blocks no other task and fills no memory. Content
+that is not in the page cache is first read by the thread of its disk, see `at_hand`, because the disk may hang.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Content(Protocol):
     """The desired content of a file."""
 
     def unchanged(self) -> bool:
-        """Whether it is certain, by one stat at most, that the content is the one that `equals` last compared."""
+        """Whether the content is certainly the one that `equals` last compared. Costs at most one stat."""
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, has this content."""
@@ -141,7 +141,7 @@ class Source:
             return read(source, limit, self._piece)
 
     def _piece(self, fd: int, size: int) -> bytes:
-        """As os.read. The error names the source, and not the file that is compared or written."""
+        """Read as os.read does. An error names the source, not the file that is compared or written."""
         with ErrorContext(f"read the source {self._path}"):
             return os.read(fd, size)
 
@@ -179,13 +179,13 @@ def read(fd: int, size: int, piece: _Piece | None = None) -> bytes:
 async def at_hand(path: str, fd: int, size: int) -> None:
     """Return once the ``size`` bytes of the small file at ``path``, which is open at ``fd``, are in memory.
 
-    What is larger is read in a thread anyway. Raises ResourceError when the disk hangs.
+    A larger file is read in a thread anyway. Raises ResourceError when the disk hangs.
     """
     if size > INLINE_LIMIT or _read_from_memory(fd, size) is not None or (disk := disk_of(fd)) is None:
         return
 
     async def bring() -> None:
-        own = os.dup(fd)  # that of the caller is closed when the disk hangs
+        own = os.dup(fd)  # the caller closes its descriptor when the disk hangs
         try:
             await changing(os.pread, own, size, 0)
         finally:
@@ -195,7 +195,10 @@ async def at_hand(path: str, fd: int, size: int) -> None:
 
 
 def _read_from_memory(fd: int, size: int) -> bytes | bytearray | None:
-    """The first ``size`` bytes; None where a disk may have to be waited for. File systems that can't tell are read."""
+    """The first ``size`` bytes; None if the disk may have to read them.
+
+    A file system that can't tell is read anyway.
+    """
     buffer = bytearray(size)
     try:
         count = os.preadv(fd, [buffer], 0, os.RWF_NOWAIT)
@@ -229,13 +232,13 @@ def _copy(source: int, fd: int, piece: _Piece) -> None:
 
 
 async def _same_aside(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
-    """`_same` in a thread, of which those that wait for one disk take a few only."""
+    """Run `_same` in a thread. Reads from one disk share a few threads, in case it hangs."""
     disk = disk_of(fd)
     return await in_thread(_same, fd, read_wanted, limiter=None if disk is None else disk.long)
 
 
 def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
-    """Whether the file at ``fd`` and the bytes that ``read_wanted`` returns are equal up to their ends."""
+    """Whether the file at ``fd`` and the bytes that ``read_wanted`` returns are equal, and equally long."""
     while (found := read(fd, _CHUNK)) == read_wanted(_CHUNK):
         if not found:
             return True

@@ -25,7 +25,10 @@ _HOLDS_SECRETS = "the data hold secrets"
 
 
 async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> Diff:
-    """The diff from the file at ``path`` to ``content``, with the attributes that change. None as ``content`` is a removal."""
+    """The diff from the file at ``path`` to ``content``, with the attributes that change.
+
+    If ``content`` is None, the file is removed.
+    """
     try:
         old = _head(path)
     except ResourceError as error:
@@ -37,7 +40,7 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
 
 
 async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
-    """The diff of a file that is created, or that replaces something other than a file."""
+    """The diff of a file that is created, or that replaces a directory or another non-file."""
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
 
@@ -94,7 +97,7 @@ def _body(old: bytes, new: bytes) -> list[str]:
 
 
 def _whole(lines: Sequence[str], sign: str) -> list[str]:
-    """The one hunk in which all ``lines`` are new (``+``) or removed (``-``), as difflib writes it."""
+    """A single hunk, as difflib writes it, in which all ``lines`` are new (``+``) or removed (``-``)."""
     if not lines:
         return []
     count = "1" if len(lines) == 1 else f"1,{len(lines)}"
@@ -128,7 +131,7 @@ def _terminated(line: str) -> str:
 
 
 def _head(path: str) -> bytes | None:
-    """The first bytes of the regular file at ``path``; None if there is none that can be read. Raises ResourceError."""
+    """The first bytes of the regular file at ``path``; None if it is missing or unreadable. Raises ResourceError."""
     try:
         fd = open_content(path)
     except OSError:

@@ -1,8 +1,8 @@
-"""Changes file systems that may hang: each change runs in its own task, its system calls in a thread of the file system.
+"""Changes file systems that may hang: each change has its own task, and each file system its own thread for calls.
 
-A system call on a frozen file system, or on a disk that hangs, can't be cancelled. So the caller waits without occupying a
-job, and gives the change up when one call takes too long. The task stays behind, with its open files, until the file
-system answers. Until then `fragile_mounts` keeps everything else away from that file system.
+A system call on a frozen file system, or on a disk that hangs, can't be cancelled. So the caller waits without
+occupying a job, and abandons the change when one call takes too long. The task and its open files remain until the
+file system answers. Until then `fragile_mounts` keeps everything else away from that file system.
 
 A file system in memory can't hang, and is changed at once.
 """
@@ -25,7 +25,7 @@ from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread, waits
 
 PATIENCE = 5.0
-"""Seconds within which a call must return that changes only names, attributes or memory."""
+"""Seconds within which a call that changes only names, attributes or memory must return."""
 FLUSH_PATIENCE = 30.0
 """Seconds within which a flush to the disk must return, however much was written."""
 _LOOK = 0.25
@@ -37,19 +37,22 @@ _Arguments = TypeVarTuple("_Arguments")
 
 
 class Disk:
-    """A file system that is not in memory. It makes changes, and gives up those that hang."""
+    """A file system that is not in memory. Makes changes to it, and abandons changes that hang."""
 
     def __init__(self) -> None:
         self.calls = _Calls()
         self.long = trio.CapacityLimiter(_MOST_AT_LENGTH)
         self.hung: FragileMount | None = None
-        """The mount that does not answer; a stand-in if it is not known, as with subvolumes of btrfs."""
+        """The mount that does not answer; a placeholder if the mount is not known, as with subvolumes of btrfs."""
         self.slow: set[_Change] = set()
-        """Changes that take longer than `_LOOK`: the next ones will probably wait, too."""
+        """Changes that have taken longer than `_LOOK`: later changes will probably wait, too."""
         self._given_up = 0
 
     async def make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
-        """Make ``change``, which concerns ``path``. Raises the errors of ``change``, and ResourceError when the file system hangs."""
+        """Make ``change``, which concerns ``path``.
+
+        Raises its errors, and ResourceError when the file system hangs.
+        """
         if self.hung is not None:
             raise self.hung.failure()
         if self.slow:
@@ -87,7 +90,7 @@ class Disk:
 
 
 class _Group:
-    """Calls that one thread makes one after the other."""
+    """Calls that one thread makes in sequence."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], None]] = []
@@ -96,9 +99,9 @@ class _Group:
 
 
 class _Calls:
-    """The calls that change one file system. Calls that wait at the same time are handed to one thread together.
+    """The calls that change one file system. Calls that wait at the same time are passed to one thread together.
 
-    So concurrent changes progress at the same pace, and share their flushes as well.
+    So concurrent changes progress at the same pace, and also share their flushes.
     """
 
     def __init__(self) -> None:
@@ -106,7 +109,10 @@ class _Calls:
         self._working = False
 
     async def make(self, work: Callable[[], _Result]) -> _Result:
-        """Run ``work`` in the thread, and return its result. Raises its errors, and OSError when no thread can be started."""
+        """Run ``work`` in the thread; return its result.
+
+        Raises its errors, and OSError when no thread can be started.
+        """
         results: list[_Result] = []
         errors: list[Exception] = []
 
@@ -179,8 +185,8 @@ class _Change:
     async def is_over(self) -> bool:
         """Wait. Returns True when the change has ended, False when a call takes too long.
 
-        The deadline must have passed at two checks in a row: after a stop of this process (SIGSTOP), a finished call needs
-        the time in between to be noticed.
+        The deadline must have passed at two checks in a row: after a stop of this process (SIGSTOP), a finished call
+        needs the time in between to be noticed.
         """
         was_due = False
         while True:
@@ -200,7 +206,7 @@ _under_way: ContextVar[_Change | None] = ContextVar("change", default=None)
 
 
 async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
-    """Run ``work``, a short change of the file system, in the thread of that file system, or at once if it has none."""
+    """Run ``work``, a short change of a file system, in the thread of that file system; at once if it has none."""
     if (change := _under_way.get()) is None:
         return work(*arguments)
     with within(PATIENCE):
@@ -208,7 +214,7 @@ async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Argumen
 
 
 async def changing_to_the_end(work: Callable[[*_Arguments], None], *arguments: *_Arguments) -> None:
-    """Do ``work`` as `changing` does, also where the task has been cancelled."""
+    """Run ``work`` as `changing` does, even if the task has been cancelled."""
     if _under_way.get() is None:
         work(*arguments)
         return
@@ -217,14 +223,14 @@ async def changing_to_the_end(work: Callable[[*_Arguments], None], *arguments: *
 
 
 async def at_length(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
-    """Run ``work``, which may take long, such as a large copy, in a thread."""
+    """Run ``work``, which may take long (such as a large copy), in a thread."""
     change = _under_way.get()
     return await in_thread(work, *arguments, limiter=None if change is None else change.disk.long)
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Expect the block to end within ``seconds``; otherwise the file system that is being changed hangs."""
+    """Expect the block to end within ``seconds``; otherwise the file system that it changes counts as hung."""
     change = _under_way.get()
     if change is None:
         yield

@@ -20,9 +20,10 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def opened_downloads() -> Iterator[int]:
-    """Open the directory of downloads. In the state directory downloads survive this process; without one, they end with the block.
+    """Open the directory of downloads for a block. Yields its descriptor.
 
-    Raises OSError.
+    In the state directory, downloads survive this process; without a state directory, they are removed after the
+    block. Raises OSError.
     """
     state = state_directory.get()
     if state is None:
@@ -38,7 +39,7 @@ def opened_downloads() -> Iterator[int]:
 def remove_old_downloads(state: str) -> None:
     """Remove the downloads below the state directory ``state`` that were not continued for a day. Blocking.
 
-    Downloads that a process holds stay, and those that can't be removed.
+    A download that a process has locked stays, and so does one that can't be removed.
     """
     with suppress(OSError), _opened(f"{state}/{_FOLDER}") as directory:
         for name in os.listdir(directory):

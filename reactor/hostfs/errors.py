@@ -1,4 +1,4 @@
-"""Turns errors of the operating system into sentences, with a hint how to repair the cause."""
+"""Turns errors of the operating system into sentences, with a hint on how to repair the cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _HINTS = {
 
 
 def resource_error(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
-    """The error to raise when ``doing`` (``write /etc/motd``) failed with ``error``. ``hint`` replaces the usual one."""
+    """The error to raise when ``doing`` (``write /etc/motd``) failed with ``error``.
+
+    ``hint`` replaces the usual hint.
+    """
     reason = error.strerror or str(error)
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
     missing = os.path.normpath(error.filename) if is_missing else None

@@ -1,7 +1,8 @@
 """Flushes written files to the disk. Files that wait at the same time share one flush.
 
-One fsync costs a commit of the file system's journal, about 300 µs on ext4. 64 of them cost 64 commits, but one
-syncfs(2) for the 64 files costs about as much as a few. So a file that comes while a flush runs waits for the next one.
+One fsync costs a commit of the file system's journal, about 300 µs on ext4. 64 calls of fsync cost 64 commits, but one
+syncfs(2) for the 64 files costs about as much as a few commits. So a file that arrives during a flush waits for the
+next flush.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class GroupCommit:
         self._working = False
 
     async def flush(self, fd: int) -> None:
-        """Return when the file at ``fd`` is on the disk. When the flush fails, every member of the group raises OSError.
+        """Return when the file at ``fd`` is on the disk. If the flush fails, every member of the group raises OSError.
 
-        ``fd`` is not used after the return, also after a cancellation.
+        ``fd`` is not used after this has returned, not even after a cancellation.
         """
         group = self._gathering
         group.descriptors.append(fd)
@@ -83,7 +84,7 @@ class GroupCommit:
             raise OSError(group.error.errno, group.error.strerror) from group.error
 
     async def _work(self) -> None:
-        """Flush group after group. It first runs after the tasks that are ready now, so that they join the first group."""
+        """Flush group after group. Begins after the tasks that are ready now, so that they join the first group."""
         while self._gathering.descriptors:
             group, self._gathering = self._gathering, _Group()
             try:
@@ -96,7 +97,7 @@ class GroupCommit:
 
 
 def fsync_each(descriptors: Sequence[int]) -> None:
-    """Flush file by file. File systems without fsync, or without it for directories, need none."""
+    """Flush file by file. A file system without fsync, or without fsync for directories, needs no flush."""
     for fd in descriptors:
         try:
             os.fsync(fd)
@@ -106,7 +107,7 @@ def fsync_each(descriptors: Sequence[int]) -> None:
 
 
 def fsync_or_syncfs(descriptors: Sequence[int]) -> None:
-    """Flush a single file, or the whole file system of several."""
+    """Flush a single file; for several files, their whole file system."""
     if len(descriptors) == 1:
         os.fsync(descriptors[0])
     else:
@@ -153,12 +154,12 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
 
 
 def is_in_memory(handle: int) -> bool:
-    """Whether the file system of ``handle`` is in memory: nothing on it can hang, or has to be flushed."""
+    """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed."""
     return _commit_of(handle, None) is None
 
 
 def disk_at(path: str) -> Disk | None:
-    """The disk of the existing or future file at ``path``; None for a file system in memory, and if it can't be found out."""
+    """The disk of the existing or future file at ``path``; None if it is unknown, or the file system is in memory."""
     while True:
         try:
             device = os.lstat(path).st_dev
@@ -207,9 +208,9 @@ def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
 
 
 async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
-    """Forget the file systems whenever a mount changes: without a device, the next one mounted may get the same number.
+    """Forget the file systems whenever a mount changes. Asking at every write would cost a system call.
 
-    Asking at every write would cost a system call.
+    A file system without a device has a number that the next mounted one may get.
     """
     with suppress(OSError):
         await follow_mounts(commits.clear)

@@ -1,8 +1,8 @@
 """Recognizes values that the system writes in another spelling: ``8080,8081`` reads back as ``8080-8081``.
 
 One rule for all kinds: the value that reads back after an accepted write is the normal form of the written one, until
-something else changes it. Normal forms are stored in the state directory, so that the next run does not write again, and as
-digests, since a value may be secret.
+something else changes it. Normal forms are stored in the state directory, so that the next run does not write again,
+and as digests, since a value may be secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ONE_SPELLING: Final = re.compile(r"-?(0|[1-9]\d*)|[a-z_]+")
 
 
 class NormalForms:
-    """The normal forms of the values of one resource of this ``kind`` with this ``name``."""
+    """The normal forms of the values of the resource with this ``kind`` and ``name``."""
 
     def __init__(self, kind: str, name: str) -> None:
         self._place = (_FOLDER, f"{kind}#{name}")
@@ -33,9 +33,10 @@ class NormalForms:
         return spelled_alike(wanted, found) or self._forms.get(key) == _form(wanted, found)
 
     def learn(self, key: str, wanted: str, before: str | None, found: str) -> bool:
-        """Learn from an accepted write: ``wanted`` replaced ``before``, and ``found`` reads back. Returns whether they agree.
+        """Learn from an accepted write: ``wanted`` replaced ``before``, and ``found`` reads back.
 
-        A write that changed nothing proves nothing. Raises OSError when the form can't be stored.
+        Returns whether ``wanted`` and ``found`` agree. A write that changed nothing proves nothing. Raises OSError
+        when the form can't be stored.
         """
         if self.agrees(key, wanted, found):
             return True
@@ -78,7 +79,7 @@ def _numbers(text: str) -> list[int] | None:
 
 
 def _number(text: str) -> int | None:
-    """As strtoul(3) with base 0, and the units of the kernel."""
+    """The number that strtoul(3) reads in ``text`` with base 0, with the units of the kernel; None if it is none."""
     if (match := _TOKEN.fullmatch(text)) is None:
         return None
     digits = match[2]
@@ -91,7 +92,7 @@ def _number(text: str) -> int | None:
 
 
 def _spans(text: str) -> list[tuple[int, int]] | None:
-    """The ranges in order; adjacent ones are merged."""
+    """The ranges in ``text``, in order, with adjacent ranges merged; None if it contains anything else."""
     found = []
     for part in text.split(","):
         ends = _RANGE.fullmatch(part.strip())

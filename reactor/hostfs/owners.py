@@ -17,11 +17,11 @@ from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
 _LOOK_AFTER = 0.001
-"""Seconds between two stats of the account files. One stat serves many files, and yet the check after an exec sees a user
-that it has changed: no program that edits accounts ends that quickly."""
+"""Seconds between two stats of the account files. One stat serves many files. Still, the check after an exec notices
+a user that the exec has changed: no program that edits accounts ends that quickly."""
 
 _FORGET_AFTER = 60.0
-"""Seconds. Accounts of a directory service change without a change of a file."""
+"""Seconds until the cache is dropped: accounts of a directory service change without a change of a file."""
 
 PATIENCE = 5.0
 """Seconds within which a look-up must be answered."""
@@ -36,7 +36,7 @@ def is_id(name: str) -> bool:
 
 
 def _fixed_id(name: str) -> int | None:
-    """The id of a name that needs no look-up: digits, and root, which is 0 to the kernel."""
+    """The id of a name that needs no look-up (digits, or root, which is 0 to the kernel); None for other names."""
     if name == "root":
         return 0
     return int(name) if is_id(name) else None
@@ -118,7 +118,7 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
-    """Look ``name`` up in a thread: a directory service may answer late, or never.
+    """Look up ``name`` in a thread: a directory service may answer late, or never.
 
     While a look-up hangs, the same name is not looked up again: each one would occupy a thread.
     """

@@ -23,7 +23,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def private_copy(fd: int, name: str, attributes: Attributes, *, most: int | None = None) -> Iterator[str]:
     """Copy the file open at ``fd`` into a directory that only we can enter, as ``name``. Yields the path of the copy.
 
-    The copy has these ``attributes`` and at most the first ``most`` bytes, and is removed after the block. Raises OSError.
+    The copy has these ``attributes`` and at most the first ``most`` bytes, and is removed after the block. Raises
+    OSError.
     """
     with private_directory() as directory:
         path = f"{directory}/{name}"
@@ -39,9 +40,10 @@ def private_copy(fd: int, name: str, attributes: Attributes, *, most: int | None
 
 @contextmanager
 def private_directory() -> Iterator[str]:
-    """Make a directory with mode 0700, in the state directory if there is one, and remove it after the block. Yields its path.
+    """Make a directory with mode 0700, and remove it after the block. Yields its path.
 
-    `remove_private` removes those of killed runs. Raises OSError.
+    It is in the state directory, if there is one. `remove_private` removes the directories of killed runs. Raises
+    OSError.
     """
     above = state_directory.get()
     if above is not None:

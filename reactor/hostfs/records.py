@@ -1,4 +1,4 @@
-"""Stores small records of a kind in the state directory, where the users who can write beside the managed file can't."""
+"""Stores small records of a kind in the state directory, so that users who can write beside a managed file can't."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Opens paths below directories that other users own, without being led elsewhere by a symlink or hard link of theirs.
+"""Opens paths below directories of other users, without following their symlinks and hard links elsewhere.
 
-The owner of a directory can put a symlink into it at any time. Root would then read, give away or remove a file elsewhere.
-So a symlink on the way is followed only if it belongs to root, to us, or to the owner of the file it leads to.
-systemd-tmpfiles calls anything else an unsafe transition.
+The owner of a directory can put a symlink into it at any time. Root would then read, give away or remove a file
+elsewhere. So a symlink on the way is followed only if it belongs to root, to us, or to the owner of the file it leads
+to. systemd-tmpfiles calls anything else an unsafe transition.
 
-A hard link leads elsewhere too, if ``fs.protected_hardlinks`` is 0: a user who can write in a directory can give a file of
-root a name there. So a file with several names is refused where other users can add names, and a symlink of root with
-several names is not trusted.
+A hard link leads elsewhere too, if ``fs.protected_hardlinks`` is 0: a user who can write in a directory can give a
+file of root a name there. So a file with several names is refused where other users can add names, and a symlink of
+root with several names is not trusted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _MOST_SYMLINKS = 40
 """The limit of the kernel."""
 _DEFAULT_MODE = 0o755
 _MOST_STEPS = 4096
-"""The most components that fit into a path. Symlinks that lead through each other could ask for far more, and block us."""
+"""The most components that fit into a path. Symlinks that lead through each other could need far more steps, and block
+the loop."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ANYBODY = 2**32 - 1
 """No user has this id, so it is never trusted."""
@@ -79,7 +80,7 @@ class Parent:
 
 
 def make_directories(directory: str) -> None:
-    """Create the absolute ``directory`` and its missing parents, with mode 0755. Raises as `Parent`."""
+    """Create the absolute ``directory`` and its missing parents, with mode 0755. Raises as `Parent` does."""
     missing = []
     while not os.path.isdir(directory):
         missing.append(directory)
@@ -141,7 +142,10 @@ def _mount_of(fd: int) -> str:
 
 @contextmanager
 def scan_directory(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """Yield the entries of the directory at the absolute ``path``, which must not be a symlink. Raises as `open_directory`."""
+    """Yield the entries of the directory at the absolute ``path``, which must not be a symlink.
+
+    Raises as `open_directory` does.
+    """
     fd = open_path(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with os.scandir(fd) as entries:
@@ -208,10 +212,10 @@ def refuse_foreign_link(fd: int, path: str) -> None:
 
 
 def _vouched_for(fd: int, found: os.stat_result) -> bool:
-    """Whether the name by which the file at ``fd`` was opened can only be made by root, by us, or by the owner of the file.
+    """Whether only root, we or the owner of the file could make the name by which the file at ``fd`` was opened.
 
-    The kernel says which name that is, since the opened path may lead through a symlink, or elsewhere by now. The name still
-    leads to the file, which proves that the right directory is examined.
+    The kernel reports that name, since the opened path may lead through a symlink, or elsewhere by now. The function
+    also checks that the name still leads to the file, so the right directory is examined.
     """
     try:
         with Parent(os.readlink(f"/proc/self/fd/{fd}")) as (directory, base):
@@ -253,7 +257,7 @@ _hows: dict[int, bytes] = {}
 
 
 def _walk(path: str) -> int:
-    """Open ``path`` as a handle, component by component, so that exactly the symlinks that were examined are followed."""
+    """Open ``path`` as a handle, component by component, so that only symlinks that were examined are followed."""
     names = _parts(path)
     owners: list[int] = []
     steps = 0
@@ -278,7 +282,11 @@ def _walk(path: str) -> int:
 
 
 def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]:
-    """The next directory, None to stay in the one open at ``here``; the stat of ``name``; the target if it is a symlink."""
+    """Open the component ``name`` of the directory open at ``here``.
+
+    Returns the descriptor of the next directory (None: stay in ``here``), the stat of ``name``, and its target if it
+    is a symlink.
+    """
     step = os.open(name, _STEP, dir_fd=here)
     try:
         found = os.fstat(step)
@@ -293,7 +301,10 @@ def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]
 
 
 def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
-    """The user id that is responsible for a symlink: its owner, unless a user who can write in the directory may have linked it."""
+    """The user id that is responsible for a symlink: its owner, unless another user may have linked it.
+
+    Any user who can write in the directory may have linked a symlink that has several names.
+    """
     if symlink.st_nlink > 1 and others_may_write(directory):
         by_owner_alone = not directory.st_mode & _WRITABLE_BY_OTHERS
         return directory.st_uid if by_owner_alone else _ANYBODY

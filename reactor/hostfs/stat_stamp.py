@@ -1,4 +1,4 @@
-"""Stamps tell by one stat whether a file has changed since it was read."""
+"""Stamps: the fields of a stat that show whether a file has changed since it was read."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def stamp_of(found: os.stat_result) -> Stamp:
 
 
 def stamp_is_reliable(found: os.stat_result, now_ns: int) -> bool:
-    """Whether a later change is sure to change the stamp of ``found``; ``now_ns`` was read before that stat.
+    """Whether any later change will certainly change the stamp of ``found``. ``now_ns`` was read before that stat.
 
-    Kernels may advance file times in ticks of up to 10 ms: a second write in the same tick leaves the stamp unchanged. File
-    systems with times in whole seconds, such as ext3, ext4 with inodes of 128 bytes, and FAT, need one or two seconds. A time
-    in the future means that the clock was set, and is not reliable either.
+    Kernels may advance file times in ticks of up to 10 ms: a second write in the same tick leaves the stamp unchanged.
+    File systems with times in whole seconds, such as ext3, ext4 with inodes of 128 bytes, and FAT, need one or two
+    seconds. A time in the future means that the clock was set, and is not reliable either.
     """
     age = now_ns - found.st_ctime_ns
     return age >= _SETTLING_COARSE_NS or (age >= _SETTLING_NS and found.st_ctime_ns % _SECOND_NS != 0)

@@ -1,8 +1,8 @@
-"""Names temporary files, and tells stale ones, which a killed run left behind, from those in use.
+"""Names temporary files, and distinguishes stale ones, left behind by a killed run, from those in use.
 
 A temporary file is named ``.<basename>.<random>.reactor``, so that programs that read every ``*.conf`` of a directory
-ignore it. With a validator, which may insist on the suffix, it is ``.<stem>.<random>.reactor<suffix>``. Its writer holds a
-flock(2) on it, also in another container. A temporary file without the lock is stale.
+ignore it. With a validator, which may require the suffix, it is ``.<stem>.<random>.reactor<suffix>``. Its writer
+holds a flock(2) on it, which works across containers, too. A temporary file without the lock is stale.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _RECENT = 1.0
 
 
 class Listing:
-    """The entries of a directory when a run first read it.
+    """The entries of a directory, as a run has first read them.
 
-    ``temporary`` has the names of the temporary files, by the shortened name of their target. ``_files`` has the names of
-    the regular files, unless a thread read the directory.
+    ``temporary`` contains the names of the temporary files, by the shortened name of their target. ``_files`` contains
+    the names of the regular files, unless a thread read the directory.
     """
 
     __slots__ = ("_files", "_until", "temporary")
@@ -68,7 +68,7 @@ class Listing:
         self._files = {entry.name for entry in found if entry.is_file(follow_symlinks=False)}
 
     def takes_file(self, base: str) -> bool:
-        """Whether the listing is current and has ``base`` as a regular file. Returns True once for a name."""
+        """Whether the listing is current and contains ``base`` as a regular file. Returns True once for each name."""
         if base not in self._files:
             return False
         self._files.discard(base)
@@ -95,7 +95,7 @@ def lock_temporary(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno == errno.ENOLCK  # a file system without locks: no process takes it for stale
+        return error.errno == errno.ENOLCK  # a file system without locks: no process treats it as stale
     return True
 
 
@@ -131,7 +131,7 @@ async def _listed(directory: str) -> Listing:
     """The listing of ``directory``. A thread reads a large directory: 100,000 names take 50 ms."""
     listing = Listing()
     is_whole = True
-    with suppress(OSError), os.scandir(directory) as entries:  # the check of the file meets the error again
+    with suppress(OSError), os.scandir(directory) as entries:  # the check of the file raises it again
         listing.collect_entries(islice(entries, _AT_ONCE))
         is_whole = next(entries, None) is None
     return listing if is_whole else await in_thread(_list, directory)

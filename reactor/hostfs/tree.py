@@ -18,7 +18,9 @@ _Caught = tuple[type[BaseException], BaseException, TracebackType]
 
 
 def remove_tree(path: str, directory: int, base: str) -> None:
-    """Remove the directory ``base`` of the directory open at ``directory``, with everything in it. Messages call it ``path``.
+    """Remove the directory ``base`` of the directory open at ``directory``, with everything in it.
+
+    ``path`` is its path for messages.
 
     If something is mounted in it, nothing is removed: the mounted file system is not part of the directory. Raises
     ResourceError, which names the obstacle.
@@ -33,7 +35,7 @@ def remove_tree(path: str, directory: int, base: str) -> None:
 
 
 def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
-    """A handler for errors of rmtree, whose paths are relative to ``parent`` (ends with a slash)."""
+    """An error handler for rmtree, whose paths are relative to ``parent`` (which ends with a slash)."""
 
     def tell(_: object, seen: str, caught: _Caught) -> None:
         error = caught[1]
@@ -50,7 +52,7 @@ def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
 
 
 def _mounted_in(directory: int, base: str) -> str | None:
-    """The latest mount point at or below ``base``; None if there is none, or without /proc."""
+    """The latest mount point at or below ``base``; None if there is none, or no /proc."""
     with suppress(OSError):
         points = mount_points_in(os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base))
         return points[-1] if points else None
@@ -60,6 +62,6 @@ def _mounted_in(directory: int, base: str) -> str | None:
 def mount_points_in(top: str) -> list[str]:
     """The mount points at or below the path ``top``, which contains no symlink, in the order of mounting.
 
-    Raises OSError when there is no /proc.
+    Raises OSError when /proc is missing.
     """
     return [mount.point for mount in read_mounts() if f"{mount.point}/".startswith(f"{top}/")]

@@ -1,7 +1,7 @@
 """Creates, replaces and removes files and directories.
 
-Everything is done relative to a descriptor of the parent directory, and no symlink is followed as the last component. A
-finished temporary file is renamed over the old file, so that readers see the old file or the new one, also after a crash.
+Everything is done relative to a descriptor of the parent directory, and no symlink is followed as the last component.
+A finished temporary file is renamed over the old file: readers see the old file or the new one, also after a crash.
 
 The content of a regular file goes to the backup store before the file is replaced or removed.
 
@@ -41,11 +41,11 @@ _READABLE_BY_ALL = 0o444
 _WRITABLE_BY_OTHERS = 0o022
 
 _left: dict[str, str] = {}
-"""By the target, the temporary file that an attempt could not remove, as in an append-only directory."""
+"""By target: the temporary file that an attempt could not remove, as in an append-only directory."""
 
 
 class Validator(Protocol):
-    """Validates new content before it replaces the old."""
+    """Validates new content before it replaces the old content."""
 
     async def approve(self, candidate: str, path: str) -> None:
         """Raise ResourceError unless the file ``candidate`` may become ``path``."""
@@ -72,7 +72,7 @@ async def write_file(
 async def _store_on_disk(
     path: str, content: Content, attributes: Attributes, validator: Validator | None
 ) -> None:
-    """Store it by a handle of its own, since the caller may give the change up before it ends."""
+    """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
     with Parent(path) as (directory, base):
         await _replaced(path, directory, base, content, attributes, validator=validator, is_on_disk=True)
 
@@ -87,9 +87,9 @@ async def _replaced(
     validator: Validator | None,
     is_on_disk: bool = False,
 ) -> bool:
-    """Store it in the directory open at ``directory``. What is in memory needs no flush.
+    """Store the content in the directory open at ``directory``. A file in memory is not flushed.
 
-    A mount point can't be replaced. It is overwritten where it ``is_on_disk``; else this returns False, since then
+    A mount point can't be replaced. With ``is_on_disk`` it is overwritten; otherwise this returns False, because
     another disk may be mounted there.
     """
     temporary = _Temporary(path, directory, base, attributes.mode, same_suffix=validator is not None)
@@ -176,7 +176,7 @@ async def _remove(path: str, *, recursive: bool) -> None:
 
 
 async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
-    """Remove the stale temporary files ``names`` beside ``path``, which belong to us or to ``uid``. Raises ResourceError."""
+    """Remove the stale temporary files ``names`` beside ``path``, owned by us or by ``uid``. Raises ResourceError."""
     with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
         await _on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
 
@@ -199,7 +199,7 @@ async def _on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
 async def _approved(
     validator: Validator, path: str, directory: int, temporary: _Temporary, attributes: Attributes
 ) -> None:
-    """Let ``validator`` read the finished temporary file, or a private copy of it if other users could replace it or write to it.
+    """Let ``validator`` read the finished temporary file, or a private copy if other users could replace or change it.
 
     The copy is made before the temporary file gets its owner.
     """
@@ -215,7 +215,7 @@ async def _approved(
 class _Temporary:
     """A temporary file that is renamed to ``base``, or removed by `close`.
 
-    If it can't be removed, the next attempt for ``path`` begins with its removal, so that there is never more than one.
+    If it can't be removed, the next attempt for ``path`` begins by removing it, so there is never more than one.
 
     Until it gets its owner, its permissions allow nothing that ``mode`` does not allow every user.
     """
@@ -283,7 +283,7 @@ class _Temporary:
 
 
 async def _overwrite(path: str, directory: int, base: str, finished: int, attributes: Attributes) -> None:
-    """Copy the file open at ``finished`` over ``base`` in place. Only for a bind-mounted file, such as /etc/hosts in a container."""
+    """Copy the file open at ``finished`` over the bind-mounted file ``base``, such as /etc/hosts in a container."""
     fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
         await copy(finished, fd)
@@ -308,7 +308,7 @@ def _is_directory(directory: int, base: str) -> bool:
 
 
 def _give(fd: int, attributes: Attributes, path: str) -> int:
-    """Set the attributes of the file. Returns its device. Raises ResourceError if the file system does not keep them."""
+    """Set the attributes of the file; return its device. Raises ResourceError if the file system ignores them."""
     found = os.fstat(fd)
     if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
         return found.st_dev
@@ -321,7 +321,7 @@ def _give(fd: int, attributes: Attributes, path: str) -> int:
 
 
 def _set_attributes(path: str, directory: int, base: str, attributes: Attributes, special: int) -> None:
-    """Set the attributes through a descriptor, which can't follow a symlink; through a handle if we may not read the file."""
+    """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink."""
     itself: int | str
     try:
         itself = fd = os.open(base, _READ, dir_fd=directory)

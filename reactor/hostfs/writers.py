@@ -1,4 +1,4 @@
-"""Tells whether other users can write to a file or in a directory, or replace something on the way to it."""
+"""Finds out whether other users can write to a file or in a directory, or replace something on the way to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def others_may_write(found: os.stat_result) -> bool:
-    """Whether other users than root and ourselves can write to the file, or create names in the directory, of this stat."""
+    """Whether users other than root and us can write to the file, or create names in the directory, of this stat."""
     if found.st_uid not in (0, os.geteuid()):
         return True
     by_group = found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getegid())
@@ -19,12 +19,12 @@ def others_may_write(found: os.stat_result) -> bool:
 
 
 def is_only_ours(found: os.stat_result) -> bool:
-    """Whether only root and ourselves can write to the regular file of this stat, which has no second name."""
+    """Whether only root and ourselves can write to the regular file with this stat, and it has no second name."""
     return found.st_nlink == 1 and stat.S_ISREG(found.st_mode) and not others_may_write(found)
 
 
 def others_may_replace(directory: int, base: str) -> bool:
-    """Whether other users can replace ``base`` in the directory open at ``directory``, or a directory on the way to it.
+    """Whether other users can replace ``base`` in the directory open at ``directory``, or any directory above it.
 
     ``base`` need not exist yet. Raises OSError.
     """
@@ -47,7 +47,10 @@ def others_may_replace(directory: int, base: str) -> bool:
 
 
 def _may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) -> bool:
-    """Whether other users can rename the entry of a directory; not if both are root's or ours and the directory is sticky."""
+    """Whether other users can rename the entry of a directory.
+
+    They can't if both belong to root or us, and the directory is sticky.
+    """
     trusted = (0, os.geteuid())
     is_ours = entry is not None and entry.st_uid in trusted
     is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and is_ours
