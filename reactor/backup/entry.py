@@ -1,7 +1,8 @@
 """One version of a file, and its format on disk.
 
-An entry is a small file. Its name has what pruning must know of thousands of them without opening one; the rest is in
-it, as JSON. The content of the version is a separate object, named by its digest, which all entries with that digest share.
+An entry is a small file. Its name contains the fields by which pruning selects among thousands of entries without
+opening any; the file contains the rest, as JSON. The content of the version is a separate object, named by its digest,
+which all entries with that digest share.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Version(NamedTuple):
 
 
 def decode(name: Name, data: bytes) -> Version | None:
-    """The version of an entry, or None when it was never written to its end."""
+    """The version of an entry, or None if the entry was not written completely."""
     try:
         return Version(name, **json.loads(data))
     except (ValueError, TypeError):

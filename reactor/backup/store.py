@@ -1,8 +1,8 @@
 """The directory with earlier versions of files.
 
-``objects/`` has contents, each named by its SHA-256 and stored once; ``entries/`` has the versions. Several processes may
-use it: adding takes a shared lock, pruning an exclusive one. Nothing is flushed to disk: that would take longer than a
-repair, and a file that a power failure has damaged is recognised.
+``objects/`` has contents, each named by its SHA-256 and stored once; ``entries/`` has the versions. Several processes
+may use it: adding takes a shared lock, pruning an exclusive one. Nothing is flushed to disk: that would take longer
+than a repair, and a file that a power failure has damaged is recognised.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INLINE_LIMIT = 64 * 1024
 _AT_ONCE = 2
 """The number of larger files that may be in memory at a time."""
 _LOOK_EVERY = 3600.0
-"""Seconds between two prunings: versions also get too old while none is added."""
+"""Seconds between two prunings: versions become too old even if none is added."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -42,7 +42,7 @@ def backups_in(state_directory: str) -> str:
 class Store:
     """Keeps earlier versions of files within ``limits``. The directory is created with the first version.
 
-    ``is_secret`` tells whether the resource of a ref has secrets: then its versions must not be shown.
+    ``is_secret`` returns whether the resource of a ref has secrets: then its versions must not be shown.
     """
 
     def __init__(self, directory: str, limits: Limits | None = None) -> None:
@@ -79,13 +79,13 @@ class Store:
         return await in_thread(undo_contents.keep_for_undo, self._held, ref, fd, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
-        """Delete the contents that are kept for other resources than ``refs``."""
+        """Delete the contents that are kept for resources other than ``refs``."""
         undo_contents.free_all_but(self._held, refs)
 
     async def maintain(self) -> None:
         """Prune at an interval, until cancelled."""
         while True:
-            with suppress(OSError):  # keeping has the same error, and reports it
+            with suppress(OSError):  # `keep` will meet and report the same error
                 await in_thread(self.prune)
             self._crowded = trio.Event()
             with trio.move_on_after(_LOOK_EVERY):
@@ -127,7 +127,7 @@ class Store:
         try:
             with open(f"{self._entries}/{name}", "rb") as entry:
                 return decode(name, entry.read())
-        except FileNotFoundError:  # it was pruned just now
+        except FileNotFoundError:  # it was just pruned
             return None
 
     def _kept_at_once(self, path: str, ref: str, fd: int, found: os.stat_result) -> bool:
@@ -143,7 +143,7 @@ class Store:
         data = _read(fd, found.st_size)
         digest = sha256(data).hexdigest()
         summary = (digest, found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
-        if self._newest.get(path) == summary:  # a content that alternates is kept once
+        if self._newest.get(path) == summary:  # alternating content is kept once
             return
         name = Name(key_of(path), self._next_time(), os.urandom(4).hex(), digest)
         version = Version(name, path, ref, len(data), *summary[1:], self.is_secret(ref))
@@ -156,7 +156,7 @@ class Store:
         self._newest[path] = summary
 
     def _next_time(self) -> int:
-        """The current time, but later than any version before, so that the last one is the newest if the clock was set back."""
+        """The current time, or just after the latest version if that is later, because the clock was set back."""
         if self._latest is None:
             self._latest = max((name.time for name in self._names()), default=0)
         self._latest = max(time.time_ns(), self._latest + 1)

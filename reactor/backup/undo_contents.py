@@ -17,10 +17,10 @@ _PIECE = 1 << 20
 
 
 def keep_for_undo(directory: str, ref: str, fd: int) -> str:
-    """Keep the content of the regular file open at ``fd``, from its offset; return the path of the copy. Raises OSError.
+    """Keep the content of the regular file open at ``fd``, from its offset on; return the path of the copy.
 
-    The name depends on the resource, so a second attempt replaces the copy of a killed one. Content that is appended to the file
-    meanwhile is left out, because that might never end.
+    The name depends on the resource, so a second attempt replaces the copy of a killed one. Content that is appended
+    to the file meanwhile is omitted, because the appending might never end. Raises OSError.
     """
     target = f"{directory}/{key_of(ref)}"
     os.makedirs(directory, 0o700, exist_ok=True)
@@ -38,9 +38,9 @@ def keep_for_undo(directory: str, ref: str, fd: int) -> str:
 
 
 def free_all_but(directory: str, refs: Iterable[str]) -> None:
-    """Delete the contents that are kept for other resources than ``refs``."""
+    """Delete the contents that are kept for resources other than ``refs``."""
     wanted = {key_of(ref) for ref in refs}
-    with suppress(OSError):  # keeping has the same error, and reports it
+    with suppress(OSError):  # `keep_for_undo` will meet and report the same error
         for name in os.listdir(directory):
             if name not in wanted:
                 os.unlink(f"{directory}/{name}")

@@ -1,4 +1,4 @@
-"""Trust in files: other users must not be able to change the files that tell a run what to do.
+"""Trust in files: other users must not be able to change the files that determine what a run does.
 
 - ``rule``: checks a file and every directory on the path to it;
 - ``groups``: checks whether a group lets other users write;

@@ -22,9 +22,9 @@ def is_private(gid: int, users: Collection[int], groups: Collection[int] = ()) -
 
 
 def has_access_list(path: str) -> bool:
-    """Whether the file at ``path`` has an access control list, which the group bits of its mode then stand for.
+    """Whether the file at ``path`` has an access control list; True if that is unknown.
 
-    True if it is unknown.
+    With a list, the group bits of the mode are the mask of the list.
     """
     try:
         os.getxattr(path, _ACCESS_LIST, follow_symlinks=False)

@@ -1,7 +1,7 @@
 """Opens the inputs of a run: manifests, data, facts, templates, and files that expressions read.
 
-The policy applies to the process: inputs of root must belong to root, to the user who called sudo(8), or to the owners in
-``--trust-owner``. A command that changes nothing may read the files of all users.
+The policy applies to the process: inputs of root must belong to root, to the user who called sudo(8), or to the owners
+in ``--trust-owner``. A command that changes nothing may read the files of all users.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Policy(NamedTuple):
 
 
 _in_force: list[_Policy] = []
-"""The last policy applies; without one, that of `trust_owners` without further users."""
+"""The last policy applies; if there is none, that of `trust_owners` without further users."""
 
 
 def open_input(path: str, flags: int = _READ) -> int:
@@ -42,7 +42,11 @@ def require_input_directory(path: str) -> None:
 
 
 def require_own_directory(path: str) -> None:
-    """The same for a directory of our own files, which are always trusted later."""
+    """Raise DistrustedError as `require_input_directory`, for a directory of our own files, under every policy.
+
+    Our own files are trusted by every later run.
+
+    """
     _policy().trust.require_directory(path)
 
 
@@ -55,14 +59,14 @@ def open_own(path: str, flags: int = _READ) -> int:
 def trust_owners(
     users: Iterable[int] = (), groups: Iterable[int] = (), *, caller: bool = True
 ) -> Iterator[None]:
-    """Trust these users and groups within the block, too; with ``caller`` also the user who called sudo(8)."""
+    """Within the block, also trust these users and groups; with ``caller`` also the user who called sudo(8)."""
     with _enforced(_Policy(Trust((*users, *(_callers() if caller else ())), groups))):
         yield
 
 
 @contextmanager
 def trust_everybody() -> Iterator[None]:
-    """Trust the files of all users within the block, for a command that only shows them."""
+    """Within the block, trust the files of all users: for a command that only shows them."""
     with _enforced(_policy()._replace(reads_everything=True)):
         yield
 
@@ -81,6 +85,6 @@ def _policy() -> _Policy:
 
 
 def _callers() -> tuple[int, ...]:
-    """The user who called sudo(8): such a user can become root anyway."""
+    """The user who called sudo(8), who can become root anyway; empty if there is none."""
     caller = os.environ.get("SUDO_UID", "")
     return (int(caller),) if os.geteuid() == 0 and caller.isascii() and caller.isdigit() else ()

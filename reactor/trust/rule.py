@@ -1,12 +1,12 @@
-"""The rule for trusted files: only trusted users may be able to change a file that tells root what to do.
+"""The rule for trusted files: only trusted users may be able to change a file that determines what root does.
 
-A file is trusted if it belongs to a trusted user and no other user can write to it; if the same holds for every directory
-from ``/`` down to it, because a user who can write to a directory can replace a file in it; and if every symlink on the path
-belongs to a trusted user. A directory that others can write to is accepted if it is sticky, such as ``/tmp``: there users
-can't move files of other users.
+A file is trusted if it belongs to a trusted user and no other user can write to it; if the same holds for every
+directory from ``/`` down to it, because a user who can write to a directory can replace a file in it; and if every
+symlink on the path belongs to a trusted user. A directory that others can write to is accepted if it is sticky, such
+as ``/tmp``: there, users can't move files of other users.
 
-The path is walked from the top, so an untrusted user can't change what was checked already: each step is in a directory
-that only trusted users can change. The file itself is checked through the descriptor that is read.
+The path is walked from the top, so an untrusted user can't change a part that was already checked: each step is in a
+directory that only trusted users can change. The file itself is checked through the descriptor that is read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reactor.trust.groups import has_access_list, is_private
 _MOST_SYMLINKS = 40
 """The limit of the kernel."""
 _REMEMBERED = 1.0
-"""Seconds for which a trusted directory is not checked again: one load reads many files."""
+"""Seconds for which a trusted directory is not checked again, because one load reads many files."""
 _KEEP_ELSEWHERE = "keep it in a directory that only root, or you, can change"
 
 
@@ -82,7 +82,7 @@ class Trust:
             self._judge(place, found)
 
     def require_directory(self, path: str) -> None:
-        """Raise DistrustedError unless only trusted users can change the contents of the directory at ``path``.
+        """Raise DistrustedError unless only trusted users can change the content of the directory at ``path``.
 
         An unreadable or missing directory is accepted: it can't be used, or is created in a trusted directory.
         """
@@ -152,7 +152,7 @@ class Trust:
             self._since = now
 
     def _enter(self, directory: str) -> bool:
-        """Check a directory on the path. Returns whether others may create files there, though not move existing ones."""
+        """Check a directory on the path. Returns whether others may create files there, but not move existing ones."""
         known = self._directories.get(directory)
         if known is not None:
             return known
