@@ -1,4 +1,7 @@
-"""Runs the programs that change accounts, such as useradd(8), one at a time: while one locks the files, another one fails."""
+"""Runs the programs that change accounts, such as useradd(8), one at a time, because a second one would fail.
+
+Each of these programs locks the account files.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,10 @@ def find_group(name: str) -> GroupLine | None:
 
 
 def has_user_groups() -> bool:
-    """Whether ``USERGROUPS_ENAB`` of login.defs(5) is set: each user has a group of the same name, which is removed together."""
+    """Whether ``USERGROUPS_ENAB`` of login.defs(5) is set.
+
+    Then each user has a group of the same name, which is removed with the user.
+    """
     try:
         with open(LOGIN_DEFS, encoding="utf-8", errors="replace") as lines:
             words = [line.split() for line in lines]
@@ -87,7 +90,10 @@ def find_shadow(name: str) -> ShadowLine | None:
 
 
 def _lines(path: str, count: int) -> Iterator[list[str]]:
-    """The fields of each line with ``count`` fields. Other lines, such as those of NIS, are no accounts of this host."""
+    """The fields of each line that has ``count`` fields.
+
+    Other lines, such as those of NIS, are no accounts of this host.
+    """
     with ErrorContext(f"read {path}"):
         try:
             with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
@@ -112,11 +118,17 @@ def is_date(text: str) -> bool:
 
 
 def uid_of(name: str) -> int | None:
-    """The uid of the user ``name``; None when the file has no such user. Raises ResourceError when it can't be read."""
+    """The uid of the user ``name``; None when the file has no such user.
+
+    Raises ResourceError when it can't be read.
+    """
     user = find_user(name)
     return None if user is None else user.uid
 
 
 def gid_of(name: str) -> int | None:
-    """The gid of the group ``name``; None when the file has no such group. Raises ResourceError when it can't be read."""
+    """The gid of the group ``name``; None when the file has no such group.
+
+    Raises ResourceError when it can't be read.
+    """
     return next((group.gid for group in groups() if group.name == name), None)

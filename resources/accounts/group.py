@@ -1,4 +1,4 @@
-"""The kind `group`: its properties and its decisions."""
+"""The kind `group`: its properties, and the actions that it plans."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from reactor.resources.accounts.properties import (
 
 
 class Group(Resource[GroupLine | None], kind="group"):
-    """Manage one group of this host, and who is in it."""
+    """Manage one group of this host and its members."""
 
     example = "www --gid 800"
 
     name: AccountName
     ensure: Literal["present", "absent"] = "present"
     gid: AccountId | None = None
-    """Its number; without one a free one is taken."""
+    """The number of the group; unset, a new group gets a free number."""
     users: AccountNames | None = Field(default=None, alias="members")  # a resource has members of its own
-    """Users who are in it. Each must exist; whose primary group it is need not be named."""
+    """The members. Each user must exist. Users whose primary group this is need not be listed."""
     membership: Membership = "minimum"
-    """Whether others may be in it, too: `minimum` leaves them, `inclusive` takes them out."""
+    """Whether other users may be members, too: `minimum` keeps them, `inclusive` removes them."""
     system: Flag = False
-    """Whether a new one gets its number from those for the system."""
+    """Whether a new group gets a number from the range for system groups."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
@@ -75,7 +75,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         return Relations(provides=group, depends_on=(GROUP,))
 
     def sandbox_access(self) -> Iterable[str]:
-        """The file of groups; this includes its lock and backup files."""
+        """The file of groups, with its lock and backup files."""
         return (GROUP,)
 
     def claims(self) -> Iterable[Claim]:
@@ -95,7 +95,7 @@ class Group(Resource[GroupLine | None], kind="group"):
             yield Exclusion(members_of(self.name), self.users, "members")
 
     async def observe(self) -> GroupLine | None:
-        """The group, None when there is none. Raises ResourceError when the file can't be read."""
+        """The group; None if there is none. Raises ResourceError when the file can't be read."""
         return find_group(self.name)
 
     def plan(self, state: GroupLine | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
@@ -117,7 +117,7 @@ class Group(Resource[GroupLine | None], kind="group"):
         await refuse_group(self, state)
 
     async def reversal(self, state: GroupLine | None) -> Self:
-        """No group, or the group that was there."""
+        """The group as it was, or no group."""
         if state is None:
             return type(self)(name=self.name, ensure="absent")
         members = None if self.users is None and self.ensure == "present" else state.members

@@ -1,7 +1,8 @@
-"""Home directories, which useradd(8), usermod(8) and userdel(8) make, move and remove by their paths, as root.
+"""Finds home directories that reactor must not touch, because other users could redirect their paths.
 
-They follow whatever symlink is on the way. So a home below a directory in which others may replace what is there is
-neither made nor moved, and is left where it is when its user goes.
+useradd(8), usermod(8) and userdel(8) create, move and remove home directories by path, as root, and follow any symlink
+on the way. So a home below a directory whose entries other users can replace is neither created nor moved, and is not
+removed with its user.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from reactor.hostfs import ErrorContext, open_directory, others_may_replace
 
 
 def refuse_exposed(home: str) -> None:
-    """Raise ResourceError when others than root may change the way to ``home``, which need not be there."""
+    """Raise ResourceError when users other than root can redirect the path ``home``, which need not exist."""
     if is_exposed(home):
         words = f"others than root may change the way to {home}: a home is made and moved by its path"
         raise ResourceError(words, "name a home below directories of root, or let manage_home be false")
 
 
 def is_exposed(home: str) -> bool:
-    """Whether others than root may change where ``home`` leads.
+    """Whether users other than root can redirect the path ``home``.
 
-    Raises ResourceError for a symlink of theirs on the way, and where that can't be found out.
+    Raises ResourceError for a symlink of theirs on the way, and when that can't be found out.
     """
     parent, base = os.path.split(home)
     while not os.path.lexists(parent):
         parent, base = os.path.split(parent)
     if not os.path.isdir(parent):
-        return False  # nothing can be made there
+        return False  # nothing can be created there
     with ErrorContext(f"look at {parent}"):
         handle = open_directory(parent)
         try:
@@ -38,7 +39,7 @@ def is_exposed(home: str) -> bool:
 
 
 def is_left_alone(home: str) -> bool:
-    """Whether others than root may change where the home of an account leads, or do so already."""
+    """Whether users other than root can redirect the path of an account's home, or have done so already."""
     try:
         return is_exposed(home)
     except ResourceError:

@@ -1,4 +1,4 @@
-"""The decision table of a user: a pure function from the state to the plan. Also the changes of memberships, for both kinds."""
+"""The decision table of a user: a pure function from the state to the plan. Also plans memberships, for both kinds."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Membership = Literal["minimum", "inclusive"]
 class UserState:
     """The state of a user. ``shadow`` is None if it was not read; ``numbers`` are the gids of all groups, by name.
 
-    ``lacks_group``: there is no group with the gid of the primary group. ``losses``: what userdel(8) removes together with the
-    user, for messages.
+    ``lacks_group``: there is no group with the gid of the primary group. ``losses``: what userdel(8) removes together
+    with the user, for messages.
     """
 
     account: PasswdLine | None = None
@@ -155,7 +155,7 @@ _OPTIONS = {
 
 
 def _wanted(user: User) -> dict[str, str]:
-    """The desired values as the files have them; the group by name if the manifest gives one."""
+    """The desired values as they are in the files; the group by name if the manifest names one."""
     values = {attribute: getattr(user, attribute) for attribute in _OPTIONS}
     return {attribute: str(value) for attribute, value in values.items() if value is not None}
 
@@ -205,7 +205,7 @@ def _step(
 
 
 class MembershipChange(NamedTuple):
-    """The names ``added`` and ``removed``, and all names ``after`` the change. It is false if nothing changes."""
+    """The names ``added`` and ``removed``, and all names ``after`` the change. Falsy if nothing changes."""
 
     added: list[str]
     removed: list[str]

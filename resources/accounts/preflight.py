@@ -1,6 +1,7 @@
 """Checks, for a dry run, that the planned change of an account can be made. Nothing is changed.
 
-The programs that change accounts look names up through the C library, so accounts of a directory service count here, too.
+The programs that change accounts look names up through the C library, so accounts of a directory service count here,
+too.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ async def _require_group(which: str | int) -> None:
 
 
 async def _is_known(look: Callable[[], object]) -> bool:
-    """Whether the account exists. Asked in a thread: a directory service may answer late."""
+    """Whether the account exists. Looked up in a thread: a directory service may answer late."""
     try:
         await in_thread(look, abandon_on_cancel=True)
     except KeyError:
@@ -79,7 +80,10 @@ async def _is_known(look: Callable[[], object]) -> bool:
 
 
 def _refuse_home(home: str, account: PasswdLine | None) -> None:
-    """Raise ResourceError if the home can't be made. useradd(8) creates missing parents; usermod(8), which moves a home, does not."""
+    """Raise ResourceError if the home can't be created or moved.
+
+    useradd(8) creates missing parents; usermod(8), which moves a home, does not.
+    """
     above = _above(home)
     nearest = next(path for path in above if os.path.lexists(path))
     moves = account is not None and account.home != home and os.path.isdir(account.home)

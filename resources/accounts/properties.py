@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\$?")
 
 
 def _check_name(name: str) -> str:
-    """Accept the names of POSIX, and a final ``$``, which the machine accounts of Samba have."""
+    """Accept POSIX names, also with a final ``$``, as in the machine accounts of Samba."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{name!r} is not a valid account name: use letters, digits, _, - and ., a letter first"

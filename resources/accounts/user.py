@@ -1,4 +1,4 @@
-"""The kind `user`: its properties, and what of them goes together."""
+"""The kind `user`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def _check_expiry(text: str) -> str:
 
 
 AccountPath = Annotated[AbsolutePath, AfterValidator(_check_no_colon)]
-"""A path that can be in a line of passwd(5)."""
+"""A path that can be written in a line of passwd(5)."""
 
 
 class User(Resource[UserState], kind="user"):
-    """Manage one user of this host. What is not given is left alone, and new users get the defaults of useradd(8)."""
+    """Manage one user of this host. Unset properties are not managed; a new user gets the defaults of useradd(8)."""
 
     example = "ada --shell /bin/bash --groups sudo"
     may_undo = frozenset(("group",))
@@ -95,27 +95,27 @@ class User(Resource[UserState], kind="user"):
     name: AccountName
     ensure: Literal["present", "absent"] = "present"
     uid: AccountId | None = None
-    """The number."""
+    """The number of the user."""
     group: AccountName | AccountId | None = None
-    """The primary group, by name or number; without one a new user gets a group of the same name."""
+    """The primary group, by name or number; unset, a new user gets a group of the same name."""
     groups: AccountNames | None = None
-    """Further groups the user is in."""
+    """The supplementary groups of the user."""
     membership: Membership = "minimum"
-    """Whether the user may be in others, too: `minimum` leaves those, `inclusive` takes the user out of them."""
+    """Whether the user may be in other groups, too: `minimum` keeps these, `inclusive` removes the user from them."""
     home: AccountPath | None = None
     """The home directory."""
     manage_home: Flag = False
-    """Whether the home directory is made with the user, moved when `home` changes, and removed with the user."""
+    """Whether the home directory is created with the user, moved when `home` changes, and removed with the user."""
     shell: AccountPath | None = None
     """The login shell."""
     comment: Annotated[str, AfterValidator(_check_comment)] | None = None
-    """The name of the person, or what the account is for."""
+    """The name of the person, or the purpose of the account."""
     system: Flag = False
-    """Whether a new one gets its number from those for the system."""
+    """Whether a new user gets a number from the range for system users."""
     password: Annotated[str, AfterValidator(_check_password)] | None = Field(default=None, repr=False)
     """The hash of the password, as in shadow(5). Never shown, and no other process can see it."""
     expires: Annotated[str, AfterValidator(_check_expiry)] | None = None
-    """The day the account can't be used any more, such as `2030-12-31`, or `never`."""
+    """The day from which the account can no longer be used, such as `2030-12-31`; or `never`."""
 
     def secret_properties(self) -> Collection[str]:
         """The password, if one is given."""
@@ -137,9 +137,9 @@ class User(Resource[UserState], kind="user"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The user by name and number, and the home directory if it is made with the user.
+        Provides: The user by name and number, and the home directory if it is created with the user.
 
-        Depends on: The files, the groups, the shell, and where the home directory is made.
+        Depends on: The account files, the groups, the shell, and the parent of the home directory.
         """
         user, dependencies = tuple(accounts_named("user", self.name, self.uid)), tuple(self._dependencies())
         home = () if self.home is None else (self.home,)
@@ -148,7 +148,7 @@ class User(Resource[UserState], kind="user"):
         return Relations(provides=(*user, *(home if self._makes_home else ())), depends_on=dependencies)
 
     def _dependencies(self) -> Iterator[str]:
-        """The files, the groups, the shell, and where the home directory is made."""
+        """The account files, the groups, the shell, and the parent of the home directory."""
         yield from self._files
         primary = self.name if self.group is None else self.group
         yield from (f"group#{group}" for group in (primary, *(self.groups or ())))
@@ -187,7 +187,8 @@ class User(Resource[UserState], kind="user"):
     async def observe(self) -> UserState:
         """The user and all groups.
 
-        Raises ResourceError when a file can't be read, and when other users could redirect the path of the home directory.
+        Raises ResourceError when a file can't be read, and when other users could redirect the path of the home
+        directory.
         """
         all_groups = [*groups()]
         secret = find_shadow(self.name) if SHADOW in self._files else None
@@ -214,9 +215,9 @@ class User(Resource[UserState], kind="user"):
     def _losses(
         self, account: PasswdLine, all_groups: Iterable[GroupLine], *, takes_home: bool
     ) -> tuple[str, ...]:
-        """What userdel(8) removes with the user: the home directory and the mailbox if requested, and the user's own group.
+        """The things that userdel(8) removes with the user: home directory and mailbox if requested, and own group.
 
-        That is the group of the same name if login.defs(5) enables such groups and no other user is in it.
+        The own group is the group of the same name, if login.defs(5) enables such groups and no other user is in it.
         """
         own = [group for group in all_groups if (group.name, group.gid) == (self.name, account.gid)]
         is_shared = any(set(group.members) - {self.name} for group in own)
@@ -237,7 +238,7 @@ class User(Resource[UserState], kind="user"):
         await refuse_user(self, state)
 
     async def reversal(self, state: UserState) -> Self:
-        """No user, or the user that was there. The content of a removed home directory is not restored."""
+        """The user as it was, or no user. The content of a removed home directory is not restored."""
         account = state.account
         if account is None:
             return type(self)(name=self.name, ensure="absent", manage_home=self.manage_home)
@@ -251,7 +252,7 @@ class User(Resource[UserState], kind="user"):
         if state.shadow is not None:
             found |= {"password": state.shadow.password, "expires": state.shadow.expires}
         if state.numbers.get(self.name) == account.gid:
-            del found["group"]  # is removed and created with the user
+            del found["group"]  # it is removed and created with the user
         whole = self.ensure == "absent"
         kept = {key: value for key, value in found.items() if whole or getattr(self, key) is not None}
         if whole or self.groups is not None:
@@ -274,7 +275,7 @@ class User(Resource[UserState], kind="user"):
 
 
 async def _foreign_home(account: PasswdLine) -> str:
-    """Why the home directory does not belong to ``account`` alone, for messages; empty if it does, or if there is none."""
+    """Why the home directory does not belong to ``account`` alone, for messages; empty if it does, or is missing."""
     if others := sorted(
         user.name for user in users() if user.home == account.home and user.name != account.name
     ):

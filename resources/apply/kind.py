@@ -12,7 +12,7 @@ from reactor import Composite, InvalidPropertiesError, PropertyProblem
 
 
 class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
-    """Apply another manifest: its resources become part of the graph, and can be referred to from everywhere."""
+    """Apply another manifest: its resources join the graph, and all other resources can refer to them."""
 
     example = "site.yaml"
 
