@@ -35,10 +35,10 @@ MODE = 0o640
 
 
 async def download(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
-    """Download the archive to its path, owned by ``owner`` (ids), unless the version there is current. Raises ResourceError.
+    """Download the archive to its path, owned by ``owner`` (ids), unless the version there is current.
 
-    If it must be unpacked, that is noted on the disk before it is in place, so that it survives the end of this process.
-    Sets the checksum of ``expected``.
+    Raises ResourceError. If it must be unpacked, a note on the disk says so before it is in place, so that a later
+    process knows. Sets the checksum of ``expected``.
     """
     source = desired.source
     with (
@@ -101,8 +101,9 @@ def digest_of_ours(path: str) -> str | None:
 def verified(path: str, checksum: str | None, staging: int, most: int) -> Iterator[str]:
     """Yield a path of the archive at ``path`` after its SHA-256 was compared with ``checksum``.
 
-    If other users can write to the archive, it is the path of a private copy, in the directory open at ``staging``; an archive
-    of more than ``most`` bytes is not copied. Blocking. Raises ResourceError if the archive has changed, and OSError.
+    If other users can write to the archive, it is the path of a private copy, in the directory open at ``staging``; an
+    archive of more than ``most`` bytes is not copied. Blocking. Raises ResourceError if the archive has changed, and
+    OSError.
     """
     fd = open_content(path)
     try:
@@ -123,7 +124,7 @@ def verified(path: str, checksum: str | None, staging: int, most: int) -> Iterat
 
 
 def _unnamed(directory: int) -> int:
-    """A new file without a name in the directory, which a crash removes."""
+    """Create a file without a name in the directory, so that a crash removes it."""
     with suppress(OSError):  # not every file system has O_TMPFILE
         return os.open(".", _COPY | os.O_TMPFILE, 0o600, dir_fd=directory)
     fd = os.open("copy", _COPY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=directory)
@@ -137,7 +138,7 @@ async def give(path: str, owner: tuple[int, int]) -> None:
 
 
 async def give_anew(path: str, owner: tuple[int, int]) -> None:
-    """Replace the archive by a copy that belongs to ``owner``: other processes may have the old one open for writing."""
+    """Replace the archive by a copy owned by ``owner``: other processes may have the old one open for writing."""
     await write_file(path, Source(path), Attributes(*owner, MODE))
 
 
@@ -160,7 +161,7 @@ async def clean_up(desired: Desired) -> None:
 
 
 async def tidy(desired: Desired) -> None:
-    """Remove what an interrupted run left behind, if it can't be resumed."""
+    """Remove the leftovers of an interrupted run, if it can't be resumed."""
     with ErrorContext(f"remove what an interrupted run left of {desired.path}"):
         with Parent(partial_path(desired.path)) as (directory, base):
             if is_stale_temporary(base, os.geteuid(), directory):

@@ -21,8 +21,8 @@ from reactor.resources.download.fetching import Progress
 async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
     """Unpack the ``expected`` archive into its ``extract_parent``; the content belongs to ``owner`` (ids).
 
-    The unpacking stays noted as due until everything is on the disk. Raises ResourceError; nothing of a bad archive is then
-    in place.
+    The unpacking stays noted as due until everything is on the disk. Raises ResourceError for a bad archive, of which
+    nothing is put in place.
     """
     parent = desired.extract_parent or ""
     with ErrorContext(f"unpack {desired.path} into {parent}"):
@@ -33,7 +33,7 @@ async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) 
 
 
 def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: str | None) -> None:
-    """Do everything through one handle of the directory: the owner of its parent may replace it at any time."""
+    """Extract through one handle of the directory, since the owner of its parent may replace it at any time."""
     path = staging.make(parent, desired.path, owner)
     with Parent(path) as (goal, base):
         most = desired.source.max_size
@@ -62,7 +62,7 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
 
 
 def _reporter() -> Callable[[object, int], None]:
-    """A callback for each piece of a member: it reports progress, and raises when the check was cancelled."""
+    """A callback for each piece of a member. It reports progress, and raises when the check was cancelled."""
     progress = Progress(lambda line: trio.from_thread.run_sync(emit_output, line))
 
     def report(_member: object, written: int) -> None:
@@ -76,8 +76,8 @@ def move_in(staged: str, target: str, handle: int) -> None:
     """Move everything in the directory ``staged`` into ``target``, on the same file system.
 
     ``handle`` is the handle of ``target``; the path is for messages only, since it may lead elsewhere by now. Existing
-    directories stay, with their other content; files and links are replaced atomically. Raises ResourceError, and then moves
-    nothing, if an entry can't replace the existing one.
+    directories stay, with their other content; files and links are replaced atomically. Raises ResourceError, and then
+    moves nothing, if an entry can't replace the existing one.
     """
     points = frozenset(mount.point for mount in read_mounts())
     with opened_directory(staged) as source, opened_directory(".", handle) as goal:
@@ -110,7 +110,7 @@ def _merge(source: int, goal: int, way: str, points: Collection[str], *, act: bo
 
 
 def _is_apart(goal: int, name: str, there: os.stat_result, points: Collection[str]) -> bool:
-    """Whether it is a mount point or a subvolume. The device numbers of files are meaningless on overlayfs."""
+    """Whether the entry is a mount point or a subvolume. The device numbers of files are meaningless on overlayfs."""
     is_other = stat.S_ISDIR(there.st_mode) and there.st_dev != os.fstat(goal).st_dev
     return is_other or os.path.join(os.readlink(f"/proc/self/fd/{goal}"), name) in points
 

@@ -1,4 +1,4 @@
-"""The properties of an archive resource, and what of them goes together."""
+"""The kind `archive`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from reactor.resources.file.properties import Account, parse_mode
 
 
 class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
-    """Fetch one archive, and unpack it where that is asked for."""
+    """Download one archive, and unpack it if requested."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
     example = "/opt/app.tar.gz --url https://example.com/app.tar.gz --extract-parent /opt/app"
@@ -48,39 +48,39 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
     name: ArchivePath
     ensure: Literal["present", "absent"]
     url: ArchiveUrl
-    """Where it comes from, over http or https; of the same type as the name."""
+    """The http or https URL of the archive; of the same type (suffix) as the name."""
     headers: Headers = Field(default_factory=dict, repr=False)
-    """Header fields to send along, to this host only; never shown."""
+    """Header fields for the requests, sent to the host of the URL only; never shown."""
     username: str | None = None
-    """For basic authentication, with `password`."""
+    """The user for basic authentication, with `password`."""
     password: str | None = Field(default=None, repr=False)
-    """For basic authentication; never shown."""
+    """The password for basic authentication; never shown."""
     checksum: Checksum | None = None
-    """The SHA-256 in hex. Without one, what is there is as desired if it is not known to come from another URL."""
+    """The SHA-256 in hex. Unset, an existing archive is as desired unless it is known to come from another URL."""
     extract_parent: AbsolutePath | None = None
-    """The directory to unpack it into, made if it is missing."""
+    """The directory to unpack it into; created if it is missing."""
     cleanup: Flag = False
-    """Remove the archive once it is unpacked."""
+    """Whether the archive is removed once it is unpacked."""
     creates: AbsolutePath | None = None
-    """A path that is there once it is unpacked: when that is missing, it is unpacked again."""
+    """A path that exists once the archive is unpacked; if it is missing, the archive is unpacked again."""
     strip_components: Annotated[int, Field(ge=0)] = 0
-    """How many components at the beginning of each path in it are dropped, as by tar; what has no more is left out."""
+    """The leading components to drop from each path in it, as with tar; a path without any others is left out."""
     mode: UnpackedMode | None = None
-    """Permissions, in octal, of the one file that comes out of a gz, bz2, xz or zst; 0644 unless said."""
+    """The permissions, in octal, of the file unpacked from a gz, bz2, xz or zst; 0644 by default."""
     owner: Account
-    """Whom the archive and what comes out of it belong to: a user name or a numeric id."""
+    """The owner of the archive and of its unpacked content: a user name or a numeric id."""
     group: Account
-    """A group name or a numeric id."""
+    """The group of the archive and of its unpacked content: a group name or a numeric id."""
     timeout: Duration = 600.0
-    """The longest time a download may take; 0 is no limit."""
+    """The longest time that a download may take; 0 means no limit."""
     max_size: Size = 4 << 30
     """The largest archive that is downloaded."""
     max_unpacked: Size = 16 << 30
-    """The most that may come out of it."""
+    """The largest total size of the unpacked content."""
     max_members: Count = 100_000
-    """The most files, directories and links that may be in it."""
+    """The most files, directories and links that it may contain."""
     max_ratio: Count = 200
-    """How many times larger than the archive what comes out of it may be, beyond 64 MiB."""
+    """The largest ratio of unpacked to packed size, for content of more than 64 MiB."""
 
     def model_post_init(self, context: Any, /) -> None:
         """Treat the credentials as secrets, also if the manifest does not mark them."""
@@ -98,7 +98,7 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         return {"owner": owner, "group": group}
 
     async def describe(self) -> Mapping[str, Any]:
-        """In the words of the properties; owner and group by name where they have one."""
+        """The state in terms of the properties; owner and group by name if they have one."""
         try:
             found = os.lstat(self.name)
         except (FileNotFoundError, NotADirectoryError):
@@ -163,7 +163,10 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         return plan_archive(self._observer.desired, state)
 
     async def preflight(self, state: ArchiveState) -> None:
-        """Check that the directories of the archive and of its content exist or can be created. The server is not asked."""
+        """Check that the directories of the archive and of its content exist or can be created.
+
+        The server is not asked.
+        """
         if self.ensure == "absent":
             return
         with ErrorContext(f"write {self.name}"), Parent(self.name):
@@ -186,9 +189,9 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The archive if it is to stay, and what unpacking it creates.
+        Provides: The archive, unless it is removed after unpacking, and the path that unpacking creates.
 
-        Depends on: The directories that it and what it holds go to, and the owners.
+        Depends on: The directories of the archive and of its content, and the owners.
         """
         directory = os.path.dirname(self.name)
         if self.ensure == "absent":

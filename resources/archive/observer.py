@@ -96,7 +96,7 @@ class Observer:
             if not stat.S_ISREG(before.st_mode):
                 return None
             if self._stamp is None or stamp_of(before) != self._stamp:
-                most = self.desired.source.max_size  # whoever owns the file may have made it of any length
+                most = self.desired.source.max_size  # the owner of the file may have made it of any length
                 self._checksum = await in_thread(partial(digest_of, fd, most=most))
                 unmoved = stamp_of(os.fstat(fd)) == stamp_of(before)
                 self._stamp = stamp_of(before) if unmoved and stamp_is_reliable(before, now) else None

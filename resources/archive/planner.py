@@ -1,8 +1,8 @@
 """The decision table of an archive: a pure function from the state to the plan.
 
-It is the table of CCM's design, and decides three cases that CCM leaves open. An archive with the right checksum and the
-wrong owner gets the right owner. An interrupted unpacking is repeated, also if `creates` exists. Without a checksum, an archive
-that is known to come from another URL is downloaded again.
+It is the table of CCM's design, and decides three cases that CCM leaves open. An archive with the right checksum and
+the wrong owner gets the right owner. An interrupted unpacking is repeated, also if `creates` exists. Without a
+checksum, an archive that is known to come from another URL is downloaded again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The staging directory: an archive is unpacked into it, on the same file system, before its content is moved to its place.
+"""The staging directory: an archive is unpacked into it before the content is moved to its place.
 
-Its existence means that an unpacking is due. It is created before the archive is put in place, and removed when the whole
-content is on the disk. So a later process repeats an interrupted unpacking.
+It is on the file system of that place. Its existence means that an unpacking is due: it is created before the archive
+is put in place, and removed when the whole content is on the disk. So a later process repeats an interrupted
+unpacking.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ async def mark_due(extract_parent: str, archive: str, owner: tuple[int, int]) ->
 def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
     """Create the staging directory, and ``extract_parent`` if it is missing. Returns its path.
 
-    Raises ResourceError when something else has its name.
+    Raises ResourceError when anything but a staging directory has its name.
     """
     path = staging_path(extract_parent, archive)
     if not os.path.isdir(extract_parent):
@@ -72,10 +73,11 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
 
 @contextmanager
 def staged(path: str, parent: int) -> Iterator[tuple[str, int]]:
-    """Lock the staging directory ``path``. Yields the path of an empty directory in it, and the descriptor of ``path``.
+    """Lock the staging directory ``path``.
 
-    ``parent`` is a handle of the parent directory. The yielded path leads through the descriptor: the owner of the parent can
-    put a symlink in place of ``path`` at any time. Raises ResourceError when another process has the lock.
+    Yields the path of an empty directory in it, and the descriptor of ``path``. ``parent`` is a handle of the parent
+    directory. The yielded path leads through the descriptor: the owner of the parent can put a symlink in place of
+    ``path`` at any time. Raises ResourceError when another process has the lock.
     """
     with opened_directory(os.path.basename(path), parent) as descriptor:
         _refuse_foreign(path, os.fstat(descriptor))
@@ -96,8 +98,8 @@ def staged(path: str, parent: int) -> Iterator[tuple[str, int]]:
 def discard(path: str) -> None:
     """Remove the staging directory ``path`` that an interrupted run left. Blocking.
 
-    The owner of the parent could give its name to another directory of root. So only the content of a staging directory is
-    removed, and ResourceError is raised for anything else. Raises OSError.
+    The owner of the parent could give its name to another directory of root. So only the content of a staging
+    directory is removed, and ResourceError is raised for anything else. Raises OSError.
     """
     with Parent(path) as (parent, base):
         with opened_directory(base, parent) as descriptor:

@@ -1,8 +1,9 @@
 """The origin of a download: its URL, the server's name for the version (ETag, Last-Modified), and the checksum.
 
 With it, the next request can ask for a newer version only. The origin of a complete download is recorded in the state
-directory, and not on the file, which other users may be able to write to. Without a state directory, the file is downloaded
-again. The origin of an unfinished download is an extended attribute of the temporary file, which only we can write to.
+directory, not in the file, since other users may be able to write to the file. Without a state directory, the file is
+downloaded again. The origin of an unfinished download is an extended attribute of the temporary file, which only we
+can write to.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def fingerprint(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """``url`` is a `fingerprint`; ``etag`` and ``last_modified`` are from the server's answer, or empty.
+    """The origin of one file.
+
+    ``url`` is a `fingerprint`; ``etag`` and ``last_modified`` are from the server's answer, or empty.
 
     ``checksum`` is the SHA-256 of the complete content, empty before.
     """
@@ -91,5 +94,8 @@ class Origin:
 
     @property
     def can_resume(self) -> bool:
-        """Whether the server can confirm that it still has the same bytes. A weak ETag only confirms equivalent content."""
+        """Whether the server can confirm that it still has the same bytes.
+
+        A weak ETag confirms equivalent content only.
+        """
         return bool(self.etag) and not self.etag.startswith("W/")

@@ -52,7 +52,7 @@ _INTERVAL = 1.0
 async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
     """Download the file into ``partial``. Returns False if the server still has the version ``known``.
 
-    After a lost connection the rest is requested, as long as every attempt brings something. Raises ResourceError.
+    After a lost connection the rest is requested, as long as every attempt receives some bytes. Raises ResourceError.
     """
     fetching = _Fetching(source, partial, known)
     for attempt in range(_MAX_RESUMES + 1):
@@ -79,7 +79,7 @@ class _Fetching:
         self._progress = Progress()
 
     async def attempt(self) -> bool:
-        """Request the missing part, and store the answer. Returns as `fetch`."""
+        """Request the missing part, and store the answer. Returns the same as `fetch`."""
         source = self._source
         request = HttpRequest(
             source.url,
@@ -114,7 +114,7 @@ class _Fetching:
         return False
 
     def _conditions(self) -> dict[str, str]:
-        """The header fields that ask for another version than the known one, and for the missing part only."""
+        """The header fields that request only a version other than the known one, and only the missing part."""
         conditions = {}
         if self._known is not None:
             names = {"If-None-Match": self._known.etag, "If-Modified-Since": self._known.last_modified}
@@ -146,7 +146,7 @@ class _Fetching:
                         gathered = 0
                         self._progress(lambda: self._said(whole))
         finally:
-            with trio.CancelScope(shield=True):  # keep it: the rest can be resumed
+            with trio.CancelScope(shield=True):  # keep these bytes: the download can be resumed
                 await self._partial.append(pieces)
         if not _says_where_it_ends(answer):
             self._partial.doubt()
@@ -167,7 +167,7 @@ class _Fetching:
 
 
 def _says_where_it_ends(answer: HttpResponse) -> bool:
-    """Whether the answer declares the length of its body. If not, a truncated body can't be recognized."""
+    """Whether the answer declares where its body ends. If not, a truncated body can't be recognized."""
     is_chunked = answer.field("transfer-encoding").lower().endswith("chunked")
     return is_chunked or bool(answer.field("content-length"))
 
@@ -203,7 +203,7 @@ async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> No
 
 
 async def fetch_in_time(source: Source, partial: Partial, known: Origin | None) -> bool:
-    """Download as `fetch`, within the timeout of ``source``. Raises ResourceError, also at the timeout."""
+    """Download as `fetch` does, within the timeout of ``source``. Raises ResourceError, also at the timeout."""
     timeout = source.timeout
     with trio.move_on_after(timeout or math.inf):
         return await fetch(source, partial, known)

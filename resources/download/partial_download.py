@@ -1,8 +1,8 @@
 """The temporary file of a download. A later process can resume an interrupted download.
 
-The name depends only on the path of the file, so a later process finds it without a search. A lock shows that a process is
-downloading. Only we can read and write the file; a file of another user is replaced. Where other users can create names, an
-old temporary file is not resumed: it may be a file of ours with a second name.
+Its name depends only on the path of the file, so a later process finds it without a search. A lock on it shows that a
+process is downloading. Only we can read and write the file; a file of another user is replaced. Where other users can
+create names, an old temporary file is not resumed: it may be a file of ours with a second name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def partial_path(path: str) -> str:
 class Partial:
     """The unfinished download of ``path``, open and locked for a block. ``directory`` is a handle of its directory.
 
-    It is removed at the end of the block, unless the download can be resumed.
+    The temporary file is removed at the end of the block, unless the download can be resumed.
     """
 
     def __init__(self, directory: int, path: str) -> None:
@@ -71,7 +71,7 @@ class Partial:
 
     @property
     def can_resume(self) -> bool:
-        """Whether the rest can be requested."""
+        """Whether the remaining part can be requested."""
         return self.size > 0 and self.origin is not None and self.origin.can_resume
 
     @property
@@ -80,7 +80,7 @@ class Partial:
         return self._hash.hexdigest()
 
     async def recall(self, url: str) -> None:
-        """Continue an earlier download from ``url`` (a fingerprint), if that is possible; otherwise start again."""
+        """Continue an earlier download from ``url`` (a fingerprint) if possible; otherwise start again."""
         self.origin = Origin.noted(self._fd)
         self.size = os.fstat(self._fd).st_size
         if self.can_resume and self._is_of(url) and not others_may_write(os.fstat(self._directory)):
@@ -89,7 +89,7 @@ class Partial:
             self.restart(None)
 
     def restart(self, origin: Origin | None) -> None:
-        """Discard the content, and start again with content of ``origin``."""
+        """Discard the content, and start again with content from ``origin``."""
         os.ftruncate(self._fd, 0)
         os.lseek(self._fd, 0, os.SEEK_SET)
         self._hash = hashlib.sha256()
@@ -104,7 +104,10 @@ class Partial:
             self.origin = Origin(self.origin.url)
 
     async def append(self, pieces: list[bytes]) -> None:
-        """Write the pieces, and empty the list. Each call uses a thread, so the pieces should be large."""
+        """Append the pieces to the file, and empty the list.
+
+        Each call uses a thread, so the pieces should be large.
+        """
         await in_thread(self._append, pieces)
 
     async def place(self, owner: tuple[int, int], mode: int) -> None:
@@ -150,7 +153,7 @@ class Partial:
         return os.path.samestat(now, os.fstat(fd))
 
     def _is_of(self, url: str) -> bool:
-        """Whether it came from ``url``, after the boot: older content may not have reached the disk."""
+        """Whether the download came from ``url`` since the last boot: older content may not have reached the disk."""
         started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
         return self.origin is not None and self.origin.url == url and os.fstat(self._fd).st_mtime > started
 
@@ -169,5 +172,5 @@ class Partial:
                 self._hash.update(piece)
                 self.size += len(piece)
         except OSError:
-            self.origin = None  # the file does not end where the download goes on: it can't be resumed
+            self.origin = None  # the end of the file is not where the download continues: it can't be resumed
             raise

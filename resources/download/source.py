@@ -21,13 +21,13 @@ class Source:
     """Where a download comes from. ``max_size`` is in bytes, ``timeout`` in seconds."""
 
     url: str
-    """Without credentials."""
+    """The URL, without credentials."""
     headers: Mapping[str, str] = field(repr=False)
     credentials: tuple[str, str] | None = field(repr=False)
     max_size: int
     timeout: float
     hint: str = "raise max_size if that is as it should be"
-    """What helps where it is larger than that."""
+    """The hint for a file that is larger than ``max_size``."""
 
     @property
     def shown(self) -> str:
