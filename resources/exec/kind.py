@@ -46,10 +46,10 @@ _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 
 @dataclass(frozen=True, slots=True)
 class ExecState:
-    """The answers of the guards; None for a guard that is not set, or not asked since an earlier one decided.
+    """The results of the guards; None for a guard that is not set, or not checked because an earlier one decided.
 
-    ``ran``: the command has succeeded in this generation of the manifest. ``fruitless``: it has succeeded without making the
-    path that it ``creates``, which is still missing.
+    ``ran``: the command has succeeded in this generation of the manifest. ``fruitless``: it has succeeded without
+    creating the path in ``creates``, which is still missing.
     """
 
     creates_exists: bool | None = None
@@ -60,46 +60,47 @@ class ExecState:
 
     @property
     def declined(self) -> bool:
-        """Whether a guard forbids to run the command."""
+        """Whether a guard forbids running the command."""
         return self.creates_exists is True or self.onlyif_ok is False or self.unless_ok is True
 
 
 class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
-    """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
+    """Run a command: once, or whenever its guards allow it, or when a resource that it subscribes to has changed."""
 
     example = "'touch /tmp/ready' --creates /tmp/ready"
     deferred_properties = frozenset(("command", "cwd", "environment", "creates", "onlyif", "unless"))
 
     ensure: Literal["present", "absent"] = "present"
-    """Means nothing here; accepted because every resource has it."""
+    """Has no effect; accepted because every resource has it."""
     command: str | None = None
-    """The command; without one the name is it."""
+    """The command; by default the name of the resource."""
     cwd: Location = "/"
-    """Where the command and its guards run."""
+    """The working directory of the command and its guards."""
     environment: tuple[Variable, ...] = ()
-    """Further variables, as KEY=value. Nothing is inherited."""
+    """Further environment variables, as KEY=value. The environment of reactor is not inherited."""
     path: SearchPath | None = None
-    """The PATH of the command, and where the program is looked up."""
+    """The PATH of the command, in which its program is also looked up."""
     returns: ExitCodes = (0,)
     """The exit codes that mean success."""
     timeout: Duration | None = None
-    """After this time the command and all its children are killed; so for each guard. 0 is no limit."""
+    """The longest time of the command, and of each guard; then it is killed with all its children. 0 means no
+    limit."""
     user: Account | None = None
-    """The user it and its guards run as, with all groups of that user: a name, or an id in digits."""
+    """The user that runs the command and its guards, with all groups of that user: a name, or an id in digits."""
     group: Account | None = None
-    """The group it runs as, in place of the user's own."""
+    """The group to run as, instead of the user's primary group."""
     umask: Umask = "0022"
-    """The permissions that files it makes are not given, in octal."""
+    """The permissions, in octal, that the files it creates do not get."""
     creates: Location | None = None
-    """While this path exists, the command need not run."""
+    """The path that the command creates; the command does not run while it exists."""
     onlyif: str | None = None
-    """A command that changes nothing: run only if it returns 0."""
+    """A command that changes nothing: `command` runs only if it returns 0."""
     unless: str | None = None
-    """A command that changes nothing: do not run if it returns 0."""
+    """A command that changes nothing: `command` does not run if it returns 0."""
     refreshonly: Flag = Field(default=False, validation_alias=AliasChoices("refreshonly", "refresh_only"))
-    """Run only when something subscribed to has changed."""
+    """Whether the command runs only when a resource that it subscribes to has changed."""
     logoutput: Flag = False
-    """Show what the command writes, line by line."""
+    """Whether the output of the command is shown, line by line."""
 
     _ran: bool = PrivateAttr(default=False)
     _fruitless: bool = PrivateAttr(default=False)
@@ -147,13 +148,13 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
 
         Provides: The path that the command creates.
 
-        Depends on: Where it runs, the programs it starts, the absolute paths among the arguments of the command.
+        Depends on: The working directory, the programs that it starts, and the absolute paths in the arguments.
         """
         provided = () if self.creates is None else (self.creates,)
         return Relations(provides=provided, depends_on=tuple(self._dependencies()))
 
     def _dependencies(self) -> Iterator[str]:
-        """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
+        """The working directory, the programs that it starts, and the absolute paths in the arguments."""
         yield self.cwd
         yield from accounts_of(self.user, self.group)
         if self.creates is not None:
@@ -166,7 +167,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         yield from (word for word in arguments if _is_path(word) and word != self.creates)
 
     async def observe(self) -> ExecState:
-        """Ask the guards in order, until one decides.
+        """Check the guards in order, until one decides.
 
         Raises ResourceError when a guard can't be run, is killed or times out.
         """
@@ -179,10 +180,10 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         return ExecState(creates_exists, onlyif_ok, unless_ok, self._ran, self._fruitless)
 
     def plan(self, state: ExecState, *, refresh: bool) -> Plan:
-        """Run on a refresh, regardless of the guards; otherwise if the guards allow it; without guards, once per generation.
+        """Run on a refresh, even against the guards; otherwise if they allow it; without guards, once per generation.
 
-        A command that did not make the path that it ``creates`` is not run again for that: every directory that it makes on the
-        way to the path would run it again.
+        A command that did not create the path in ``creates`` is not run again for that reason: every directory that it
+        creates on the way to the path would run it again.
         """
         if refresh:
             return (Action("Would have executed via subscribe", "executed via subscribe", self._execute),)
@@ -197,7 +198,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         await require_startable(await self._as_command(self._text))
 
     async def verify(self) -> Plan:
-        """Verify nothing: the exit code proves the command, and the guards need not change their answers."""
+        """Verify nothing: the exit code proves success, and the guards need not change their results."""
         return ()
 
     async def outputs(self) -> Mapping[str, Any] | None:
@@ -243,7 +244,10 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
             raise ResourceError(message, error.hint, missing=error.missing) from error
 
     async def _execute(self) -> None:
-        """Run the command. Raises ResourceError unless its exit code is in ``returns``, or the path ``creates`` exists."""
+        """Run the command.
+
+        Raises ResourceError unless its exit code is in ``returns``, or the path ``creates`` exists.
+        """
         completed = await run(await self._as_command(self._text), emit_output if self.logoutput else None)
         self._result = completed
         is_made = self.creates is not None and await _exists(self.creates)
@@ -282,7 +286,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
 
 
 def _find_fault(provider: Provider, text: str) -> str | None:
-    """Why the string is not a valid command; None if it is."""
+    """Why ``text`` is not a valid command; None if it is valid."""
     if "\0" in text:
         return "a command can't hold a NUL character"
     try:
@@ -297,7 +301,7 @@ async def _exists(path: str) -> bool:
     await fragile_mounts().ask(path)
     with ErrorContext(f"look at {path}"):
         try:
-            Path(path).stat()  # noqa: ASYNC240 - its mount was asked just now
+            Path(path).stat()  # noqa: ASYNC240 - its mount has just answered
         except (FileNotFoundError, NotADirectoryError):
             return False
     return True

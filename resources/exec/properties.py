@@ -61,7 +61,7 @@ Location = Annotated[AbsolutePath, BeforeValidator(_without_slash_at_the_end)]
 """An absolute path, which may end in a slash."""
 
 Umask = Annotated[str, AfterValidator(_check_umask)]
-"""A file mode creation mask in octal, as ``0027``."""
+"""A file mode creation mask in octal, such as ``0027``."""
 
 Variable = Annotated[str, AfterValidator(_check_variable)]
 """One variable of the environment, written ``KEY=value``."""

@@ -35,7 +35,7 @@ class Provider(Protocol):
         """The program and its arguments; empty when there is no command. Raises ValueError for bad quoting."""
 
     def words(self, text: str) -> Sequence[str]:
-        """The words that are known without running it, the program first. Never raises."""
+        """The words that are known without running the command, the program first. Never raises."""
 
 
 class Posix:
@@ -46,7 +46,7 @@ class Posix:
         return split_words(text)
 
     def words(self, text: str) -> Sequence[str]:
-        """The same words. A validated command has correct quoting."""
+        """The words of the command. A validated command has correct quoting."""
         return split_words(text)
 
 

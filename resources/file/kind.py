@@ -75,25 +75,25 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     source: SourcePath | None = None
     """A file to copy, relative to the directory of the manifest; or an http or https URL."""
     checksum: Checksum | None = None
-    """The SHA-256 in hex of the content at the URL; a file that has it is as desired without a question to the server."""
+    """The SHA-256 in hex of the content at the URL; the server is not asked about a file that has it."""
     owner: Account | None = None
-    """The user it belongs to: a name, or an id in digits."""
+    """The owner: a user name, or an id in digits."""
     group: Account | None = None
-    """The group it belongs to: a name, or an id in digits."""
+    """The group: a name, or an id in digits."""
     mode: Mode | None = None
-    """Permissions in octal, at most 0777. For a directory, read or write permission includes execute: 0640 becomes 0750."""
+    """Permissions in octal, at most 0777. For a directory, read or write includes execute: 0640 becomes 0750."""
     setgid: Flag | None = None
     """The setgid bit: new files in a directory get its group. Unset, a directory keeps the bit and a file loses it."""
     sticky: Flag | None = None
     """The sticky bit of a directory: only the owner of a file may remove it. Unset, the bit is not managed."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
-    """A command that validates the new content before it replaces the old: ``visudo -cf {path}``."""
+    """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
-        """Owner, group and mode of an existing file stay; a new one gets those of a file that this user creates."""
+        """An existing file keeps its owner, group and mode; a new one gets those of a file that this user creates."""
         if ensure == "absent":
             return {}
         try:
@@ -105,7 +105,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return {"owner": str(found.st_uid), "group": str(found.st_gid), "mode": mode}
 
     async def describe(self) -> Mapping[str, Any]:
-        """In the words of the properties; owner and group by name where they have one."""
+        """The state in terms of the properties; owner and group by name if they have one."""
         state = await self.observe()
         if state.type is FileType.ABSENT:
             return {"ensure": "absent"}
@@ -195,7 +195,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return plan_file(self._observer.desired, state)
 
     async def verify(self) -> Plan:
-        """What is still to be done after an apply."""
+        """The remaining plan after an apply."""
         if self.ensure == "present":
             self._observer.expect_file()
         return self.plan(await self._observer.observe(), refresh=False)
@@ -205,7 +205,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         await preflight(self._observer.desired, state)
 
     async def reversal(self, state: FileState) -> Self:
-        """The file or directory that was found, with its content if that is managed; or no file."""
+        """The file or directory as it was, with its content if that is managed; or no file."""
         if state.type is FileType.ABSENT:
             return type(self)(name=self.name, ensure="absent")
         whole = FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE
@@ -233,9 +233,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The path, unless it is to go.
+        Provides: The path, unless it is removed.
 
-        Depends on: The parent directory, the source, the owners, and what the validator runs and reads.
+        Depends on: The parent directory, the source, the owners, and the files that the validator runs and reads.
         """
         dependencies = tuple(self._dependencies())
         if self.ensure == "absent":
@@ -243,7 +243,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return Relations(provides=(self.name,), depends_on=dependencies)
 
     def might_provide(self, missing: str) -> bool:
-        """Its own path, and for a directory also the paths above it; never an account. The file may make a package available."""
+        """Whether ``missing`` may be its path, a path above that, or neither a path nor an account.
+
+        A file may make a package available, for example.
+        """
         if not missing.startswith(("/", "user#", "group#")):
             return True
         brought = f"{self.name}/" if self.ensure == "directory" else self.name
@@ -264,7 +267,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return (self.source,)
 
     def _dependencies(self) -> Iterator[str]:
-        """The parent directory, the source, the owners, and what the validator runs and reads."""
+        """The parent directory, the source, the owners, and the files that the validator runs and reads."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"
         yield from self.source_files()

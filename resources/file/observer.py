@@ -1,4 +1,4 @@
-"""Reads the state of the path of a file resource, and keeps a stamp when it is as desired."""
+"""Reads the state of the path of a file resource, and keeps a stamp of it when it is as desired."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class Observer:
     """Reads the state of one path, without waiting for the writer of a FIFO or for a device.
 
-    A stamp is kept when the content was read and everything was as desired. As long as a stat has the same stamp, the content
-    is not read again.
+    A stamp is kept when the content was read and everything was as desired. As long as a stat has the same stamp, the
+    content is not read again.
     """
 
     __slots__ = ("_correct", "_ids", "_is_likely_file", "_stale_temporaries", "_stamp", "desired")
@@ -67,7 +67,7 @@ class Observer:
             self._ids, self._correct = ids, _correct_state(*ids, desired.mode)
         wanted = self._correct.wanted
         is_likely_file, self._is_likely_file = self._is_likely_file, False
-        if self._stale_temporaries != ():  # once there are none, only another killed run can make some
+        if self._stale_temporaries != ():  # once there are none, only another killed run can leave some
             directory, _, base = desired.path.rpartition("/")
             listing = known_listing(directory) or await listing_of(directory or "/")
             self._stale_temporaries = (
@@ -78,7 +78,7 @@ class Observer:
             content = desired.content if desired.ensure == "present" else None
             if is_likely_file and content is not None and (state := self._compare_likely(content, wanted)):
                 return state
-            # By path, which may lead anywhere: it only shows that nothing has changed, or how to open the file.
+            # By path, which may lead anywhere: the stat only shows that nothing has changed, or how to open the file.
             seen = os.lstat(desired.path)
             if self._stamp is not None and self._proven(seen):
                 return self._correct
@@ -118,9 +118,10 @@ class Observer:
         return False
 
     def _absent(self, wanted: Attributes) -> FileState:
-        """The state of a missing file. If that is as desired, check that no symlink of another user is on the way to it.
+        """The state of a missing file.
 
-        Otherwise the change that follows checks it.
+        If that is as desired, check that no symlink of another user is on the way to it. If the file must be created,
+        the change checks it.
         """
         if self.desired.ensure == "absent":
             with suppress(FileNotFoundError, NotADirectoryError):
@@ -240,7 +241,7 @@ class Observer:
 
 @lru_cache(maxsize=1024)
 def _correct_state(uid: int, gid: int, mode: int) -> FileState:
-    """The state of each file that is as desired with these attributes. Most files share one object."""
+    """The state of every file that is as desired and has these attributes. Most files share one object."""
     return FileState(_FILE, mode, uid, gid, Attributes(uid, gid, mode), same_content=True)
 
 

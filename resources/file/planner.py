@@ -33,7 +33,7 @@ def plan_file(desired: Desired, state: FileState) -> Plan:
             and (state.uid, state.gid, state.mode) == state.wanted
             and not state.stale_temporaries
         ):
-            return ()  # as nearly always
+            return ()  # the usual case
         plan = _present(desired, state)
     elif desired.ensure == "directory":
         plan = _directory(desired, state)
@@ -161,7 +161,7 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
 
 
 def _may_be_written_by_others(state: FileState) -> bool:
-    """Whether other users may have the file open for writing, or under another name: it must be replaced, not changed."""
+    """Whether other users may have the file open for writing, or under another name: then it must be replaced."""
     return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
 
 
@@ -201,7 +201,7 @@ def _remove_stale_temporaries(desired: Desired, state: FileState) -> Action:
 
 
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
-    """The differences of owner, group and mode from the desired ones."""
+    """The owner, group and mode, if they differ from the desired ones."""
     wanted = state.wanted
     if (state.uid, state.gid, state.mode) == wanted:
         return ()

@@ -74,7 +74,7 @@ def _resolve_source(path: str, info: ValidationInfo) -> str:
 
 
 SourcePath = Annotated[str, AfterValidator(_resolve_source)]
-"""A source to copy from: a URL, or a normalized absolute path. A relative path starts at the directory of the manifest."""
+"""A source to copy from: a URL, or a normalized absolute path. A relative path starts at the manifest's directory."""
 
 Account = Annotated[str, AfterValidator(_check_account)]
 """The name of a user or group, or its id in decimal digits."""

@@ -1,7 +1,7 @@
 """Content from a web server: the content with the given checksum, or the present content.
 
-With a checksum, the server is asked only for the download. Without one, each check asks for a newer version, except within
-`_MOST_OF_AN_ANSWER` seconds after the last answer.
+With a checksum, the only request is the download. Without one, each check asks the server for a newer version, except
+within `_MOST_OF_AN_ANSWER` seconds after the last answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Remote:
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd`` has the checksum, or the present content of the server.
 
-        A file that is larger than the greatest download is not read: its owner may have made it of any length.
+        A file that is larger than the largest allowed download is not read: its owner may have made it of any length.
         """
         wanted = self._checksum or await self._current()
         most = self._source.max_size
@@ -58,7 +58,7 @@ class Remote:
         return is_same
 
     async def prepare(self) -> None:
-        """Download the content, unless that is done."""
+        """Download the content, unless it is downloaded already."""
         if self._body is None:
             await self._download(None)
 
@@ -67,7 +67,7 @@ class Remote:
         return b"" if self._body is None else os.pread(self._body, limit, 0)
 
     async def copy_to(self, fd: int) -> None:
-        """Write the content to ``fd``; download it first, unless that is done."""
+        """Write the content to ``fd``; download it first, unless it is downloaded already."""
         await self.prepare()
         if self._body is not None:
             await copy(self._body, fd)
@@ -90,7 +90,10 @@ class Remote:
         return origin if origin.etag or origin.last_modified else None
 
     async def _download(self, known: Origin | None) -> Origin:
-        """Download the content, unless the server still has ``known``. Returns the present version. Raises ResourceError."""
+        """Download the content, unless the server still has ``known``. Returns the present version.
+
+        Raises ResourceError.
+        """
         with (
             ErrorContext(f"download {self._source.shown} to {self._path}"),
             opened_downloads() as directory,

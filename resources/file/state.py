@@ -20,7 +20,7 @@ class Desired(NamedTuple):
     force: bool = False
     validator: Validator | None = None
     special: int = 0
-    """The managed ones of the setgid and sticky bits of a directory; the others stay."""
+    """Those of the setgid and sticky bits of a directory that are managed; the other bits stay."""
     is_covered: bool = False
     """Whether another resource manages the root of the file system that is mounted on the directory."""
 
@@ -28,9 +28,9 @@ class Desired(NamedTuple):
 class FileState(NamedTuple):
     """The observed state of the path.
 
-    ``mode`` has all twelve bits. For a symlink that was followed, ``mode``, ``uid`` and ``gid`` are those of the target.
-    ``same_content`` is None if the content was not compared: it is not managed, or can't be read.
-    ``wanted`` are the desired attributes, with the present ids of the owner and group, and with the special bits of a directory
+    ``mode`` has all twelve bits. For a symlink that was followed, ``mode``, ``uid`` and ``gid`` are those of the
+    target. ``same_content`` is None if the content was not compared: it is not managed, or can't be read. ``wanted``
+    are the desired attributes, with the present ids of the owner and group, and with the special bits of a directory
     that are not managed.
     """
 

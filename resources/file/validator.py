@@ -1,4 +1,4 @@
-"""Validates new content by a command, before it replaces the old.
+"""Validates new content by a command before it replaces the old content.
 
 Few files have such a command, so the modules that run it are imported when one is run.
 """
@@ -48,7 +48,7 @@ class Validator(NamedTuple):
 
 
 def fault_of(text: str) -> str | None:
-    """Why the string is not a valid validating command; None if it is."""
+    """Why ``text`` is not a valid command for validation; None if it is valid."""
     if "\0" in text:
         return "a command can't hold a NUL character"
     try:
