@@ -28,7 +28,10 @@ def _split_server(text: str) -> tuple[str, int]:
 
 
 class DnsRule(Rule):
-    """The key is a name, or a record type and a name, such as ``MX:example.com``, for which a DNS server is asked."""
+    """The records of a name. The key is the name, or a record type and a name, such as ``MX:example.com``.
+
+    For a record type, a DNS server is asked.
+    """
 
     resolve: str | None = None
     """The name; by default the key."""
@@ -37,7 +40,7 @@ class DnsRule(Rule):
     server: Annotated[str, readable_by(_split_server)] | None = None
     """The DNS server, optionally with a port. By default the resolver of the host is used."""
     timeout: Milliseconds = 500
-    """Milliseconds to wait for the answer."""
+    """The longest wait for the answer, in milliseconds."""
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Resolve the name. Raises ResourceError when there is no answer in time."""
@@ -65,7 +68,7 @@ async def _address(server: str) -> tuple[str, int]:
 
 
 def refuse_no_answer(name: str, error: socket.gaierror) -> None:
-    """Raise ResourceError unless ``error`` says that the name does not exist; any other error does not answer the question."""
+    """Raise ResourceError unless ``error`` says that the name does not exist. Any other error is no answer."""
     if error.errno not in _NO_SUCH_NAME:
         hint = "check that the name servers in /etc/resolv.conf can be reached"
         raise ResourceError(f"the lookup of {name} failed: {error.strerror}", hint) from error

@@ -1,4 +1,4 @@
-"""The rule ``file``: anything at a path."""
+"""The rule ``file``: the file, directory or other entry at a path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _MOST_CONTENT = 64 << 20
 
 
 class FileRule(Rule):
-    """A file, directory or other entry. The attributes of a symlink are its own, the content that of its target."""
+    """A file, directory or other entry.
+
+    For a symlink, the attributes are its own, and the content is that of its target.
+    """
 
     path: str | None = None
     """The path; by default the key."""

@@ -63,13 +63,13 @@ class HttpRule(Rule):
     body: Expected = None
     method: str = "GET"
     request_headers: tuple[Header, ...] = ()
-    """Each written ``Name: value``."""
+    """The header fields of the request, each written ``Name: value``."""
     request_body: str | None = None
     allow_insecure: Flag = False
-    """Accept any certificate."""
+    """Whether to accept any certificate."""
     no_follow_redirects: Flag = False
     timeout: Milliseconds = 5000
-    """Milliseconds for the whole request."""
+    """The longest time of the whole request, in milliseconds."""
     username: str = ""
     password: Annotated[str, AfterValidator(_hidden)] = Field(default="", repr=False)
     ca_file: str = ""
@@ -91,10 +91,10 @@ class HttpRule(Rule):
 
 
 async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
-    """The status, the headers, one per line, and the body; None as the body if the rule expects nothing of it.
+    """The status, the headers (one per line) and the body of the answer.
 
-    Raises ResourceError when there is no answer, or its body is larger than `_MOST_BODY`; OSError for a certificate file
-    that can't be read.
+    The body is None if the rule does not check it. Raises ResourceError when there is no answer, or its body is larger
+    than `_MOST_BODY`; OSError for a certificate file that can't be read.
     """
     headers = tuple((name.strip(), value.strip()) for name, _, value in _split(rule.request_headers))
     request = HttpRequest(

@@ -1,8 +1,8 @@
 """The matchers of goss, which compare a value with an expectation in YAML.
 
-https://github.com/goss-org/goss/blob/master/docs/gossfile.md#matchers. A scalar must be equal, a list must be contained, and
-a map of one key names a matcher. The value is converted to the type of the matcher: a string to a number or to lines, a list
-to a string.
+https://github.com/goss-org/goss/blob/master/docs/gossfile.md#matchers. An expected scalar must be equal, an expected
+list must be contained, and a map with one key names a matcher. The value is converted to the type of the matcher: a
+string to a number or to lines, a list to a string.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
 _SHOWN = 200
 _MOST_BITS = 1024
-"""The most bits of a number: as many as a float can represent. Python refuses to print much larger ones."""
+"""The most bits of a number, as many as a float can represent. Python refuses to print much larger numbers."""
 
 
 class Text(str):
@@ -29,7 +29,7 @@ class Text(str):
     __slots__ = ()
 
     def holds(self, expected: str | list[Any]) -> bool:
-        """Whether it equals the string, apart from final newlines, or contains everything in the list."""
+        """Whether the text equals the expected string up to final newlines, or contains all items of the list."""
         if isinstance(expected, str):
             return self.rstrip("\n") == expected.rstrip("\n")
         if all(isinstance(each, str) for each in expected):
@@ -60,7 +60,10 @@ def matches(found: Any, expected: Any) -> bool:
 
 
 def complaint(found: Any, expected: Any) -> str:
-    """The message if these do not match. The content of files, commands and servers is not shown: it may be long, or secret."""
+    """The message for values that do not match.
+
+    It omits content of files, commands and servers: it may be secret or long.
+    """
     if not isinstance(found, Text):
         return f"is {_shown(found)}, expected {_shown(expected)}"
     if isinstance(expected, list):
@@ -111,7 +114,7 @@ def _items(found: Any) -> list[Any]:
 
 
 def _versions(found: Any) -> list[Any]:
-    """As `_items`, but without white space around each item, such as the newline at the end of the output of a command."""
+    """The items as in `_items`, without white space around each, such as the final newline of a command's output."""
     items = _items(found.strip() if isinstance(found, str) else found)
     return [item.strip() if isinstance(item, str) else item for item in items]
 

@@ -16,8 +16,8 @@ from reactor import ResourceError
 async def ask(name: str, records: Iterable[str], server: tuple[str, int] | None) -> list[str]:
     """The ``records`` of ``name`` in the notation of goss; empty if the name does not exist.
 
-    Without a ``server`` (address and port), those of /etc/resolv.conf are asked. Raises ResourceError when there is no answer,
-    or the server fails or refuses to answer.
+    Without a ``server`` (address and port), those of /etc/resolv.conf are asked. Raises ResourceError when there is no
+    answer, or the server fails or refuses to answer.
     """
     try:
         resolver = dns.asyncresolver.Resolver(configure=server is None)

@@ -34,7 +34,7 @@ def _split_address(text: str) -> tuple[str, int]:
 
 
 Address = Annotated[str, readable_by(_split_address)]
-"""``tcp://host:port``, also ``tcp://[::1]:80``."""
+"""An address such as ``tcp://host:port`` or ``tcp://[::1]:80``."""
 
 
 class AddrRule(Rule):
@@ -44,7 +44,7 @@ class AddrRule(Rule):
     """The address; by default the key."""
     reachable: Expected = True
     timeout: Milliseconds = 500
-    """Milliseconds to wait for an answer."""
+    """The longest wait for an answer, in milliseconds."""
     local_address: str | None = None
     """The local address to connect from."""
 
@@ -53,7 +53,7 @@ class AddrRule(Rule):
         _split_address(self.address or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Connect. A timeout, a refusal and an unknown name all mean: not reachable."""
+        """Connect to the address. A timeout, a refusal and an unknown name all mean that it is not reachable."""
         host, port = _split_address(self.address or key)
         try:
             with trio.fail_after(self.timeout * MILLISECOND):
@@ -77,7 +77,7 @@ class InterfaceRule(Rule):
     mtu: Expected = None
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Ask the kernel. Addresses have their prefix length: ``192.0.2.1/24``."""
+        """Ask the kernel for the interface. Addresses include the prefix length: ``192.0.2.1/24``."""
         from reactor.resources.network.address_table import addresses_of  # noqa: PLC0415 - imports the network kinds
         from reactor.resources.network.link_table import find_link  # noqa: PLC0415 - as above
         from reactor.resources.network.rtnetlink import RtnetlinkSocket  # noqa: PLC0415 - as above
@@ -115,7 +115,7 @@ class PortRule(Rule):
         _split_port(self.port or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read the kernel's table."""
+        """Find the port in the kernel's table of sockets."""
         network, number = _split_port(self.port or key)
         addresses = [address for address, port in _listeners(network) if port == number]
         return {"listening": True, "ip": addresses} if addresses else {"listening": False}
@@ -136,7 +136,7 @@ def _listeners(network: str) -> Iterator[tuple[str, int]]:
 
 
 def _address(text: str) -> str:
-    """The address in 32-bit words in the byte order of the machine, in hexadecimal."""
+    """The address in ``text``: 32-bit words in the byte order of the machine, in hexadecimal."""
     words = [int(text[at : at + 8], 16) for at in range(0, len(text), 8)]
     packed = struct.pack(f"={len(words)}I", *words)
     return socket.inet_ntop(socket.AF_INET if len(words) == 1 else socket.AF_INET6, packed)

@@ -1,7 +1,7 @@
-r"""The patterns of goss, which are matched line by line, and its regular expressions, which are those of Go (RE2).
+r"""The patterns of goss, which are matched line by line, and its regular expressions, in the syntax of Go (RE2).
 
 ``foo``: a line contains it; ``!foo``: none does; ``\!foo``: a line contains ``!foo``; ``/re/`` and ``!/re/``: a line
-matches the regular expression, or none does. An empty pattern is always found.
+matches the regular expression, or none does. An empty pattern always matches.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _SHORT = 4096
 """Characters that are matched in the event loop; more are matched in a thread."""
 
 Milliseconds = Annotated[int, Field(gt=0)]
-"""A time in whole milliseconds, as goss writes it."""
+"""A time in whole milliseconds, as in goss."""
 
 
 def readable_by(read: Callable[[str], object]) -> AfterValidator:
@@ -67,11 +67,12 @@ class Rule(BaseModel, ABC):
     async def find(self, key: str) -> Mapping[str, Any]:
         """The values that are found, by the name of the property that has the expectation.
 
-        If the thing does not exist, that is the only value. Raises OSError or ResourceError when it can't be found out.
+        If the subject does not exist, that is the only value. Raises OSError or ResourceError when it can't be found
+        out.
         """
 
     async def failures(self, key: str) -> list[str]:
-        """A sentence for each value that is not as expected. Raises as `find`."""
+        """A sentence for each value that is not as expected. Raises as `find` does."""
         found = await self.find(key)
         if sum(len(value) for value in found.values() if isinstance(value, Text)) <= _SHORT:
             return self._complaints(found)

@@ -27,7 +27,7 @@ class MatchingRule(Rule):
     content: Any
     matches: Expected
 
-    async def find(self, key: str) -> Mapping[str, Any]:  # noqa: ARG002 - the key is only a name
+    async def find(self, key: str) -> Mapping[str, Any]:  # noqa: ARG002 - the key is only a label
         """Return the value of the manifest."""
         return {"matches": self.content}
 
@@ -84,7 +84,7 @@ class Rules(BaseModel):
     user: Keyed[UserRule] = Field(default_factory=dict)
 
     def all(self) -> Iterator[tuple[str, str, Rule]]:
-        """Every rule of this file: kind, key and rule."""
+        """Every rule of this file, as its kind, key and rule."""
         for field in (name for name in type(self).model_fields if name != "gossfile"):
             for key, rule in getattr(self, field).items():
                 yield hyphenated(field), key, rule

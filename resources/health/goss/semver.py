@@ -1,4 +1,4 @@
-"""Versions by https://semver.org, and the ranges of goss: ``>1.0.0 <2.0.0 !=1.5.0 || 3.x``."""
+"""Versions as in https://semver.org, and the ranges of goss: ``>1.0.0 <2.0.0 !=1.5.0 || 3.x``."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class CommandRule(Rule):
     stdout: Expected = None
     stderr: Expected = None
     timeout: Milliseconds = 10_000
-    """Milliseconds after which it is killed."""
+    """The time after which the command is killed, in milliseconds."""
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Run the command."""
@@ -111,6 +111,9 @@ class ServiceRule(Rule):
 
 
 async def _agrees(question: str, unit: str) -> bool:
-    """Ask systemctl. False also if it finds no systemd. Raises ResourceError when there is no systemctl."""
+    """Whether ``systemctl`` answers yes to ``question`` about ``unit``; also False if it finds no systemd.
+
+    Raises ResourceError when there is no systemctl.
+    """
     command = Command(("systemctl", "--quiet", question, "--", unit), "/", ENVIRONMENT)
     return (await run(command)).exit_code == 0

@@ -83,10 +83,13 @@ class MountRule(Rule):
     filesystem: Expected = None
     usage: Expected = None
     timeout: Milliseconds = 1000
-    """Milliseconds to wait for a file system that does not answer."""
+    """The longest wait for a file system that does not answer, in milliseconds."""
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read the mount table; the last mount on a path hides earlier ones. Raises ResourceError after ``timeout``."""
+        """Find the mount in the mount table. The last mount on a path hides earlier ones.
+
+        Raises ResourceError after ``timeout``.
+        """
         path = self.mountpoint or key
         here = [mount for mount in read_mounts() if mount.point == path]
         if not here:
