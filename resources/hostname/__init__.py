@@ -1,4 +1,4 @@
-"""The kind ``hostname``: the running host name, the static one in /etc/hostname, and the pretty one in /etc/machine-info."""
+"""The kind ``hostname``: the running host name, the static one (/etc/hostname), the pretty one (/etc/machine-info)."""
 
 from reactor.resources.hostname.kind import Hostname
 

@@ -28,7 +28,7 @@ from reactor.resources import textfile
 from reactor.resources.process import split_words
 from reactor.watchers.readiness import HOST_NAME, ReadinessWatch
 
-_MAX_LENGTH = 64  # of sethostname(2)
+_MAX_LENGTH = 64  # the limit of sethostname(2)
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
 HOSTNAME = "/etc/hostname"
 MACHINE_INFO = "/etc/machine-info"
@@ -37,7 +37,7 @@ _SPECIAL = re.compile(r'([\\"$`])')
 
 
 def _check_host_name(name: str) -> str:
-    """Accept the names of hostname(7), and underscores, which many host names contain."""
+    """Accept host names as in hostname(7), also with underscores, which many host names contain."""
     if len(name) > _MAX_LENGTH:
         raise ValueError(f"a host name has at most {_MAX_LENGTH} characters, this one has {len(name)}")
     if not all(_LABEL.fullmatch(label) for label in name.split(".")):
@@ -54,7 +54,7 @@ def _check_pretty(name: str) -> str:
 
 
 class HostnameState(NamedTuple):
-    """The host names; None for one that is not set."""
+    """The names of the host; None for a name that is not set."""
 
     running: str
     static: str | None
@@ -62,12 +62,12 @@ class HostnameState(NamedTuple):
 
 
 class Hostname(Resource[HostnameState], kind="hostname"):
-    """Manage the name of the host: what its kernel says now, and what it will say after the next boot."""
+    """Manage the name of the host, both the running one and the one after the next boot."""
 
     example = "web1"
 
     ensure: Literal["present"] = "present"
-    """Means nothing here; accepted because every resource has it."""
+    """Has no effect; accepted because every resource has it."""
     hostname: Annotated[str, AfterValidator(_check_host_name)] | None = None
     """The host name; by default the name of the resource."""
     pretty: Annotated[str, AfterValidator(_check_pretty)] | None = None
@@ -92,7 +92,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Depends on: The files, which others may have something to do with.
+        Depends on: The files with the names, which other resources may manage.
         """
         return Relations(depends_on=self._files)
 
@@ -106,7 +106,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         yield from self._files
 
     def claims(self) -> Iterable[Claim]:
-        """The names, of which a host has one each."""
+        """The names of the host: it has only one of each."""
         yield Claim("path", HOSTNAME, {"ensure": "present", "content": self._text})
         if self.pretty is not None:
             yield Claim("system", "host name", {"pretty": self.pretty})
@@ -132,7 +132,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         return tuple(plan)
 
     async def reversal(self, state: HostnameState) -> Self:
-        """The names that were found. A pretty host name stays if there was none before."""
+        """The names as they were. A pretty host name stays if there was none before."""
         former = state.static or state.running
         try:
             return type(self)(name=self.name, hostname=former, pretty=state.pretty)
@@ -175,7 +175,7 @@ def static_name(text: str) -> str | None:
 
 
 def pretty_name(text: str) -> str | None:
-    """The pretty host name in the content of /etc/machine-info; the last one counts."""
+    """The pretty host name in the content of /etc/machine-info. The last entry counts."""
     values = [value for key, value in map(_assignment, text.splitlines()) if key == _PRETTY]
     try:
         return " ".join(split_words(values[-1])) or None if values else None

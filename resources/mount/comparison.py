@@ -1,7 +1,7 @@
-"""Tells whether a mount has the desired device and options, as far as the kernel shows them.
+"""Finds out whether a mount has the desired device and options, as far as the kernel shows them.
 
-The kernel always shows flags. It shows only some other options, and in its own spelling: ``size=1m`` becomes ``size=1024k``.
-An option that it does not show counts as set; otherwise the mount could never be as desired.
+The kernel always shows flags. It shows only some other options, and in its own spelling: ``size=1m`` becomes
+``size=1024k``. An option that the kernel does not show counts as set; otherwise the mount could never be as desired.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FLAGS = {
     "sync": "async",
     "nodiratime": "diratime",
 }
-"""The name of each flag when it is set, and when it is not."""
+"""For each flag, its name when it is set, and its name when it is not."""
 _ACCESS_TIMES = ("noatime", "relatime", "strictatime")
-"""Exactly one of them is set. The kernel shows nothing for the last."""
+"""Flags of which exactly one is set. The kernel does not show the last one."""
 _IMPLIED = {
     "user": ("nosuid", "nodev", "noexec"),
     "users": ("nosuid", "nodev", "noexec"),
@@ -39,7 +39,8 @@ _IMPLIED = {
 _READ_ONLY = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"}
 _OCTAL = {"mode", "umask", "fmask", "dmask"}
 _ACCOUNTS: Mapping[str, Callable[[str], int | None]] = {"uid": uid_of, "gid": gid_of}
-"""The options that name an account, which the kernel shows as an id; an account that is not in the files counts as equal."""
+"""The options that name an account, which the kernel shows as an id. An account that is not in the files counts as
+equal."""
 _NUMBER = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
@@ -50,7 +51,7 @@ _HOST_ENDS = ":"
 
 
 def is_bind(options: Iterable[str]) -> bool:
-    """Whether it is a bind mount, which shows a directory or file at a second place."""
+    """Whether these are the options of a bind mount, which shows a directory or file at a second place."""
     return not {"bind", "rbind"}.isdisjoint(options)
 
 
@@ -76,8 +77,8 @@ def for_remount(wanted: Iterable[str], fstype: str) -> str:
 def _flags(wanted: Iterable[str], fstype: str) -> tuple[str, ...]:
     """The required name of each flag.
 
-    Flags that are not mentioned must have the default of mount(8). But a bind mount inherits those of the file system that it
-    shows, and FUSE sets some of its own.
+    Flags that are not mentioned must have the default of mount(8). But a bind mount inherits the flags of the file
+    system that it shows, and FUSE sets some flags itself.
     """
     options = tuple(wanted)
     mentioned = {word for option in options for word in _IMPLIED.get(option, ())} | set(options)
@@ -154,7 +155,7 @@ async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mo
         return True
     if "/" in device or ":" in device:
         return device.rstrip("/") == mounted.source.rstrip("/") or _family(fstype) == "fuse"
-    return True  # a mere label, as of tmpfs
+    return True  # only a label, as for tmpfs
 
 
 def _family(fstype: str) -> str:
@@ -176,7 +177,7 @@ def _is_same_node(device: str, source: str) -> bool:
 
 
 def is_known(device: str, top: Mounted, forms: NormalForms) -> bool:
-    """Whether ``top`` is the remote ``device``, in the spelling that the kernel is known to use for it."""
+    """Whether ``top`` is a mount of the remote ``device``, in the spelling that the kernel is known to use for it."""
     return _HOST_ENDS in device and forms.agrees(_DEVICE, device, top.source)
 
 
@@ -206,7 +207,7 @@ def learn(desired: Desired, before: Mounted | None) -> None:
 
 
 def parameters(options: Iterable[str]) -> dict[str, str]:
-    """The options that have values, by name."""
+    """The values of the options that have one, by name."""
     return {key: value for key, sign, value in (option.partition("=") for option in options) if sign}
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 FSTAB = "/etc/fstab"
 SWAP = "swap"
-"""The type of lines for swap, which mount nothing."""
+"""The type in the lines for swap, which mount nothing."""
 _GAP = re.compile(r"[ \t\r]+")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _TO_ESCAPE = re.compile(r"[ \t\n\\#]")
@@ -24,7 +24,7 @@ _TAGS = {
 
 
 class Entry(NamedTuple):
-    """One line. ``options`` are without ``defaults``, and their order has no meaning."""
+    """One line. ``options`` do not include ``defaults``, and their order has no meaning."""
 
     device: str
     point: str
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 class SwapArea(NamedTuple):
-    """The subject of a line for swap: the path of its device or file, without symlinks."""
+    """The subject of a line for swap, given by the path of its device or file, without symlinks."""
 
     path: str
 
@@ -57,7 +57,7 @@ def entries_at(text: str, place: str | SwapArea) -> tuple[Entry, ...]:
 
 
 def with_entry(text: str, entry: Entry, options: tuple[str, ...]) -> str:
-    """``text`` with exactly one line for the subject of ``entry``: in place of the first one, or else at the end.
+    """``text`` with exactly one line for the subject of ``entry``, in place of the first such line, or at the end.
 
     ``options`` are the options of ``entry`` in the order in which they are written.
     """
@@ -119,5 +119,5 @@ def node_of(device: str) -> str:
 
 
 def path_of(device: str) -> str:
-    """The path of a device or file, without symlinks; for a tag without a device, the path that udev would create."""
+    """The path of a device or file without symlinks; for a tag without a device, the path that udev would create."""
     return os.path.realpath(node_of(device))

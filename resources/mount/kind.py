@@ -36,7 +36,7 @@ from reactor.watchers.readiness import MOUNTS, ReadinessWatch
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OPTION = re.compile(r"[^\s,]+")
 _NOWHERE = "none"
-"""The mount point in a line for swap; any other value means the same."""
+"""The mount point in a line for swap. Any other value means the same."""
 _NEEDED = ("/", "/proc", "/sys", "/dev")
 
 
@@ -75,11 +75,11 @@ Options = Annotated[
     BeforeValidator(_split_options),
     WithJsonSchema(_OPTIONS_SCHEMA),
 ]
-"""Mount options as a list, or as in fstab, with commas between them."""
+"""Mount options, as a list or separated by commas as in fstab."""
 
 
 class Mount(Resource[MountState], kind="mount"):
-    """Manage what is mounted at a mount point, or swap, and its line in `/etc/fstab`."""
+    """Manage a mount point or a swap area: what is mounted or in use, and its line in `/etc/fstab`."""
 
     example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
 
@@ -88,24 +88,25 @@ class Mount(Resource[MountState], kind="mount"):
     name: AbsolutePath
     ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"
     device: Annotated[str, AfterValidator(_check_device)] | None = None
-    """What to mount: a device, `UUID=...`, `server:/path`, a directory to bind, or a word such as `tmpfs`."""
+    """The device to mount: a path, `UUID=...`, `server:/path`, a directory to bind, or a word such as `tmpfs`."""
     fstype: Annotated[str, AfterValidator(_check_fstype)] | None = None
-    """The type of the file system; `none` for a bind mount, `swap` for swap on the device or file that is the name."""
+    """The type of the file system; `none` for a bind mount, `swap` for a swap area, whose device or file is the
+    name."""
     options: Options = ()
-    """Mount options, as a list or as in `rw,noatime`."""
+    """Mount options, as a list or separated by commas, as in `rw,noatime`."""
     dump: Annotated[int, Field(ge=0, le=9)] = 0
     """The fifth field of the line, for dump(8)."""
     passno: Annotated[int, Field(ge=0, le=9, alias="pass")] = 0
-    """The sixth field of the line: when fsck checks it at boot; 0 is never."""
+    """The sixth field of the line: the order in which fsck checks it at boot; 0 means never."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
-        """The device and the type of a present mount stay."""
+        """An existing mount keeps its device and type."""
         mounts = mounts_at(name) if ensure != "absent" else ()
         return {"device": mounts[-1].source, "fstype": mounts[-1].fstype} if mounts else {}
 
     async def describe(self) -> Mapping[str, Any]:
-        """What is mounted, and whether it has a line."""
+        """The topmost mount, and whether there is a line in /etc/fstab."""
         entries, mounts = await self._tables()
         found: dict[str, Any] = {"ensure": "mounted" if mounts else "present" if entries else "absent"}
         if mounts:
@@ -145,9 +146,9 @@ class Mount(Resource[MountState], kind="mount"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The mount point: what is below it is in the file system that is mounted.
+        Provides: The mount point: everything below it is in the mounted file system.
 
-        Depends on: The mount point, the table, and the device if it is a path.
+        Depends on: The mount point, /etc/fstab, and the device if it is a path.
         """
         needed = [self.name, FSTAB]
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
@@ -171,7 +172,7 @@ class Mount(Resource[MountState], kind="mount"):
         yield Claim("swap area" if self._is_swap else "mount point", self.name, wishes)
 
     async def observe(self) -> MountState:
-        """The present mounts, and the lines in /etc/fstab. Raises ResourceError when one of the tables can't be read."""
+        """The present mounts, and the lines in /etc/fstab. Raises ResourceError when either table can't be read."""
         entries, mounts = await self._tables()
         if self.ensure != "mounted" or not mounts or self._is_swap:
             return MountState(entries, mounts)
@@ -192,7 +193,10 @@ class Mount(Resource[MountState], kind="mount"):
         await refuse(Desired(self.ensure, self._entry, self.options), state)
 
     async def reversal(self, state: MountState) -> Self:
-        """The line that was in /etc/fstab, mounted if it was; or no line. Raises ResourceError for a mount without a line."""
+        """The line as it was in /etc/fstab, mounted if it was mounted; or no line.
+
+        Raises ResourceError for a mount without a line.
+        """
         hint = "do it by hand, or remove reverse"
         kind = {"fstype": SWAP} if self._is_swap else {}
         if not state.entries:
@@ -212,7 +216,10 @@ class Mount(Resource[MountState], kind="mount"):
             raise ResourceError(words, hint) from error
 
     async def _tables(self) -> tuple[tuple[Entry, ...], tuple[Mounted, ...]]:
-        """The lines in /etc/fstab, and the mounts. The parent directory must answer; the mounted file system need not."""
+        """The lines in /etc/fstab, and the mounts.
+
+        Only the parent directory must answer, not the mounted file system.
+        """
         await fragile_mounts().ask(os.path.dirname(self.name))
         if self._is_swap:
             found = entries_at(textfile.read(FSTAB) or "", subject_of(self._entry))

@@ -16,7 +16,8 @@ from reactor.watchers.readiness import MOUNTS
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _UMOUNT_NOFOLLOW = 8
 _LITERALLY = ("-c",)
-"""The option of mount(8) not to resolve paths: it would turn the path of a descriptor into an ordinary one."""
+"""The option of mount(8) to leave paths unresolved: otherwise it turns the path of a descriptor into an ordinary
+one."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,7 +49,7 @@ class Operand(NamedTuple):
 
 @contextmanager
 def mount_point(path: str) -> Iterator[Operand]:
-    """Yield the operand for the mount point at the absolute ``path``, which means the topmost mount there.
+    """Yield the operand for the topmost mount at the absolute ``path``.
 
     Raises ResourceError when the path is missing or a symlink, and OSError.
     """
@@ -61,7 +62,7 @@ def mount_point(path: str) -> Iterator[Operand]:
         try:
             if stat.S_ISLNK(
                 os.fstat(handle).st_mode
-            ):  # the mount would be at its target, and never found here
+            ):  # the mount would be at its target, and would never be found here
                 there = os.path.realpath(path)
                 raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
             yield _operand(path, handle, directory, base)

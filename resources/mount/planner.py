@@ -16,8 +16,8 @@ from reactor.resources.mount.state import Desired, MountState
 def plan_mount(desired: Desired, state: MountState) -> Plan:
     """The plan for ``state``.
 
-    A device that can't be mounted gets no line in /etc/fstab, which could make the next boot fail. A mount that can't be
-    unmounted keeps its line.
+    A device that can't be mounted gets no line in /etc/fstab, which could make the next boot fail. A mount that can't
+    be unmounted keeps its line.
     """
     is_swap = desired.entry.fstype == SWAP
     mounted, unmounted = (swap.on, swap.off) if is_swap else (_mounted, _unmounted)
@@ -68,7 +68,7 @@ def _unlisted(desired: Desired, state: MountState) -> Plan:
 def _step(
     words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False, reads_back: bool = False
 ) -> Action:
-    """An action, verified by the next observation: the kernel may ignore options, and the mount point may have been moved."""
+    """An action that the next observation verifies: the kernel may ignore options, the mount point may have moved."""
     return Action(f"Would have {words}", words, run, is_proof=is_proof, reads_back=reads_back)
 
 

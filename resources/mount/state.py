@@ -16,13 +16,13 @@ class Desired(NamedTuple):
     entry: Entry
     options: tuple[str, ...] = ()
     forms: NormalForms | None = None
-    """The known spellings of the kernel for the values of this mount."""
+    """The spellings of the kernel, as far as they are known, for the values of this mount."""
 
 
 class MountState(NamedTuple):
-    """The observed state: the lines of /etc/fstab, the mounts (the topmost last), and whether that is the desired device.
+    """The observed state: the lines of /etc/fstab, the mounts (topmost last), and whether that is the desired device.
 
-    Options of the topmost mount that the kernel only spells differently are spelled as in the manifest.
+    If the kernel only spells an option of the topmost mount differently, it has the spelling of the manifest here.
     """
 
     entries: tuple[Entry, ...] = ()

@@ -59,7 +59,7 @@ def areas_at(path: str) -> tuple[Mounted, ...]:
 
 
 def on(desired: Desired, state: MountState) -> Plan:
-    """The plan to have the area in use, with the desired priority."""
+    """The plan for an area that must be in use, with the desired priority."""
     path, priority = desired.entry.device, priority_in(desired.options)
     if not state.mounts:
         return (_step(f"turned on swap on {path}", partial(_turn_on, path, desired.options)),)
@@ -70,13 +70,13 @@ def on(desired: Desired, state: MountState) -> Plan:
 
 
 def off(desired: Desired, state: MountState) -> Plan:
-    """The plan to have the area not in use."""
+    """The plan for an area that must not be in use."""
     path = desired.entry.device
     return (_step(f"turned off swap on {path}", partial(_turn_off, path)),) if state.mounts else ()
 
 
 async def refuse(desired: Desired, state: MountState) -> None:
-    """Raise the ResourceError with which turning it on would fail."""
+    """Raise the ResourceError with which turning the area on would fail."""
     if desired.ensure == "mounted" and not state.mounts:
         await in_thread(_look, desired.entry.device)
 
@@ -151,7 +151,7 @@ def _swap_area(path: str) -> Iterator[int]:
 
 
 def _refuse_unsafe(path: str, found: os.stat_result) -> None:
-    """Raise ResourceError if other users can read or write the swap file, which contains the memory of all programs."""
+    """Raise ResourceError if other users can read or write the swap file: it contains the memory of all programs."""
     if stat.S_ISBLK(found.st_mode):
         return
     if not stat.S_ISREG(found.st_mode):

@@ -28,7 +28,7 @@ from reactor.watchers.dbus import NoBusError, Scope
 
 
 async def mount(desired: Desired) -> None:
-    """Mount it. Raises ResourceError."""
+    """Mount the desired device. Raises ResourceError."""
     entry = desired.entry
     await fragile_mounts().ask(entry.point)
     options = ",".join(desired.options) or "defaults"
@@ -64,7 +64,10 @@ async def _run_mount(entry: Entry, fstype: str, options: str) -> None:
 
 
 async def exchange(desired: Desired) -> None:
-    """Unmount the mount that hides it, or is in its place, and mount it. Raises ResourceError when that is busy."""
+    """Unmount the mount that hides the desired one or is in its place; then mount, unless it was only hidden.
+
+    Raises ResourceError if that is busy.
+    """
     entry = desired.entry
     await unmount(entry.point, 1)
     below = mounts_at(entry.point)
@@ -104,7 +107,8 @@ async def foresee_change() -> str:
 async def change_table(change: textfile.Change) -> None:
     """Change /etc/fstab. Raises ResourceError when it can't be written.
 
-    systemd generates its mount units from it, and must reload them. If systemd can't be reached, it does not run.
+    systemd generates its mount units from the file, and must reload them. A systemd that can't be reached does not
+    run.
     """
     try:
         systemd = await dbus_systemd(Scope.SYSTEM)
