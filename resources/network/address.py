@@ -47,10 +47,10 @@ _SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
 
 
 class AddressState(NamedTuple):
-    """The address as found on its link: IPv4 allows the same address with several prefix lengths.
+    """The address as found on its link. IPv4 allows the same address with several prefix lengths.
 
-    ``beside`` has, for each of these that will be removed, the secondary addresses that the kernel would drop with it, and that
-    are kept; ``losses`` is what the kernel removes with them.
+    ``beside`` maps each of these that will be removed to the secondary addresses that the kernel would drop with it,
+    and that must be kept. ``losses`` are the other things that the kernel removes with them.
     """
 
     found: tuple[FoundAddress, ...] = ()
@@ -59,7 +59,7 @@ class AddressState(NamedTuple):
 
 
 class Address(Resource[AddressState], kind="address"):
-    """Manage one IP address of a link. Other addresses of the link are left alone."""
+    """Manage one IP address of a link. Other addresses of the link are not changed."""
 
     example = "192.0.2.1/24 --link eth0"
     may_undo = frozenset(("address", "route"))
@@ -72,7 +72,7 @@ class Address(Resource[AddressState], kind="address"):
     netns: NamespaceName | None = None
     """The network namespace; by default that of reactor."""
     force: Flag = False
-    """Whether it may be removed even if the default route is removed with it."""
+    """Whether the address may be removed even if the kernel then removes the default route, too."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """A name that is not an address, if it is used as one."""
@@ -90,9 +90,9 @@ class Address(Resource[AddressState], kind="address"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: What routes through the link rely on, and those through a gateway in its network.
+        Provides: The address, for routes through the link; and its network, for routes whose gateway is in it.
 
-        Depends on: The link, and with it its namespace.
+        Depends on: The link and its namespace.
         """
         link = (link_path(self.netns, self.link),)
         if self.ensure == "absent":
@@ -125,15 +125,15 @@ class Address(Resource[AddressState], kind="address"):
             return await self._endangered(kernel, index, same, going) if going else AddressState(same)
 
     async def describe(self) -> Mapping[str, Any]:
-        """Whether it is there, and with which prefix lengths."""
+        """Whether the address is present, and with which prefix lengths."""
         found = (await self.observe()).found
         addresses = [f"{self._wanted.ip}/{each.prefix_length}" for each in found]
         return {"ensure": "present" if found else "absent", "link": self.link, "addresses": addresses}
 
     def plan(self, state: AddressState, *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
-        """Add it, remove it, or correct its prefix length: the same address is never kept twice on one link.
+        """Add or remove the address, or correct its prefix length: a link never keeps the same address twice.
 
-        Raises ResourceError when another host has it, and when the default route would be removed with it.
+        Raises ResourceError when another host has the address, or the default route would be removed with it.
         """
         wrong = [found for found in state.found if self._is_to_go(found)]
         removals = tuple(self._removal(found, state, is_last=found is wrong[-1]) for found in wrong)
@@ -220,7 +220,10 @@ class Address(Resource[AddressState], kind="address"):
             await self._put(kernel, await index_of(kernel, self.link), former, nodad=False)
 
     async def _replace(self, wrong: Sequence[FoundAddress]) -> None:
-        """Replace the address. IPv6 removes it as the source of routes, so their source is set again."""
+        """Replace the address.
+
+        For IPv6, the kernel removes it as the source of routes, so their source is set again.
+        """
         with (
             RtnetlinkSocket(self.netns) as kernel,
             explained(f"change the prefix length of {self._wanted.ip}"),

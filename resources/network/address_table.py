@@ -27,7 +27,7 @@ _IFA_ADDRESS, _IFA_LOCAL, _IFA_LABEL, _IFA_CACHEINFO, _IFA_FLAGS, _IFA_RT_PRIORI
 )
 _IFA_F_SECONDARY, _IFA_F_NODAD, _IFA_F_DADFAILED = 0x01, 0x02, 0x08
 _KEPT_FLAGS: Final = _IFA_F_NODAD | 0x10 | 0x100 | 0x200 | 0x400
-"""The flags that may be set with a new address: nodad, home, mngtmpaddr, noprefixroute, mcautojoin."""
+"""The flags that a new address may have: nodad, home, mngtmpaddr, noprefixroute, mcautojoin."""
 _LIFETIMES: Final = struct.Struct("=II")
 """The preferred and the valid lifetime in seconds, at the start of a longer record."""
 _LINK_SIZE: Final = 16
@@ -45,7 +45,7 @@ class FoundAddress(NamedTuple):
 
     @property
     def is_taken(self) -> bool:
-        """Whether duplicate address detection, which only IPv6 has, found it on another host, so that it is not used."""
+        """Whether duplicate address detection (IPv6 only) found it on another host: then the kernel does not use it."""
         return bool(self.body[2] & _IFA_F_DADFAILED)
 
     @property
@@ -54,7 +54,7 @@ class FoundAddress(NamedTuple):
         return self.body[3]
 
     def secondaries(self, others: Iterable[FoundAddress]) -> list[FoundAddress]:
-        """The secondary IPv4 addresses among ``others`` that the kernel drops with it, unless the link promotes them."""
+        """The secondary IPv4 addresses in ``others`` that the kernel drops with it, unless the link promotes them."""
         if self.body[0] != socket.AF_INET or self.body[2] & _IFA_F_SECONDARY:
             return []
         return [each for each in others if each.body[2] & _IFA_F_SECONDARY and each.network == self.network]
@@ -88,7 +88,7 @@ class FoundAddress(NamedTuple):
 async def addresses_of(
     kernel: RtnetlinkSocket, index: int, family: int = socket.AF_UNSPEC, holding: bytes = b""
 ) -> list[FoundAddress]:
-    """The addresses of the link with this index, of one family or of both, whose messages contain the bytes ``holding``.
+    """The addresses of the link with this index, of one or both families, if their message contains ``holding``.
 
     Raises OSError for an error of the kernel.
     """
@@ -107,11 +107,11 @@ def _found(body: bytes) -> FoundAddress:
 
 
 async def remove_alone(kernel: RtnetlinkSocket, index: int, address: FoundAddress, *, beside: bool) -> None:
-    """Remove only ``address`` from the link with this index. ``beside``: it has secondary addresses.
+    """Remove only ``address`` from the link with this index. ``beside``: whether it has secondary addresses.
 
-    Normally the kernel drops secondary addresses too, so promote_secondaries is set first, which fails before anything is lost.
-    The removal and the former setting are sent together: the kernel executes both, even if we are killed. Raises OSError
-    for an error of the kernel.
+    Normally the kernel drops secondary addresses too, so promote_secondaries is set first, which fails before anything
+    is lost. The removal and the former setting are sent together: the kernel executes both, even if we are killed.
+    Raises OSError for an error of the kernel.
     """
     removal = Frame(RTM_DELADDR, 0, 0, address.body)
     if not beside or await _promotes(kernel, index):
@@ -133,7 +133,7 @@ async def _promotes(kernel: RtnetlinkSocket, index: int) -> bool:
 
 
 def _setting(index: int, value: int) -> Frame:
-    """The request that sets promote_secondaries of the link. pyroute2 can only read these settings."""
+    """The request to set promote_secondaries of the link. pyroute2 can only read these settings."""
     request = message(RTM_NEWLINK, index=index)
     setting = pack_attribute(_PROMOTE_SECONDARIES, _NUMBER.pack(value))
     for kind in (_IFLA_INET_CONF, socket.AF_INET, _IFLA_AF_SPEC):

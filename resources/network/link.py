@@ -31,9 +31,9 @@ class Link(LinkProperties, kind="link"):
     _told: str | None = PrivateAttr(default=None)
 
     def watches(self) -> Iterable[Watch]:
-        """The link, and the existence of the links that it needs or that are in its way.
+        """The link, and the existence of the links that it needs or that prevent it.
 
-        For a parent also its MTU, which limits that of the link.
+        For a parent also its MTU, which limits the MTU of the link.
         """
         yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK, self.interface))
         for other in filter(None, (*self._others(), self.peer)):
@@ -54,7 +54,7 @@ class Link(LinkProperties, kind="link"):
             return replace(state, losses=await lost_with_link(kernel, state.index, loss))
 
     async def _report_rename(self, kernel: RtnetlinkSocket) -> None:
-        """Report, once, the link that it may have been renamed to, since a new one may not be wanted."""
+        """Report, once, a link that may be this one under a new name: then the user may not want another one."""
         words = await self._past.found(kernel, self) if self.ensure == "present" else None
         if words is not None and words != self._told:
             self._told = words
@@ -71,9 +71,9 @@ class Link(LinkProperties, kind="link"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The link, and the other end that is made with it.
+        Provides: The link, and the other end that is created with it.
 
-        Depends on: What it is on or belongs to, what makes it as its other end, and its namespace.
+        Depends on: Its parent, its master, the veth that creates it as the other end, and its namespace.
         """
         needed = (self._path, *(link_path(self.netns, other) for other in self._others()))
         if self.ensure == "absent":

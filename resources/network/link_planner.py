@@ -41,7 +41,7 @@ def plan_link(wanted: LinkProperties, state: LinkState | None) -> Plan:
 
 
 def impending_loss(wanted: LinkProperties, state: LinkState) -> Loss | None:
-    """The planned change of the link that makes the kernel remove more than the link itself; None if there is none."""
+    """The planned change that makes the kernel remove more than the link itself; None if there is none."""
     if wanted.ensure == "absent" or _made_otherwise(wanted, state):
         return Loss.REMOVED
     names = _differing(wanted, state)
@@ -76,7 +76,10 @@ def _removal(wanted: LinkProperties, state: LinkState) -> Action:
 
 
 def _made_otherwise(wanted: LinkProperties, state: LinkState) -> list[str]:
-    """The differences that can't be changed on an existing link. The peer of a veth is ignored: it may have been renamed."""
+    """The differences that can't be corrected on an existing link.
+
+    Ignores the peer of a veth, which may be renamed.
+    """
     if wanted.type is None:
         return []
     if wanted.type != state.type:

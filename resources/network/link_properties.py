@@ -18,7 +18,7 @@ from reactor.resources.network.properties import (
     fault_of_name,
 )
 
-if TYPE_CHECKING:  # that module imports this one
+if TYPE_CHECKING:  # the imported module imports this one
     from reactor.resources.network.link_state import LinkState  # noqa: F401 - the string below names it
 
 LinkType = Literal["bridge", "veth", "vlan", "macvlan", "vxlan", "bond", "dummy"]
@@ -37,7 +37,7 @@ MACVLAN_MODES = ("bridge", "private", "vepa", "passthru")
 BOND_MODES = (
     "balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb",
 )  # fmt: skip
-"""In the order of the kernel's numbers for them."""
+"""The modes of a bond, in the order of the kernel's numbers for them."""
 
 TYPES: Final[dict[str, Made]] = {
     "bridge": Made(),
@@ -54,15 +54,15 @@ _EXAMPLES = {"peer": "peer: NAME", "parent": "parent: NAME", "id": "id: 5"}
 
 
 class LinkProperties(Resource["LinkState | None"]):
-    """What can be said of a link."""
+    """The properties of a link."""
 
     ensure: Literal["present", "absent"] = "present"
     link: LinkName | None = None
     """The name of the link, such as eth0; by default the name of the resource."""
     type: LinkType | None = None
-    """The type to create it as; without it, the link must exist already, or appear by itself."""
+    """The type of the link to create; unset, the link must exist already, or appear by itself."""
     peer: LinkName | None = None
-    """For a veth: its other end, which is created with it."""
+    """For a veth: the other end, which is created with it."""
     parent: LinkName | None = None
     """For a vlan, macvlan or vxlan: the link below it."""
     id: int | None = None
@@ -72,7 +72,7 @@ class LinkProperties(Resource["LinkState | None"]):
     remote: IPText | None = None
     """For a vxlan: the remote address, or a multicast group."""
     state: Literal["up", "down"] = "up"
-    """Whether it is up."""
+    """Whether the link is up."""
     mtu: Annotated[int, Field(ge=68, le=65536)] | None = None
     """The largest packet, in bytes."""
     master: LinkName | None = None
@@ -82,7 +82,7 @@ class LinkProperties(Resource["LinkState | None"]):
     netns: NamespaceName | None = None
     """The network namespace; by default that of reactor."""
     force: Flag = False
-    """Whether it may cut off the default route, and replace a link of another type."""
+    """Whether a change may cut off the default route, or replace a link of another type."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid name, properties that do not fit the type, and a link that names itself."""

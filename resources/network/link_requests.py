@@ -17,10 +17,10 @@ from reactor.watchers.netlink_socket import Frame
 from reactor.watchers.netlink_topics import RTM_DELLINK, RTM_NEWLINK
 
 VXLAN_PORT = 4789
-"""The port of IANA; the kernel's default is an older one."""
+"""The port that IANA assigned. The default of the kernel is an older one."""
 
 DEFAULT_MACVLAN_MODE = "bridge"
-"""The default of the kernel, vepa, needs a switch that sends packets back."""
+"""The default mode here. That of the kernel, vepa, needs a switch that sends packets back."""
 
 _VXLAN_OVERHEAD = {IPV4: 50, IPV6: 70}
 """Bytes of the outer headers: Ethernet, IP, UDP and VXLAN (RFC 7348, section 5)."""
@@ -84,7 +84,7 @@ async def _check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None
 
 
 async def _explain_refusal(kernel: RtnetlinkSocket, wanted: LinkProperties, error: OSError) -> None:
-    """Raise a ResourceError with more detail than the error of the kernel, if the cause can be found."""
+    """Raise a ResourceError with more detail than the error of the kernel has, if the cause can be found."""
     if error.errno == errno.EEXIST and wanted.peer and await find_link(kernel, wanted.peer) is not None:
         words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
         raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}") from error
@@ -100,7 +100,8 @@ async def _explain_refusal(kernel: RtnetlinkSocket, wanted: LinkProperties, erro
 async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     """Raise ResourceError when the parent does not allow the link as desired.
 
-    The kernel would move a macvlan to another parent, refuse an MTU without a reason, or create a vxlan with a smaller MTU.
+    The kernel would move a macvlan to another parent, refuse an MTU without a reason, or create a vxlan with a smaller
+    MTU.
     """
     parent = None if wanted.parent is None else await find_link(kernel, wanted.parent)
     if parent is None:
@@ -115,7 +116,7 @@ async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None
 
 
 def _overhead(wanted: LinkProperties) -> int:
-    """The bytes by which its packets are longer on the parent."""
+    """The bytes that are added to its packets on the parent."""
     if wanted.type != "vxlan":
         return 0
     return _VXLAN_OVERHEAD[IPV4 if wanted.remote is None else ipaddress.ip_address(wanted.remote).version]

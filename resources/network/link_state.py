@@ -25,10 +25,11 @@ _ANONYMOUS = "00:00:00:00:00:00"
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """An existing link. None for properties that it does not have, or that were not asked for.
+    """An existing link. None for a property that it does not have, or that was not queried.
 
-    ``carries_default`` is only asked if the link will be removed or go down, ``losses`` (what the kernel removes as well) only
-    before such a change. ``joins_down``: the desired master accepts a link only while it is down.
+    ``carries_default`` is queried only if the link will be removed or go down, ``losses`` (the things that the kernel
+    removes as well) only before such a change. ``joins_down``: the desired master accepts a link only while it is
+    down.
     """
 
     state: str
@@ -114,7 +115,7 @@ class Renames:
                 write_record(_KIND, self._name, seen)
 
     async def found(self, kernel: RtnetlinkSocket, wanted: LinkProperties) -> str | None:
-        """A message about the link that had the name before, or has the desired hardware address; None if there is none.
+        """A message about a link that had this name before, or has the desired hardware address; None without one.
 
         Raises OSError for an error of the kernel.
         """

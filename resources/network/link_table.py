@@ -12,7 +12,7 @@ from reactor.watchers.netlink_socket import Frame
 from reactor.watchers.netlink_topics import RTM_GETLINK, index_and_name
 
 SMALLEST_MTU_OF_IPV6 = 1280
-"""RFC 8200, section 5."""
+"""Bytes, by RFC 8200, section 5."""
 
 
 async def find_link(kernel: RtnetlinkSocket, which: str | int) -> Any:
@@ -43,7 +43,7 @@ async def name_of(kernel: RtnetlinkSocket, index: int | None) -> str | None:
 
 
 async def check_ipv6_fits(kernel: RtnetlinkSocket, name: str) -> None:
-    """Raise ResourceError for a link whose MTU is too small for IPv6, for which the kernel gives no reason."""
+    """Raise ResourceError if the MTU of the link is too small for IPv6: the kernel's own error gives no reason."""
     found = await find_link(kernel, name)
     if found is not None and (mtu := found.get_attr("IFLA_MTU")) < SMALLEST_MTU_OF_IPV6:
         words = f"{name} has no IPv6: its mtu is {mtu}, and IPv6 needs {SMALLEST_MTU_OF_IPV6}"
@@ -51,7 +51,10 @@ async def check_ipv6_fits(kernel: RtnetlinkSocket, name: str) -> None:
 
 
 async def _find(kernel: RtnetlinkSocket, which: str | int) -> Frame | None:
-    """Find the link. The kernel also finds alternative names, which are refused: its events have only the real name."""
+    """Find the link.
+
+    Alternative names, which the kernel also finds, are refused: its events contain only the real name.
+    """
     try:
         frame = await kernel.ask(_question(which))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Finds what the kernel removes together with an address or a link, without being asked."""
+"""Finds the addresses, links and routes that the kernel removes by itself together with an address or a link."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reactor.watchers.netlink_topics import RTM_GETLINK
 _MOST_NAMED: Final = 8
 _SCOPE_LINK: Final = 253
 _ON_TOP: Final = frozenset(("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "veth"))
-"""The types of links that are removed with their parent, or with the other end."""
+"""The types of links that the kernel removes with their parent, or with the other end."""
 _GO_DOWN_WITH: Final = frozenset(("vlan",))
 
 
@@ -32,7 +32,7 @@ class Loss(Enum):
 
 
 class Losses(NamedTuple):
-    """The removed things, for messages; ``default``: a default route of the main table is among them."""
+    """The removed things, for messages. ``default``: whether a default route of the main table is among them."""
 
     links: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
@@ -70,10 +70,10 @@ async def lost_with_addresses(
     going: Collection[FoundAddress],
     left: Collection[FoundAddress],
 ) -> Losses:
-    """The losses when the addresses ``going`` of the link with this index are removed, and those in ``left`` stay.
+    """The losses if the addresses ``going`` of the link with this index are removed, and those in ``left`` stay.
 
-    For IPv4, the routes with such a source address, and with the last address all routes through the link. For IPv6, routes only
-    lose their source. Raises OSError for an error of the kernel.
+    For IPv4, these are the routes with such a source address; after the last address, all routes through the link. For
+    IPv6, routes only lose their source. Raises OSError for an error of the kernel.
     """
     if family != socket.AF_INET:
         return NONE
@@ -88,7 +88,10 @@ async def lost_with_addresses(
 
 
 async def lost_with_link(kernel: RtnetlinkSocket, index: int, loss: Loss) -> Losses:
-    """The losses by the change ``loss`` of the link with this index. Raises OSError for an error of the kernel."""
+    """The losses that the change ``loss`` of the link with this index causes.
+
+    Raises OSError for an error of the kernel.
+    """
     is_removed = loss is Loss.REMOVED
     versions = (IPV6,) if loss is Loss.NO_IPV6 else (IPV4, IPV6)
     types = _ON_TOP if is_removed else _GO_DOWN_WITH if loss is Loss.DOWN else frozenset()

@@ -36,7 +36,7 @@ async def refuse_address(netns: str | None, link: str) -> None:
 
 
 async def refuse_route(netns: str | None, wanted: WantedRoute) -> None:
-    """Raise the ResourceError with which adding the route would fail. Gateways of other tables than the main one are not checked."""
+    """Raise the ResourceError with which adding the route would fail. Gateways are checked for the main table only."""
     gateway, link = wanted.way
     with RtnetlinkSocket(netns) as kernel, explained(f"look up the route to {wanted.network}"):
         if link is not None:

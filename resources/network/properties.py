@@ -121,7 +121,7 @@ CidrText = Annotated[str, _checked_by(parse_cidr)]
 
 
 def fault_of_name(check: Callable[[str], object], name: str, instead: str) -> Iterator[PropertyProblem]:
-    """A problem with the name of a resource, if it is used as the property ``instead``."""
+    """The problem with the name of a resource that is used as the property ``instead``, if ``check`` refuses it."""
     try:
         check(name)
     except ValueError as error:

@@ -53,7 +53,7 @@ from reactor.watchers.netlink_topics import ANY_LINK, Topic, WatchedTopic
 DEFAULT = "default"
 
 _METRIC_OF_IPV6 = 1024
-"""The metric that the kernel uses for IPv6 if none is given."""
+"""The metric of the kernel for an IPv6 route without one."""
 
 _Number = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -65,7 +65,7 @@ def _check_destination(text: str) -> str:
 
 
 class Route(Resource[RouteState], kind="route"):
-    """Manage one entry of a routing table: which way packets go to a destination."""
+    """Manage one entry of a routing table: the way of packets to a destination."""
 
     example = "default --gateway 192.0.2.254"
 
@@ -75,9 +75,9 @@ class Route(Resource[RouteState], kind="route"):
     gateway: IPText | None = None
     """The address of the next router."""
     link: LinkName | None = None
-    """The link that packets leave through; with a gateway, the kernel can find it."""
+    """The link through which packets leave; with a gateway, the kernel can find it."""
     metric: _Number | None = None
-    """The route with the lowest metric is used; routes to one destination with different metrics are different routes."""
+    """The metric: the lowest wins. Routes to one destination with different metrics are different routes."""
     table: Annotated[_Number, Field(ge=1)] = MAIN_TABLE
     """The number of the routing table; 254 is the main one."""
     netns: NamespaceName | None = None
@@ -109,7 +109,10 @@ class Route(Resource[RouteState], kind="route"):
             yield PropertyProblem(("gateway",), words, "add link: NAME")
 
     def watches(self) -> Iterable[Watch]:
-        """The route; and the links, addresses and nexthops whose changes remove it, for IPv4 without an event, or allow it again."""
+        """The route, and the links, addresses and nexthops whose changes remove it or allow it again.
+
+        The kernel sends no event when such a change removes an IPv4 route.
+        """
         network = self._network
         route = WatchedTopic.route(self.table, network.network_address.packed, network.prefixlen)
         yield NetlinkWatch(self.netns, route)
@@ -127,12 +130,13 @@ class Route(Resource[RouteState], kind="route"):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Depends on: The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
+        Depends on: The addresses of the link, since a gateway must be in one of their networks; if none is managed,
+        the link.
         """
         return Relations(depends_on=tuple(self._dependencies()))
 
     def _dependencies(self) -> Iterator[str]:
-        """The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
+        """The addresses of the link, since a gateway must be in one of their networks; if none is managed, the link.
 
         Without ``link``, the addresses whose network contains the gateway: the kernel finds the link by them.
         """
@@ -166,13 +170,13 @@ class Route(Resource[RouteState], kind="route"):
             return await read(kernel, self._wanted)
 
     async def describe(self) -> Mapping[str, Any]:
-        """The entries there are, in words."""
+        """The existing entries, in words."""
         state = await self.observe()
         ways = [str(each) for each in state.found]
         return {"ensure": "present" if ways else "absent", "ways": ways}
 
     def plan(self, state: RouteState, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
-        """Add, replace or remove it. Raises ResourceError for the removal of the last default route."""
+        """Add, replace or remove the route. Raises ResourceError for the removal of the last default route."""
         if self.ensure == "absent":
             self._refuse_to_cut_off(state)
             return tuple(self._removal(found) for found in state.found)

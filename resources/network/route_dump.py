@@ -21,7 +21,10 @@ _NEXTHOP: Final = struct.Struct("=HBBi")
 
 
 class RouteEntry(NamedTuple):
-    """An entry that the kernel did not add itself. ``links``: the indexes of its links; ``source``: its source address."""
+    """An entry that the kernel did not add itself.
+
+    ``links``: the indexes of its links; ``source``: its source address.
+    """
 
     frame: Frame
     table: int
@@ -38,7 +41,7 @@ class RouteEntry(NamedTuple):
         return bool(self.links) and self.links <= set(links)
 
     async def in_words(self, kernel: RtnetlinkSocket) -> str:
-        """The destination, the next hops, and the table unless it is the main one."""
+        """The entry for messages: its destination, its next hops, and its table unless that is the main one."""
         length = self.frame.body[1]
         packed = dict(attributes(self.frame.body, _FIXED_SIZE)).get(_RTA_DST, b"")
         destination = f"{ipaddress.ip_address(packed)}/{length}" if length else "default"
@@ -47,7 +50,10 @@ class RouteEntry(NamedTuple):
 
 
 async def all_routes(kernel: RtnetlinkSocket, family: int) -> list[RouteEntry]:
-    """The entries of all tables, without those that the kernel adds itself. Raises OSError for an error of the kernel."""
+    """The entries of all tables, except those that the kernel adds itself.
+
+    Raises OSError for an error of the kernel.
+    """
     frames = await kernel.dump(message(_RTM_GETROUTE, family=family))
     return [entry for entry in map(_entry, frames) if _is_added(entry)]
 

@@ -50,7 +50,7 @@ class NextHop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WantedRoute:
-    """The desired route. ``metric`` is that of the kernel, which is never 0 for IPv6."""
+    """The desired route. ``metric`` is the metric in the kernel, which is never 0 for IPv6."""
 
     network: IPNetwork
     way: NextHop
@@ -107,8 +107,8 @@ async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:
 async def put(kernel: RtnetlinkSocket, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
     """Add the route. An existing one is replaced atomically, so that packets always have a route.
 
-    It keeps its source and metrics (mtu, window and the like), which are not managed. Raises ResourceError when its link does
-    not exist, or the kernel refuses.
+    It keeps its source and metrics (mtu, window and the like), which are not managed. Raises ResourceError when its
+    link does not exist, or the kernel refuses.
     """
     for extra in found[1:]:
         await remove(kernel, wanted, extra)
@@ -129,7 +129,10 @@ async def remove(kernel: RtnetlinkSocket, wanted: WantedRoute, found: FoundRoute
 
 
 def _named(body: bytes) -> bytes:
-    """The message body that names the route in a request: a route with a nexthop object by that object only."""
+    """The message body that names the route in a request.
+
+    A route with a nexthop object is named by that object only.
+    """
     found = list(attributes(body, _FIXED_SIZE))
     if all(kind != _RTA_NH_ID for kind, _ in found):
         return body
@@ -166,7 +169,7 @@ def addition(wanted: WantedRoute, oif: int | None, kept: bytes | None) -> Frame:
 
 
 async def carries_default_route(kernel: RtnetlinkSocket, index: int) -> bool:
-    """Whether a default route of the main table goes through the link, or through a link above it."""
+    """Whether a default route of the main table goes through the link or a link above it."""
     for family, network in _DEFAULTS.items():
         for frame in await _dump(kernel, family, MAIN_TABLE, network):
             for number, _ in _ways(frame):

@@ -1,4 +1,4 @@
-"""Requests to the kernel over rtnetlink(7): pyroute2 encodes the messages, trio waits for the answers."""
+"""Sends requests to the kernel over rtnetlink(7): pyroute2 encodes the messages, trio waits for the answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Table = TypeVar("_Table")
 _Read = Callable[[], Awaitable[_Table]]
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 DUMP_ATTEMPTS = 10
-"""How often a table that changes during the read is read, before that is an error."""
+"""The most reads of a table that keeps changing during the read."""
 _NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
 _NLMSGERR_ATTR_MSG = 1
 _HEADER_SIZE = 16
@@ -47,7 +47,10 @@ _HINTS = {
 
 
 class _PendingRead(Generic[_Table]):
-    """A read that has not begun yet. ``company`` is the number of other tasks that wait for it. ``answer`` is None if it failed."""
+    """A read that has not begun yet.
+
+    ``company`` is the number of other tasks that wait for it. ``answer`` is None if the read failed.
+    """
 
     def __init__(self) -> None:
         self.company = 0
@@ -56,10 +59,10 @@ class _PendingRead(Generic[_Table]):
 
 
 class SharedReads(Generic[_Table]):
-    """Shares reads of a table: a single request is answered at once, many concurrent ones by one read.
+    """Shares reads of a table: a single request reads at once, many concurrent requests share one read.
 
-    Requests are shared if one follows the last answer sooner than that read took. So at most half of the time is spent on
-    reading, and a single check never waits.
+    A request waits to be shared if it follows the last answer sooner than that read took. So at most half of the time
+    is spent on reading, and a single check never waits.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -68,7 +71,10 @@ class SharedReads(Generic[_Table]):
         self._crowded_until = 0.0
 
     async def read(self, key: Hashable, at_once: _Read[_Table], later: _Read[_Table]) -> _Table:
-        """The table ``key`` as of now or later, read by ``at_once``, or by ``later`` for several requests. Raises their errors."""
+        """The table ``key`` as of now or later. ``at_once`` reads it, or ``later`` for several requests.
+
+        Raises the errors of both.
+        """
         while (reading := self._to_come.get(key)) is not None:
             reading.company += 1
             await reading.over.wait()
@@ -99,7 +105,7 @@ class SharedReads(Generic[_Table]):
 
 
 async def _gathered(reading: _PendingRead[_Table]) -> None:
-    """Wait as long as more requests join: one joins in a turn of the loop, and is counted in the next."""
+    """Wait as long as further requests join: a request joins in one turn of the loop, and is counted in the next."""
     counted = -1
     while reading.company > counted:
         counted = reading.company
@@ -113,7 +119,10 @@ _tables: SharedReads[list[Frame]] = SharedReads()
 def message(
     kind: int, attrs: Sequence[tuple[str, Any]] = (), *, header: int = 0, **fields: int | str
 ) -> Frame:
-    """A message of type ``kind``. Attributes and fields have the names of pyroute2, ``header`` has flags of this module."""
+    """A message of type ``kind``.
+
+    Attributes and fields have pyroute2's names; ``header`` contains flags of this module.
+    """
     from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - takes 0.13 s
 
     encoded = MarshalRtnl.msg_map[kind]()
@@ -155,7 +164,7 @@ class RtnetlinkSocket:
     ) -> None:
         if error is None:
             socket_pool.give_back(self._spare)
-        else:  # an answer may still be unread
+        else:  # the socket may still hold an unread answer
             self._socket.close()
 
     async def ask(self, question: Frame) -> Frame:
@@ -165,10 +174,10 @@ class RtnetlinkSocket:
         return answer
 
     async def dump(self, question: Frame, holding: bytes = b"") -> list[Frame]:
-        """Every answer to ``question`` that contains the bytes ``holding``: decoding a whole table takes long.
+        """Every answer to ``question`` that contains the bytes ``holding``. Decoding a whole table would take long.
 
-        A table that changes during the read is read again. Raises OSError for an error of the kernel, and ResourceError when
-        the namespace is gone.
+        A table that changes during the read is read again. Raises OSError for an error of the kernel, and
+        ResourceError when the namespace is gone.
         """
         table = await _tables.read(
             (self._netns, question),
@@ -191,9 +200,9 @@ class RtnetlinkSocket:
         await self._answers()
 
     async def change_together(self, *requests: Frame) -> None:
-        """Send ``requests`` in one system call: the kernel executes all of them, also if this process is killed.
+        """Send ``requests`` in one system call: the kernel executes all of them, even if this process is killed.
 
-        Raises OSError for the first that fails; the later ones are executed all the same.
+        Raises OSError for the first request that fails; the kernel still executes the later ones.
         """
         self._socket.send(b"".join(map(_with_answer, requests)))
         for _ in requests:
@@ -260,7 +269,7 @@ def _raise_if_refused(frame: Frame) -> None:
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn an OSError of the block into a ResourceError; ``what`` could not be done, such as ``add 192.0.2.1/24``."""
+    """Turn an OSError in the block into a ResourceError about ``what`` failed, such as ``add 192.0.2.1/24``."""
     try:
         yield
     except OSError as error:
