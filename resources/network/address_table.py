@@ -45,7 +45,10 @@ class FoundAddress(NamedTuple):
 
     @property
     def is_taken(self) -> bool:
-        """Whether duplicate address detection (IPv6 only) found it on another host: then the kernel does not use it."""
+        """Whether duplicate address detection (IPv6 only) found it on another host.
+
+        Then the kernel does not use it.
+        """
         return bool(self.body[2] & _IFA_F_DADFAILED)
 
     @property
