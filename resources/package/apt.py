@@ -52,7 +52,10 @@ _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
 
 
 class Apt(Provider):
-    """The provider apt. ``root`` is the root directory of the system; ``environment`` has further variables for all programs."""
+    """The provider apt.
+
+    ``root`` is the root directory of the system; ``environment`` are variables for all programs.
+    """
 
     name = "apt"
     program = "apt-get"
@@ -76,7 +79,7 @@ class Apt(Provider):
         super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
 
     def compare(self, installed: str, wanted: str) -> int:
-        """Compare by the rules of dpkg."""
+        """Compare two versions by the rules of dpkg."""
         return dpkg_versions.compare(installed, wanted)
 
     async def _providers_here(self, name: str) -> tuple[str, ...]:
@@ -85,12 +88,15 @@ class Apt(Provider):
     async def _refresh(self) -> None:
         self._refreshed = (
             time.time()
-        )  # an attempt counts: repositories that are down are not asked at every check
+        )  # a failed attempt counts, too: unreachable repositories are not asked at every check
         await self._update()
         self._date(time.time_ns())  # without new lists, apt does not change the time of the directory
 
     async def _fetch_from(self, file: str) -> None:
-        """Fetch the lists of one repository. The age of the lists stays: it is that of all repositories."""
+        """Fetch the lists of one repository.
+
+        The recorded age does not change: it is that of the lists of all repositories.
+        """
         await self._refuse_conflicts(file)
         fetched = self._fetched()
         only = (f"Dir::Etc::sourcelist={file}", "Dir::Etc::sourceparts=-", "APT::Get::List-Cleanup=false")
@@ -98,7 +104,7 @@ class Apt(Provider):
         self._date(fetched)
 
     async def _refuse_conflicts(self, file: str) -> None:
-        """Raise ResourceError if apt can read the other sources, but not together with ``file``, which would disable apt."""
+        """Raise ResourceError if apt can read the other sources, but not with ``file``, which would stop apt."""
         name = os.path.basename(file)
         _, directory = self.sources
         with tempfile.TemporaryDirectory(prefix="reactor-") as together:
@@ -150,7 +156,7 @@ class Apt(Provider):
         return False
 
     async def _let_through(self, name: str, installed: str, newest: str) -> str:
-        """A hold keeps back every version of the package."""
+        """The installed version if the package is held, since a hold keeps back every other version."""
         return installed if self._dpkg.find(name).is_held else newest
 
     async def _repair(self, broken: Iterable[Desired]) -> None:
@@ -166,7 +172,10 @@ class Apt(Provider):
         await preseed(answers, self._environment)
 
     async def _install(self, changes: Changes) -> Completed:
-        """Install. If apt would have to remove packages, which it refuses first, simulate the transaction before it is allowed."""
+        """Install packages.
+
+        If apt refuses because it would remove others, simulate the transaction before allowing that.
+        """
         command, *arguments = self._installation(changes)
         completed = await self._apt_get(command, "--no-remove", *arguments)
         if completed.exit_code == 0 or _REMOVAL_NEEDED not in completed.stdout + completed.stderr:
@@ -191,12 +200,12 @@ class Apt(Provider):
         return others
 
     async def _refuse_to_take(self, names: Collection[str], asked: Collection[str]) -> None:
-        """Raise ResourceError if this process needs one of the packages. apt itself refuses to remove held and essential ones."""
+        """Raise ResourceError if this process needs one of the packages. apt protects held and essential ones."""
         if names and (needed := (await self._own_packages()).intersection(names)):
             raise refusal_of_own(min(needed), asked)
 
     async def _own_packages(self) -> frozenset[str]:
-        """The packages with the files that this process uses. Files without a package are ignored."""
+        """The packages that own the files of this process. Files without a package are ignored."""
         if self._own is None:
             _, text = await self._programs.simulate("dpkg-query", "--search", *own_files())
             self._own = parse_search(text)
@@ -212,7 +221,7 @@ class Apt(Provider):
         return ("install", *_OPTIONS, *options, *packages)
 
     def _removal(self, changes: Changes) -> tuple[str, ...]:
-        """The arguments for a removal, also of a half-installed package, which dpkg refuses to remove by default."""
+        """The arguments for a removal, even of a half-installed package, which dpkg refuses to remove by default."""
         options = ["-o", "DPkg::Options::=--force-remove-reinstreq"]
         if _options_of(changes).autoremove:
             options += ["-o", "APT::Get::AutomaticRemove=true"]
@@ -240,7 +249,7 @@ class Apt(Provider):
             raise ResourceError(f"apt-mark {verb} failed{error_lines(completed)}", missing_rights())
 
     async def _apt_get(self, *words: str) -> Completed:
-        """Run apt-get. A program that only downloads holds the lock of the archives, for which apt-get does not wait."""
+        """Run apt-get, once no downloading program locks the archives: apt-get itself does not wait for that lock."""
         await released(self._archives_lock)
         return await self._programs.run("apt-get", *words, status=_STATUS)
 
@@ -277,5 +286,5 @@ def _options_of(changes: Changes) -> Options:
 
 
 def is_here() -> bool:
-    """Whether this host is managed by apt."""
+    """Whether this host uses apt."""
     return os.access("/usr/bin/apt-get", os.X_OK) and bool(stamp_of("/var/lib/dpkg/status"))

@@ -13,14 +13,14 @@ from reactor.resources.package.transaction import Others, moved
 _PACKAGE = re.compile(r"^(\S+):$", re.MULTILINE)
 _CANDIDATE = re.compile(r"^  Candidate: (?!\(none\))(\S+)$", re.MULTILINE)
 _VERSION = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+(?: \(phased \d+%\))?$", re.MULTILINE)
-"""A version and its priority. Ubuntu adds the share of hosts that get a phased update."""
+"""A version and its priority. Ubuntu adds the percentage of hosts that get a phased update."""
 _REVERSE_PROVIDES = re.compile(r"^Reverse Provides: *\n((?:\S+ .*\n?)*)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(Inst|Remv|Purg) (\S+)(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
 _OWNERS: Final = re.compile(r"^(?!diversion by )(\S+(?:, \S+)*): /", re.MULTILINE)
 
 
 def parse_policy(text: str) -> dict[str, Offer]:
-    """The available packages, by name. Names that other packages only provide, or depend on, have no versions."""
+    """The available packages, by name. A name that other packages only provide, or depend on, has no versions."""
     _, *parts = _PACKAGE.split(text)
     offers = {}
     for name, block in zip(parts[::2], parts[1::2], strict=True):

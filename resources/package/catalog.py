@@ -1,4 +1,4 @@
-"""The packages that the repositories offer, queried for many names at once, and the choice of the version to install."""
+"""The packages that the repositories offer, queried for many names at once; chooses the versions to install."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from reactor.resources.package.planner import Change, Changes, Compare, Refusals
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A package in the repositories. ``newest`` is the version that the package manager would choose, ``versions`` are all.
+    """A package in the repositories.
 
-    ``newest`` is None if the preferences of the administrator keep all versions back. A virtual package has only ``providers``.
+    ``newest`` is the version that the package manager would choose, ``versions`` are all. ``newest`` is None if the
+    preferences of the administrator keep all versions back. A virtual package has only ``providers``.
     """
 
     newest: str | None
@@ -36,11 +37,11 @@ class Catalog:
         self._known: set[str] = set()
 
     def want(self, name: str) -> None:
-        """Include ``name`` in the next query."""
+        """Add ``name`` to the next query."""
         self._wanted.add(name)
 
     async def offers(self, names: Collection[str]) -> Mapping[str, Offer]:
-        """The offers for ``names``, and possibly others. Packages in no repository are missing."""
+        """The offers for ``names``, and possibly others, by name. A package in no repository is missing."""
         stamp = self._look()
         if stamp != self._stamp or not self._known.issuperset(names):
             wanted = self._wanted.union(names)
@@ -54,7 +55,10 @@ class Catalog:
 
 
 def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> tuple[Changes, Refusals]:
-    """Set the exact versions to install, and refuse packages without an offer. Files need no offer. ``offers`` are by name."""
+    """Set the exact versions to install, and refuse packages without an offer. ``offers`` are by name.
+
+    A package from a file needs no offer.
+    """
     chosen: dict[str, Change] = {}
     refusals: Refusals = {}
     for ref, change in changes.items():
@@ -66,7 +70,7 @@ def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> t
 
 
 def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
-    """The change with the version in the spelling of the repositories: package managers find ``0:1.0`` only by this name."""
+    """``change`` with the version as the repositories spell it: package managers find ``0:1.0`` in this form only."""
     missing = f"package#{change.name}"
     if offer is None:
         raise ResourceError(
@@ -93,7 +97,7 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
 
 
 def _provided(change: Change, offer: Offer) -> Change:
-    """The change for a virtual package with one provider. Of several providers, the manifest must name one."""
+    """``change`` for a virtual package, with its only provider. If there are several, the manifest must name one."""
     if len(offer.providers) == 1 and change.version is None:
         return change
     names = ", ".join(offer.providers)

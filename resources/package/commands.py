@@ -1,4 +1,4 @@
-"""Runs the programs of a package manager without questions, reports progress, and waits for its locks."""
+"""Runs the programs of a package manager non-interactively, reports progress, and waits for its locks."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def _holder(path: str) -> int | None:
     """The process that holds the lock; None if there is none, or it can't be found out."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except (
-        OSError
-    ):  # the file is missing, so it was never locked; or we may not open it, and can't change packages either
+    except OSError:  # a missing file was never locked; if we may not open it, we can't change packages either
         return None
     try:
         kind, _, _, _, holder = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, _WHOLE_FILE))
@@ -74,7 +72,7 @@ def _name(process: int) -> str:
 
 
 class ProgressOutput:
-    """Reports the progress of one run of ``program`` by its latest line; ``tell`` gets every line."""
+    """Reports the progress of one run of ``program`` by its latest output line; ``tell`` gets every line."""
 
     def __init__(self, program: str, tell: Callable[[str], None] | None = None) -> None:
         self._program = program
@@ -83,7 +81,7 @@ class ProgressOutput:
         self._holder: int | None = None
 
     def feed(self, line: str) -> None:
-        """Take a line of output. A line about waiting for another process is reported at once."""
+        """Take a line of output. Reports a line about waiting for another process at once."""
         if self._tell is not None:
             self._tell(line)
         if waits := _WAITS.match(line):
@@ -113,7 +111,7 @@ def _percent(progress: FileIO) -> str:
 
 
 class PackageCommands:
-    """Runs programs with the usual variables and those in ``environment``."""
+    """Runs programs with the usual environment variables and those in ``environment``."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = {**ENVIRONMENT, **environment}
@@ -121,7 +119,8 @@ class PackageCommands:
     async def run(self, *arguments: str, status: str = "") -> Completed:
         """Run a program to its end, with any exit code.
 
-        ``status``: the beginning of the option with which it writes its progress to a descriptor; the number is appended.
+        ``status``: the option, without the final number, that makes it write its progress to the descriptor of that
+        number.
         """
         return await self._run(arguments, status=status)
 
@@ -170,7 +169,7 @@ class PackageCommands:
     def _command(
         self, arguments: Sequence[str], status: str, progress: FileIO | None, patience: float
     ) -> Command:
-        """The command. Without a timeout, it continues if this process is killed: half a transaction is worse than none."""
+        """The command to run. Without a timeout, it survives this process: half a transaction is worse than none."""
         if progress is None:
             return Command(arguments, "/", self._environment, patience, left_alone=math.isinf(patience))
         program, *others = arguments

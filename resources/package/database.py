@@ -1,4 +1,4 @@
-"""The base class of both databases of installed packages, which are read again when their files have changed."""
+"""The base class of both databases of installed packages. A database is read again when its files have changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Stamps = tuple[Stamp | None, ...]
 UNITS = "/usr/lib/systemd/system"
 """The directory of the systemd units of packages."""
 UNITS_BELOW = "/lib/systemd/system/"
-"""The common part of their paths, with or without a merged ``/usr``."""
+"""The common part of the paths of units, with or without a merged ``/usr``."""
 
 
 class Database(ABC):
@@ -38,18 +38,18 @@ class Database(ABC):
     _stamps: Stamps | None = None
 
     def is_current(self) -> bool:
-        """Whether nothing has changed since the last `load`."""
+        """Whether the database has not changed since the last `load`."""
         return self._stamps is not None and self._stamps == self._look()
 
     async def load(self) -> None:
-        """Read everything, unless it is current. Raises ResourceError or OSError when it can't be read."""
+        """Read the database, unless it is current. Raises ResourceError or OSError when it can't be read."""
         stamps = self._look()
         if stamps != self._stamps:
             await self._read()
             self._stamps = stamps  # taken before reading, so that later changes are read again
 
     def forget(self) -> None:
-        """Read again after our own change: SQLite may keep it in another file for some time."""
+        """Make the next `load` read again after our own change: SQLite may keep it in another file for some time."""
         self._stamps = None
 
     @abstractmethod

@@ -31,7 +31,7 @@ _Value = Annotated[str, AfterValidator(_check_line)] | bool | int
 
 
 class TypedAnswer(BaseModel):
-    """An answer with the type of its question."""
+    """An answer, with the type of its question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

@@ -32,7 +32,7 @@ from reactor.resources.package.transaction import Others, own_files
 from reactor.resources.process import Completed, missing_rights
 
 _AT_ONCE: Final = {"PYTHONUNBUFFERED": "1"}
-"""So that the output of dnf is not delayed."""
+"""The variable that makes dnf print its output without delay."""
 _THERE_ARE_UPGRADES: Final = 100
 _NO_MATCH: Final = "Unable to find a match"
 _SECTION: Final = re.compile(r"^\[(.+)\]\s*$", re.MULTILINE)
@@ -51,7 +51,7 @@ _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
 class Dnf(Provider):
-    """The provider dnf. ``root`` is the root directory of the system; ``options`` are for every call of dnf."""
+    """The provider dnf. ``root`` is the root directory of the system; ``options`` are passed in every call of dnf."""
 
     name = "dnf"
     program = "dnf"
@@ -85,7 +85,7 @@ class Dnf(Provider):
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
     async def look(self, desired: Desired) -> PackageState:
-        """As in the base class; all upgrades are queried at once, too."""
+        """The state of a package, as in the base class. All upgrades are queried at once, too."""
         if desired.ensure == "latest":
             self._upgrades.want(desired.name)
         return self._with_hold(desired, await super().look(desired))
@@ -98,7 +98,7 @@ class Dnf(Provider):
         return state if desired.hold is None else replace(state, is_held=self._is_locked(desired.name))
 
     def compare(self, installed: str, wanted: str) -> int:
-        """Compare by the rules of rpm; missing parts of ``wanted`` match any."""
+        """Compare two versions by the rules of rpm. A missing part of ``wanted`` matches any."""
         return rpm_versions.compare_installed(installed, wanted)
 
     async def _providers_here(self, name: str) -> tuple[str, ...]:
@@ -106,7 +106,10 @@ class Dnf(Provider):
         return () if offer is None else offer.providers
 
     async def _query_provided(self, names: Collection[str]) -> dict[str, Offer]:
-        """Query the providers. If there are none, rpm fails with a message on standard output."""
+        """Query the packages that provide ``names``.
+
+        If there are none, rpm fails with a message on standard output.
+        """
         root = ("--root", self.root) if self.root else ()
         offers = {}
         for name in names:
@@ -126,7 +129,7 @@ class Dnf(Provider):
         await self._make_cache(f"--setopt=reposdir={directory}", "--setopt=*.skip_if_unavailable=0")
 
     def _refuse_namesakes(self, file: str) -> None:
-        """Raise ResourceError if another file has a repository of the same name: dnf silently uses only one of them."""
+        """Raise ResourceError if another file has a repository of the same name: dnf silently uses only one."""
         (ours,) = _repositories(file)
         for other in glob.glob(f"{self.sources[0]}/*.repo"):
             if os.path.basename(other) != os.path.basename(file) and ours in _repositories(other):
@@ -154,7 +157,7 @@ class Dnf(Provider):
         return time.monotonic() - self._refreshed
 
     async def _find(self, name: str) -> PackageState:
-        """The state. After an interrupted upgrade both versions are installed, and the package is not whole.
+        """The state of a package, which is not whole if an interrupted upgrade has left both versions installed.
 
         Only dnf knows which packages may have several versions, such as kernels.
         """
@@ -171,7 +174,10 @@ class Dnf(Provider):
             self._duplicates.forget()
 
     async def _install(self, changes: Changes) -> Completed:
-        """Install. With a version, `install` upgrades or downgrades to it; without one, it keeps an installed package."""
+        """Install packages.
+
+        With a version, `install` upgrades or downgrades to it; else it keeps an installed package.
+        """
         self._upgrades.forget()
         return await self._dnf(*await self._transaction(changes))
 
@@ -190,7 +196,7 @@ class Dnf(Provider):
         return parse_transaction(text, names, self.database.versions())
 
     async def _transaction(self, changes: Changes) -> tuple[str, ...]:
-        """The arguments of the transaction. The packages that this process needs are protected: dnf refuses to remove them.
+        """The arguments of the transaction. dnf is told to protect the packages that this process needs from removal.
 
         Unneeded packages stay by default, as with apt: another resource may manage them.
         """
@@ -244,7 +250,7 @@ class Dnf(Provider):
         return False
 
     async def _own_packages(self) -> frozenset[str]:
-        """The packages with the files that this process uses."""
+        """The packages that own the files of this process."""
         if self._own is None:
             root = ("--root", self.root) if self.root else ()
             words = ("-qf", "--queryformat", "owner|%{NAME}\n", *own_files())
@@ -253,7 +259,7 @@ class Dnf(Provider):
         return self._own
 
     async def _let_through(self, name: str, installed: str, newest: str) -> str:  # noqa: ARG002 - dnf knows them
-        """The upgrade in `check-update`, which obeys the plugin `versionlock`; `repoquery` does not."""
+        """The newest version in `check-update`, which obeys the plugin `versionlock`, unlike `repoquery`."""
         upgrade = (await self._upgrades.offers([name])).get(name)
         return installed if upgrade is None else upgrade.newest or installed
 
@@ -288,12 +294,12 @@ class Dnf(Provider):
         return await self._programs.run("dnf", *self._options, *arguments)
 
     def _catalog_stamp(self) -> Hashable:
-        """The stamp of the offers, which are queried again after a minute: the files of the metadata are internal to dnf."""
+        """The stamp of the offers. It also changes every minute, because the metadata files are internal to dnf."""
         return (stamps_of((*self.sources, *self._choices)), time.time() // _ASK_AGAIN)
 
 
 def _repositories(file: str) -> list[str]:
-    """The names of the repositories in a file."""
+    """The names of the repositories that ``file`` describes."""
     with open(file, encoding="utf-8", errors="replace") as lines:
         return _SECTION.findall(lines.read())
 
@@ -312,7 +318,7 @@ def _report_left_out(text: str) -> None:
 
 
 def _specification(name: str, version: str | None) -> str:
-    """A package as an argument of dnf: the architecture comes last."""
+    """A package as an argument of dnf, in which the architecture comes last."""
     if version is None:
         return name
     stem, _, architecture = name.rpartition(".")

@@ -45,13 +45,16 @@ def parse_query(text: str) -> dict[str, Offer]:
 
 
 def parse_upgrades(text: str) -> dict[str, Offer]:
-    """The upgrades in `check-update`, by the same names."""
+    """The upgrades in the output of `check-update`, by the same names as in `parse_query`."""
     upgrades, _, _ = text.partition(_OBSOLETING)
     return _offers(_UPGRADE.findall(upgrades))
 
 
 def left_out(text: str) -> str | None:
-    """The repositories that dnf skips since they are down or badly signed; not shown with ``-q``."""
+    """The repositories that dnf skips, since they are down or badly signed; None if there are none.
+
+    With ``-q``, dnf does not show them.
+    """
     found = _LEFT_OUT.search(text)
     return None if found is None else found[1]
 

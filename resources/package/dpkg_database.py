@@ -46,9 +46,9 @@ class DpkgDatabase(Database):
         return PathWatch(self._status, is_input=True)
 
     def find(self, name: str) -> PackageState:
-        """Find by name, or by name and architecture as in ``libc6:i386``; by default that of the host.
+        """The state of a package by name, or by name and architecture as in ``libc6:i386``.
 
-        For apt, the architecture "all" belongs to the host's architecture only.
+        The default is the architecture of the host. For apt, the architecture "all" belongs to the host's architecture only.
         """
         name, _, architecture = name.partition(":")
         entries = self._entries.get(name, {})
@@ -100,7 +100,7 @@ class DpkgDatabase(Database):
         updates = self._update_files()
         self._take(self._status)
         for path in updates:
-            with suppress(FileNotFoundError):  # dpkg has merged it into the status file by now
+            with suppress(FileNotFoundError):  # dpkg has merged it into the status file meanwhile
                 self._take(path)
         self.was_interrupted = bool(updates)
         self._native = self._native_architecture()
@@ -120,7 +120,10 @@ class DpkgDatabase(Database):
         return []
 
     def _native_architecture(self) -> str:
-        """The architecture in the first line of the file ``arch``, which exists only with several; else that of all packages."""
+        """The architecture of the host: the first line of the file ``arch``, or the only one of all packages.
+
+        The file exists only if several architectures are enabled.
+        """
         with suppress(OSError), open(f"{self._directory}/arch", encoding="ascii") as file:
             return file.readline().strip()
         known = (architecture for entries in self._entries.values() for architecture in entries)

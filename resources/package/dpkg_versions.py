@@ -27,13 +27,13 @@ def _key(version: str) -> tuple[int, Part, Part]:
 
 
 def _part(text: str) -> Part:
-    """The sort key of one part. The last pair stands for the end, which is older than everything but a tilde."""
+    """The sort key of one part. The last pair marks the end, which is older than everything but a tilde."""
     pairs = _PAIRS.findall(text or "0")  # a missing revision is the revision 0
     return tuple((_order(other), int(digits or 0)) for other, digits in pairs)
 
 
 def _order(text: str) -> tuple[int, ...]:
-    """The sort key of a non-digit part: tildes before the end, the end before letters, letters before everything else."""
+    """The sort key of a non-digit part. The order is: tilde, end, letters, everything else."""
     return (*(_weight(character) for character in text), 0)
 
 

@@ -1,4 +1,4 @@
-"""Finds the lines about the cause of an error in the output of a package manager: they need not be the last ones."""
+"""Finds the lines about the cause of an error in the output of a package manager, which need not be the last lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from reactor.resources.process import Completed, output_tail
 _BEGINS: Final = re.compile(
     r"E: |Err:|dpkg: error|The following packages have unmet|Problem\b|(?i:error)|.*(?:\bGPG\b|\bnot signed\b)"
 )
-"""The beginnings of such lines of apt, dpkg and dnf. Indented lines continue the line above."""
+"""The beginnings of such lines in apt, dpkg and dnf. An indented line continues the line above."""
 _OF_A_SCRIPT: Final = "dpkg: error"
 _WORDS_OF_A_SCRIPT: Final = 2
-"""The lines before it, in which the script of a package may say why it failed."""
+"""The lines before such a line in which the script of a package may say why it failed."""
 _MOST: Final = 12
 _WIDTH: Final = 200
 
@@ -28,7 +28,7 @@ def error_lines(completed: Completed) -> str:
 def error_lines_in(text: str) -> str:
     """The lines about the cause of a failure in ``text``, each once and on its own line; empty if there are none."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    # An attempt that is repeated reports its error repeatedly.
+    # A repeated attempt reports its error repeatedly.
     telling = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_telling(lines))))
     if len(telling) > _MOST:
         telling[_MOST:] = [f"... and {len(telling) - _MOST} lines more"]

@@ -41,7 +41,7 @@ from reactor.resources.package.providers import PROVIDERS, is_here, provider_of
 
 
 class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
-    """Manage one package of the host's package manager: whether it is installed, and in which version."""
+    """Manage one package of the host's package manager: whether it is installed, and its version."""
 
     example = "nginx"
     provides_more = True
@@ -49,11 +49,11 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     ensure: str
     """``present``, ``absent``, ``purged``, ``latest`` or a version."""
     interval: Annotated[Duration, Field(gt=0)] = 3600.0
-    """The interval at which `latest` looks for a newer version; older package lists are fetched first."""
+    """The interval at which `latest` looks for a newer version. Package lists that are older are fetched first."""
     install_recommends: Flag | None = None
-    """Whether recommended packages are installed with it; unset, the configuration of the package manager decides."""
+    """Whether recommended packages are installed, too; unset, the configuration of the package manager decides."""
     hold: Flag | None = None
-    """Whether the package manager holds it at its version; unset, that is not managed."""
+    """Whether the package manager holds the package at its version; unset, the hold is not managed."""
     autoremove: Flag = False
     """With ``absent`` and ``purged``: whether packages that nothing needs any more are removed, too."""
     answers: Answers = Field(default={}, repr=False)
@@ -63,7 +63,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     checksum: Checksum | None = None
     """The SHA-256 of the file in hex."""
     _others: str = PrivateAttr(default="")
-    """What else the last transaction has changed, for messages."""
+    """The other changes of the last transaction, for messages."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Invalid names and versions, and combinations that are not allowed."""
@@ -121,11 +121,10 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The units it has brought, as far as the package manager tells, and that of its own name, as is the
-        custom.
+        Provides: The units that it installs, as far as the package manager lists them, and the unit with its own name,
+        as usual.
 
-        Depends on: Whatever is configured of the package manager: its repositories above all; and the file it comes
-        from.
+        Depends on: The configuration of the package manager, above all its repositories; and the file to install.
         """
         units = tuple(self._units())
         return (
@@ -141,8 +140,8 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     def claims(self) -> Iterable[Claim]:
         """The package, with or without the architecture of the host in its name.
 
-        For dpkg, all installed architectures of a package have the same version. A repeated name, which the ``ccm:`` form
-        allows, is no contradiction: the last resource decides.
+        For dpkg, all installed architectures of a package have the same version. A repeated name, which the ``ccm:``
+        form allows, is no contradiction: the last resource decides.
         """
         if self.ref != f"{self.kind}#{self.name}":
             return
@@ -153,7 +152,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
     def source_files(self) -> Collection[str]:
-        """The file it is installed from."""
+        """The file to install, if there is one."""
         return () if self._local_source is None else (self._local_source,)
 
     async def observe(self) -> PackageState:
@@ -163,7 +162,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
         return await self._provider.look(self._desired)
 
     async def describe(self) -> Mapping[str, Any]:
-        """The version that is there, also as ``ensure`` would have it; and what is known of it only if it is there."""
+        """The installed version, also as a value of ``ensure``; further properties only for an installed package."""
         state = await self.observe()
         if state.version is None:
             return {"ensure": "absent", "version": None}
@@ -172,7 +171,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
 
     @classmethod
     def unavailable_reason(cls, provider: str) -> str | None:
-        """Whether the package manager is missing."""
+        """The reason if the package manager is missing; None if it is there."""
         return None if is_here(provider) else f"this host has no {provider}"
 
     def plan(self, state: PackageState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a package
@@ -192,7 +191,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
             ),
         )
 
-    async def preflight(self, state: PackageState) -> None:  # noqa: ARG002 - the provider has it, too
+    async def preflight(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows the state, too
         """Check that a repository has the package that would be installed."""
         await self._provider.preflight(self._desired)
 

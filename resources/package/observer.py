@@ -23,15 +23,15 @@ class PackageObserver(ABC):
     """The root directory of the system; empty for that of the host."""
     program: str
     fetch_complaints: tuple[str, ...]
-    """The error messages of the program when it can't fetch a package that is in its lists."""
+    """The error messages of the program for a package in its lists that it can't fetch."""
     simulates_for_all: bool
     """Whether the program also simulates a transaction for users other than root."""
     locks: str
-    """The command that lists the packages that the administrator keeps back."""
+    """The command that lists the packages that the administrator has held back."""
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
     hold_files: tuple[str, ...] = ()
-    """The files besides the database that list held packages."""
+    """The files that list held packages, if the database does not."""
     sources: tuple[str, ...]
     """The files and directories that describe the repositories."""
 
@@ -46,7 +46,7 @@ class PackageObserver(ABC):
     async def look(self, desired: Desired) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest version is wanted.
 
-        If a package manager is running, its end is awaited: an intermediate state is useless.
+        If a package manager is running, this waits for its end: an intermediate state is useless.
         """
         if desired.ensure == "latest":
             self._catalog.want(desired.name)
@@ -86,7 +86,7 @@ class PackageObserver(ABC):
 
     @abstractmethod
     async def _read_file(self, path: str) -> str:
-        """Name, architecture and version of the package in a file, as a line separated by tabs. Raises ResourceError."""
+        """The name, architecture and version of the package in a file, separated by tabs. Raises ResourceError."""
 
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
@@ -106,7 +106,7 @@ class PackageObserver(ABC):
         return replace(state, newest=await self._newest(desired.name, state.version))
 
     def _known_in_file(self, desired: Desired) -> tuple[Stamp | None, str | None] | None:
-        """The stamp and version of the file of ``desired``, (None, None) for a missing file; None if it must be read."""
+        """The stamp and version of the file of ``desired``; (None, None) if it is missing; None if it must be read."""
         path = desired.source or ""
         if (now := stamp_of(path)) is None:
             return now, None
@@ -126,7 +126,7 @@ class PackageObserver(ABC):
 
     @staticmethod
     def _needs_more(desired: Desired, state: PackageState) -> bool:
-        """Whether the database alone does not decide whether the state is as desired."""
+        """Whether it takes more than the database to decide whether the state is as desired."""
         return bool(state.beside) or _may_be_virtual(desired, state)
 
     async def _stand_ins(self, name: str) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ class PackageObserver(ABC):
             tell_lines(f"the package lists could not be refreshed: {error.message}")
 
     def _tell_once(self, line: str) -> None:
-        """Report ``line`` once, though a package is looked at several times in one check."""
+        """Report ``line`` once, although a check may observe a package several times."""
         if line not in self._told:
             self._told.add(line)
             emit_output(line)

@@ -66,12 +66,12 @@ class _Identity(NamedTuple):
 
 
 def _parse_identities(text: str) -> list[_Identity]:
-    """The packages in such lines; warnings between them are ignored."""
+    """The packages in the lines of `Read`; warnings between them are ignored."""
     return [_Identity(name, arch, version.removeprefix("0:")) for name, arch, version in _LINE.findall(text)]
 
 
 class PackageFiles:
-    """The private copies of the files that one transaction installs, for a block; each is made once."""
+    """The private copies of the files that one transaction installs, for a block. Each copy is made once."""
 
     def __init__(self, provider: str, read: Read, compare: Compare) -> None:
         self._provider = provider

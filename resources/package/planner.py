@@ -21,19 +21,19 @@ class PackageState:
 
     version: str | None = None
     is_whole: bool = True
-    """Whether it was completely unpacked and configured."""
+    """Whether the package is completely unpacked and configured."""
     is_essential: bool = False
     """Whether the host or the package manager needs it."""
     is_held: bool = False
     """Whether the administrator holds it at its version."""
     beside: tuple[str, ...] = ()
-    """Other versions that are installed at the same time, as with kernels of RPM."""
+    """The other versions that are installed at the same time, as with kernels of RPM."""
     has_configuration: bool = False
     """Whether it was removed, and its configuration remains (dpkg)."""
     provided_by: tuple[str, ...] = ()
-    """The installed packages that provide a virtual package; only known for ``ensure: present``."""
+    """The installed packages that provide a virtual package. Known only for ``ensure: present``."""
     newest: str | None = None
-    """The version that the package manager would choose, or that of the file; only known if one of them is desired."""
+    """The version that the package manager would choose, or that of the file. Known only if one of them is desired."""
 
 
 NOT_INSTALLED = PackageState()
@@ -53,7 +53,7 @@ class Step(StrEnum):
 
     @property
     def is_removal(self) -> bool:
-        """Whether the package is not installed afterwards."""
+        """Whether the package is not installed after this step."""
         return self in (Step.REMOVE, Step.PURGE)
 
 
@@ -72,10 +72,10 @@ USUAL: Final = Options()
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The desired state. ``ensure`` is present, absent, purged, latest or a version; ``interval`` is in seconds, for latest.
+    """The desired state.
 
-    ``hold``: whether the package manager holds it at its version; None is not managed. ``options`` are those of the
-    transaction.
+    ``ensure`` is present, absent, purged, latest or a version; ``interval`` is in seconds, for latest. ``hold``:
+    whether the package manager holds it at its version; None is not managed. ``options`` are those of the transaction.
     """
 
     name: str
@@ -92,7 +92,10 @@ class Desired:
 
     @property
     def follows_file(self) -> bool:
-        """Whether the desired version is that of a file on this host. That of a URL is unknown before the download."""
+        """Whether the desired version is that of a file on this host.
+
+        A URL's version is unknown before the download.
+        """
         return self.ensure == "present" and self.source is not None and not is_url(self.source)
 
     @property
@@ -124,11 +127,14 @@ Changes = Mapping[str, Change]
 
 
 Refusals = dict[str, ResourceError]
-"""The errors of single changes, by the same refs."""
+"""The errors of single changes, by the ref of their resource."""
 
 
 def plan_package(desired: Desired, state: PackageState, compare: Compare) -> Change | None:
-    """The change to make, or None. Raises ResourceError when the package is held, or essential and would be removed."""
+    """The change to make, or None.
+
+    Raises ResourceError when the package is held, or essential and would be removed.
+    """
     if desired.ensure == "present" and state.provided_by:
         return None
     change = _change(desired, state, compare)
@@ -149,7 +155,7 @@ def plan_package(desired: Desired, state: PackageState, compare: Compare) -> Cha
 
 
 def _with_hold(desired: Desired, state: PackageState, change: Change | None) -> Change | None:
-    """``change`` combined with that of the hold. If the hold is managed, a held package may be changed."""
+    """``change`` combined with the change of the hold. If the hold is managed, a held package may be changed."""
     step = Step.HOLD if desired.hold else Step.RELEASE
     if change is not None:
         words = f"{change.did} and {step}" if bool(desired.hold) is not state.is_held else change.did

@@ -8,7 +8,7 @@ import re
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:~-]*")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+:~^_-]*")
 _LONGEST_VERSION = 255
-"""More than any package has, and less than the number of digits that Python refuses to parse."""
+"""Characters: more than any version has, and fewer than the digits that Python refuses to parse."""
 _DANGEROUS = re.compile(r"[;&|$`<>(){}\[\]*?!#'\"\\\n]")
 
 _DEBIAN = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf", "ppc64le": "ppc64el", "i686": "i386"}
@@ -35,7 +35,7 @@ def fault_of_name(name: str) -> str | None:
 
 
 def fault_of_ensure(ensure: str) -> str | None:
-    """Why ``ensure`` is invalid; None if it is valid. A version contains a digit, which a misspelt word does not."""
+    """Why ``ensure`` is invalid; None if it is valid. A version contains a digit, unlike a misspelt word."""
     if not _VERSION.fullmatch(ensure):
         return f'package version/ensure contains dangerous characters: "{ensure}"'
     if len(ensure) > _LONGEST_VERSION:

@@ -1,4 +1,4 @@
-"""The base class of both providers: one transaction at a time, decided from the state right before it."""
+"""The base class of both providers. Runs one transaction at a time, planned from the state right before it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FRESH: Final = 300.0
 
 
 class Applied(NamedTuple):
-    """The result of `Provider.apply`, by the refs of the resources: errors, and what else was changed, for messages."""
+    """The result of `Provider.apply` by ref: the errors, and the other changes for messages."""
 
     refusals: Refusals
     others: Mapping[str, str]
@@ -84,7 +84,7 @@ class Provider(PackageObserver):
             return Applied(refusals, _told_to_each({ref: all_desired[ref] for ref in changes}, others))
 
     async def preflight(self, desired: Desired) -> None:
-        """Raise the ResourceError of `apply` for a package in no repository. Package lists are fetched as `apply` would."""
+        """Raise the ResourceError of `apply` for a package in no repository. Fetches package lists as `apply` does."""
         self._catalog.want(desired.name)
         async with self._one_at_a_time:
             change = plan_package(desired, await self._look(desired), self.compare)
@@ -98,7 +98,7 @@ class Provider(PackageObserver):
                 raise refusals[desired.name]
 
     async def foresee(self, desired: Desired) -> str:
-        """What else would change with the package, as the end of a sentence.
+        """The other changes that the change of the package would cause, as the end of a sentence.
 
         Raises ResourceError when the transaction would be refused.
         """
@@ -109,7 +109,7 @@ class Provider(PackageObserver):
         return await self._preflight.foresee(desired)
 
     async def fetch_from(self, file: str) -> None:
-        """Fetch the lists of a new repository: ``file`` describes it, and is alone in its directory.
+        """Fetch the lists of a new repository. ``file`` describes it, and is the only file in its directory.
 
         Raises ResourceError when it can't be reached or trusted.
         """
@@ -133,7 +133,7 @@ class Provider(PackageObserver):
 
     @abstractmethod
     async def _answer(self, answers: Collection[str]) -> None:
-        """Store the answers to the questions of an installation."""
+        """Store the answers to the questions that an installation asks."""
 
     @abstractmethod
     async def _install(self, changes: Changes) -> Completed: ...
@@ -143,7 +143,7 @@ class Provider(PackageObserver):
 
     @abstractmethod
     async def _simulate(self, changes: Changes) -> Others:
-        """What else a transaction would change. Raises ResourceError when it would be refused."""
+        """The other changes that a transaction would make. Raises ResourceError when it would be refused."""
 
     async def _simulate_wishes(self, all_desired: Mapping[str, Desired]) -> Others:
         decided, refusals = await self._decide(all_desired)
@@ -158,13 +158,13 @@ class Provider(PackageObserver):
             return await self._simulate(changes) if changes else NOTHING
 
     async def _check_file(self, desired: Desired) -> None:
-        """Raise ResourceError when the file of ``desired`` can't be installed. A URL is only downloaded by a simulation."""
+        """Raise ResourceError when the file of ``desired`` can't be installed. Only a simulation downloads a URL."""
         if not is_url(desired.source or ""):
             with self._files() as files:
                 await files.copy_of(desired)
 
     async def _others(self, before: Versions, all_desired: Mapping[str, Desired]) -> Others:
-        """What else has changed since ``before``."""
+        """The other changes since ``before``."""
         await self._catch_up()
         asked = {desired.name for desired in all_desired.values()}
         return others_between(before, self.database.versions(), asked, self.compare)
@@ -198,7 +198,7 @@ class Provider(PackageObserver):
             refusals.update(await self._finish(all_desired, installs, completed))
 
     def _was_outdated(self, completed: Completed) -> bool:
-        """Whether new lists may help: repositories drop a version when there is a newer one."""
+        """Whether new lists may help after this failure: repositories drop a version when there is a newer one."""
         output = completed.stdout + completed.stderr
         return any(words in output for words in self.fetch_complaints) and self._age() > self._freshness()
 
@@ -216,7 +216,7 @@ class Provider(PackageObserver):
         return changes, refusals
 
     async def _choose(self, changes: Changes) -> tuple[Changes, Refusals]:
-        """Set the exact versions to install. Packages in no repository are refused, after fetching new lists."""
+        """Set the exact versions to install. A package in no repository is refused, after new lists were fetched."""
         chosen, refusals = await self._choose_from_lists(changes)
         if refusals and self._age() > self._freshness():
             await self._try_to_refresh()
@@ -236,9 +236,10 @@ class Provider(PackageObserver):
     async def _finish(
         self, all_desired: Mapping[str, Desired], changes: Changes, completed: Completed
     ) -> Refusals:
-        """Judge a transaction by its effect: an unrelated broken package makes the package manager fail, too.
+        """Judge a transaction by its effect, since an unrelated broken package also makes the package manager fail.
 
-        Returns the errors of packages that a successful transaction did not change. Raises ResourceError for a failed one.
+        Returns the errors of packages that a successful transaction did not change. Raises ResourceError for a failed
+        one.
         """
         self.database.forget()
         left, _ = await self._decide({ref: replace(all_desired[ref], hold=None) for ref in changes})
@@ -257,7 +258,7 @@ class Provider(PackageObserver):
             missing_rights() or self._advice(words),
         )
 
-    def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may use them
+    def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may use the words
         """A hint for the error in ``words``, if the package manager gives none."""
         return None
 
@@ -270,7 +271,7 @@ class Provider(PackageObserver):
 
 
 def _told_to_each(changed: Mapping[str, Desired], others: Others) -> dict[str, str]:
-    """For each package of a transaction, the message about what else the transaction changed."""
+    """For each package of a transaction, the message about the other changes."""
     told = {}
     for ref in changed:
         companions = [desired.name for other, desired in changed.items() if other != ref]

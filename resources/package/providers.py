@@ -30,5 +30,5 @@ def is_here(name: str) -> bool:
 
 @cache
 def _fitting() -> str:
-    """The provider of the host. A host with both uses apt; without any, the error is about a missing apt."""
+    """The name of the host's provider: apt on a host with both. Without any, apt, whose absence is then reported."""
     return "dnf" if is_here("dnf") and not is_here("apt") else "apt"

@@ -34,11 +34,14 @@ class RpmDatabase(Database):
         self._packages: dict[str, list[tuple[str, str]]] = {}
 
     def watch(self) -> Watch:
-        """The database file itself: other files of it also change when it is read."""
+        """The watch of the database file itself: the other files of the database also change when it is read."""
         return PathWatch(self.file, is_input=True)
 
     def find(self, name: str) -> PackageState:
-        """Find by name, or by name and architecture as in ``glibc.i686``; of several versions the newest, with the others beside it."""
+        """The state of a package by name, or by name and architecture as in ``glibc.i686``.
+
+        Of several versions, the newest, with the others in ``beside``.
+        """
         found = self._packages.get(name, [])
         if not found:
             name, _, architecture = name.rpartition(".")
@@ -80,6 +83,6 @@ class RpmDatabase(Database):
 
 
 def _find(root: str) -> str:
-    """The path of the present or future database. One of both directories is a link to the other, or empty."""
+    """The path of the present or future database. One of the two directories is a link to the other, or empty."""
     files = [f"{root}{directory}/{file}" for directory in _DIRECTORIES for file in _FILES]
     return next(filter(os.path.exists, files), f"{root}{_DIRECTORIES[-1]}/{_FILES[0]}")

@@ -1,4 +1,4 @@
-"""Describes what else a transaction changes besides the requested packages, and protects the packages of this process."""
+"""Describes the changes of a transaction besides the requested ones, and protects the packages of this process."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ Simulate = Callable[[Mapping[str, Desired]], Awaitable[Others]]
 
 
 class Preflight:
-    """Simulates many dry runs at once: a task that gets ``lock`` simulates one transaction for all tasks that wait for it."""
+    """Simulates many dry runs at once.
+
+    The task with ``lock`` simulates one transaction for all tasks that wait for it.
+    """
 
     def __init__(self, simulate: Simulate, lock: trio.Lock) -> None:
         self._simulate = simulate
@@ -96,7 +99,7 @@ class Preflight:
         self._answers: dict[Desired, str | ResourceError] = {}
 
     async def foresee(self, desired: Desired) -> str:
-        """What else would change, as the end of a sentence. Raises ResourceError when the transaction would be refused."""
+        """The other changes, as the end of a sentence. Raises ResourceError when the transaction would be refused."""
         self._waiting[desired] = None
         async with self._lock:
             if desired in self._waiting:
@@ -126,7 +129,7 @@ class Preflight:
 
 
 def _goes_with(one: Desired, other: Desired) -> bool:
-    """Whether one transaction would change both."""
+    """Whether one transaction can change both."""
     return one.transaction == other.transaction
 
 
