@@ -1,8 +1,8 @@
-"""Runs commands for all kinds, each in a process group of its own, which is ended as a whole.
+"""Runs commands for all kinds, each in a process group of its own, which is killed as a whole.
 
-`command` starts a command and waits for it, `program` finds its program, and `identity` is the user that it runs as. `output`
-passes its output on and keeps the end of it. `process_tree` ends its processes. `reaper` is a second process that ends them if
-this one is killed. `quoting` splits the string of a command into words.
+`command` starts a command and waits for it, `program` finds its program, and `identity` is the user that it runs as.
+`output` passes its output on and keeps the end of it. `process_tree` kills its processes. `reaper` is a second process
+that kills them if this process is killed. `quoting` splits the string of a command into words.
 """
 
 from reactor.resources.process.command import (

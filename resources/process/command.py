@@ -1,7 +1,7 @@
-"""Runs one command in a session and process group of its own, and leaves no process of it behind.
+"""Runs one command in a session and process group of its own, and leaves none of its processes behind.
 
-Starting blocks the loop for about 0.7 ms (a vfork, until the program is loaded), which is less than the cost of a thread or
-of `trio.run_process`. The end is awaited on a pidfd.
+The start blocks the loop for about 0.7 ms (a vfork, until the program is loaded), which costs less than a thread or
+`trio.run_process`. A pidfd reports the end of the command.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENVIRONMENT: Final = {
     "LANG": "C",
     "LC_ALL": "C",
 }
-"""The environment of every command, besides its own variables. It does not depend on how reactor was started."""
+"""The environment of every command, besides its own variables. Independent of how reactor was started."""
 UMASK: Final = 0o022
 """The umask of commands, regardless of the umask of reactor."""
 _DRAIN_GRACE = 0.25  # seconds: the output of a daemon that keeps the pipe open is not the command's output
@@ -44,11 +44,11 @@ _DRAIN_GRACE = 0.25  # seconds: the output of a daemon that keeps the pipe open 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to start: the arguments, with the program first, and its surroundings. ``timeout`` is in seconds.
+    """A command to start: its arguments, with the program first, and its settings. ``timeout`` is in seconds.
 
-    ``input`` is its standard input, which other users can't see, unlike the arguments. ``inherited`` are descriptors of ours
-    that it inherits under the same numbers. A ``left_alone`` command continues if this process is killed, since it must not be
-    interrupted, such as a package manager. It writes to files in memory: a pipe would break.
+    ``input`` is its standard input, which other users can't see, unlike the arguments. ``inherited`` are descriptors
+    of ours that it inherits under the same numbers. A ``left_alone`` command, such as a package manager, must not be
+    interrupted, so it continues if this process is killed. It writes to files in memory, because a pipe would break.
     """
 
     arguments: Sequence[str]
@@ -64,7 +64,10 @@ class Command:
 
 
 class Completed(NamedTuple):
-    """A command that has exited. ``stdout`` and ``stderr`` are the last `TAIL_BYTES` of each; ``duration`` is in seconds."""
+    """A command that has exited. ``stdout`` and ``stderr`` are the last `TAIL_BYTES` of each stream.
+
+    ``duration`` is in seconds.
+    """
 
     exit_code: int
     stdout: str
@@ -82,8 +85,8 @@ class _Child(NamedTuple):
 async def run(command: Command, tell: Callable[[str], None] | None = None) -> Completed:
     """Run ``command`` to its end. ``tell`` gets each line of its output as it is written.
 
-    Without an input, the command reads from /dev/null. It ends when the started process ends: background processes of it are
-    not awaited. At a timeout or a cancellation, the whole process group is ended.
+    Without an input, the command reads from /dev/null. The run ends when the started process ends; its background
+    processes are not awaited. At a timeout or a cancellation, the whole process group is killed.
 
     Raises ResourceError when the command can't be started, runs too long, or is killed by a signal.
     """
@@ -110,7 +113,7 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
 
 @contextmanager
 def _start(command: Command, program: str) -> Iterator[_Child]:
-    """Start the command, and close its descriptors in the end."""
+    """Start the command; close its descriptors after the block."""
     if not command.left_alone:
         ensure_reaper()
     with ExitStack() as held:
@@ -127,7 +130,7 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
                 process = _spawn(command, program, [writing for _, writing in pipes])
         try:
             pidfd = os.pidfd_open(process.pid)
-        except OSError:  # out of descriptors: its end could not be awaited
+        except OSError:  # no descriptor is left: its end could not be awaited
             process.kill()
             process.wait()
             raise
@@ -136,7 +139,10 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
 
 
 def _pipe(identity: Identity | None, ours: ExitStack, theirs: ExitStack) -> tuple[FileIO, FileIO]:
-    """Both ends of a pipe, which ``ours`` and ``theirs`` close. The user of the command owns it, to be able to open /dev/stderr."""
+    """Both ends of a pipe, which ``ours`` and ``theirs`` close.
+
+    The user of the command owns the pipe, so that the command can open /dev/stderr.
+    """
     reading, writing = os.pipe()
     ends = (ours.enter_context(FileIO(reading, "rb")), theirs.enter_context(FileIO(writing, "wb")))
     os.set_blocking(reading, False)
@@ -199,7 +205,7 @@ async def _pump(pipe: FileIO, output: Output) -> None:
 
 
 async def _wait(child: _Child, command: Command) -> bool:
-    """Wait until the leader has ended, or end its group. Returns whether it ended by itself before the timeout."""
+    """Wait until the leader has ended, or kill its group. Returns whether it ended by itself before the timeout."""
     try:
         program, pid = command.arguments[0], child.process.pid
         with left_alone(pid, program) if command.left_alone else killed_with_us(pid):
@@ -224,7 +230,7 @@ async def _ends(child: _Child, limit: float) -> bool:
 async def require_startable(command: Command) -> None:
     """Raise the ResourceError that `run` would raise for a missing program, interpreter or working directory.
 
-    Starts nothing; for a dry run.
+    For a dry run: nothing is started.
     """
     program = await _program_of(command)
     with opened_directory(command.cwd):
@@ -245,7 +251,10 @@ def _signal_name(number: int) -> str:
 
 
 async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
-    """Run a program that must succeed, with ``input`` as its input. Raises ResourceError with the end of its output otherwise."""
+    """Run a program that must succeed, with ``input`` as its input.
+
+    If it fails, raises ResourceError with the end of its output.
+    """
     completed = await run(Command(arguments, "/", ENVIRONMENT, input=input))
     if completed.exit_code != 0:
         words = output_tail(completed.stdout, completed.stderr)
@@ -255,5 +264,5 @@ async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - 
 
 
 def missing_rights() -> str | None:
-    """The hint for a system program that has failed, if we are not root."""
+    """The hint for a failed system program if we are not root; None if we are."""
     return None if os.geteuid() == 0 else "run as root"

@@ -33,7 +33,9 @@ class Identity:
 
 
 async def identity_of(user: str | None, group: str | None) -> Identity:
-    """The identity of ``user``, by default our own, with ``group`` in place of the primary group. Both are names or ids in digits.
+    """The identity of ``user``, by default our own, with ``group`` in place of the primary group.
+
+    Both are names, or ids in digits.
 
     Raises ResourceError when the user does not exist, the look-up is not answered, or we may not become that user.
     """

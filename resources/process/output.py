@@ -1,4 +1,4 @@
-"""The output of a command: passed on line by line, with a bounded tail that is kept."""
+"""Passes on the output of a command line by line, and keeps a bounded tail of it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def output_tail(stdout: str, stderr: str) -> str:
 
 @contextmanager
 def memory_file() -> Iterator[FileIO]:
-    """A file in memory that is written by appending. After the block it is sealed, since a daemon may keep writing to it."""
+    """A file in memory in append mode. It is sealed after the block, since a daemon may continue to write to it."""
     fd = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with FileIO(fd, "r+") as file:
         fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)  # opening /dev/stderr for writing truncates it

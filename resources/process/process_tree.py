@@ -1,4 +1,4 @@
-"""The processes of a command: its process group, and descendants that have left the group, as with setsid(1). Ends them all."""
+"""Finds and kills the processes of a command: its group, and descendants outside of the group, as after setsid(1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Process(NamedTuple):
 class ProcessTree:
     """The process group of a leader, which is a child not yet reaped, and all descendants of its members.
 
-    A daemon whose parent ended before the first look is no descendant, and does not belong to the tree.
+    A daemon whose parent ended before the tree was first read is no descendant, and does not belong to the tree.
     """
 
     def __init__(self, leader: int) -> None:
@@ -38,7 +38,10 @@ class ProcessTree:
         self._known: set[tuple[int, int]] = set()
 
     def alive(self) -> list[Process]:
-        """The living members, without zombies. Processes seen earlier stay members, also when their parent has ended."""
+        """The live members, without zombies.
+
+        A process that was found once stays a member when its parent has ended.
+        """
         processes = list(_processes())
         members = {each.pid for each in processes if self._is_known(each)}
         size = -1
@@ -50,7 +53,7 @@ class ProcessTree:
         return [each for each in found if not each.is_zombie]
 
     def send(self, number: int) -> None:
-        """Send a signal to all members: to the group in one system call, so that no member escapes by a fork."""
+        """Send a signal to all members. One system call signals the group, so that no member escapes by a fork."""
         members = self.alive()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader, number)
@@ -78,7 +81,7 @@ def _process(pid: int) -> Process | None:
 
 
 def _send(process: Process, number: int) -> None:
-    """Send a signal to exactly this process: a pidfd can't lead to a later process with the same pid."""
+    """Send a signal to exactly this process: a pidfd never refers to a later process with the same pid."""
     with suppress(OSError):
         pidfd = os.pidfd_open(process.pid)
         try:
@@ -90,9 +93,10 @@ def _send(process: Process, number: int) -> None:
 
 
 async def end_group(group: int) -> None:
-    """End all processes of a group and their descendants. The leader must be a child not yet reaped.
+    """Terminate all processes of a group and their descendants. The leader must be a child that is not reaped yet.
 
-    So its pid can't belong to another process. Every member has `TERM_GRACE` to clean up, also if the leader ends first.
+    So its pid can't belong to another process. Every member has `TERM_GRACE` to clean up, even if the leader ends
+    first.
     """
     tree = ProcessTree(group)
     for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
@@ -106,7 +110,7 @@ async def end_group(group: int) -> None:
 async def _wait_for_exit(pid: int) -> None:
     try:
         pidfd = os.pidfd_open(pid)
-    except OSError:  # it has ended, or no descriptor is free: look again soon
+    except OSError:  # it has ended, or no descriptor is free: check again soon
         await trio.sleep(_PAUSE)
         return
     try:

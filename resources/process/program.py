@@ -19,14 +19,14 @@ _EXHAUSTED = {
     errno.EMFILE: "run fewer at once, with --jobs, or raise the limit of open files, `ulimit -n`",
     errno.EAGAIN: "run fewer at once, with --jobs, or raise the limit of processes, `ulimit -u`",
 }
-"""Hints for limits that are reached."""
+"""Hints for limits that were reached, by error number."""
 
 
 async def find_program(program: str, cwd: str, search: str) -> str:
     """The absolute path of ``program``. A bare name is looked up in ``search``, the PATH that the command will see.
 
-    Raises ResourceError when there is none, or when its file system, or that of the working directory, does not answer:
-    loading the program would block the loop.
+    Raises ResourceError when there is no such program, or when its file system, or that of the working directory, does
+    not answer: loading the program would block the loop.
     """
     mounts = fragile_mounts()
     await mounts.ask(cwd)
@@ -62,7 +62,7 @@ def refuse_unstartable(program: str, who: Identity | None) -> None:
 def opened_directory(path: str) -> Iterator[str]:
     """Open the working directory ``path`` for a block. Yields a path to it that no other user can redirect.
 
-    A command such as ``rm -rf *`` must not run anywhere else. Raises ResourceError.
+    A command such as ``rm -rf *`` must not run in any other directory. Raises ResourceError.
     """
     if path == "/":
         yield path
@@ -78,7 +78,7 @@ def opened_directory(path: str) -> Iterator[str]:
 
 
 def _interpreter_of(program: str) -> str | None:
-    """The absolute path of the interpreter in the first line of a script; None for other files, and if it can't be read."""
+    """The absolute path of the interpreter in the first line of a script; None for another or an unreadable file."""
     try:
         with open(program, "rb") as file:
             first = file.readline(_LONGEST_FIRST_LINE)

@@ -1,8 +1,8 @@
 r"""Splits the string of a command into words, as a POSIX shell does.
 
-Quotes, backslashes and continued lines have the meaning that they have for ``/bin/sh``; everything else (``$``, ``*``, ``|``,
-``#``) is literal. shlex of the standard library differs: it keeps the newline of a continued line, and the backslash of
-``"\$"``.
+Quotes, backslashes and continued lines have the meaning that they have for ``/bin/sh``; everything else (``$``, ``*``,
+``|``, ``#``) is literal. shlex of the standard library differs: it keeps the newline of a continued line, and the
+backslash of ``"\$"``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The reaper: a second process that ends our commands if this process is killed.
+"""The reaper: a second process that kills our commands if this process is killed.
 
-`ensure_reaper` starts a small shell, which reads the pids of our commands from a pipe. When this process dies, the kernel
-closes the pipe, and the shell runs this module as a program, with the pids of the commands that were still running.
+`ensure_reaper` starts a small shell, which reads the pids of our commands from a pipe. When this process dies, the
+kernel closes the pipe, and the shell runs this module as a program, with the pids of the commands that were still
+running.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ exec 3<&0
     [ "$running" = ' ' ] || exec "$@" $running
 } <&3 3<&- &
 """
-"""Reads the pid of each command that has started, and with a minus sign of each that has ended.
+"""A shell script that reads the pid of each started command, and the pid of each ended command with a minus sign.
 
-At the end of the pipe, it ends the commands that still run. A shell takes a tenth of the memory of Python. It runs in the
-background, so it is no child that a run would have to end or await.
+At the end of the pipe, it kills the commands that still run. A shell takes a tenth of the memory of Python. It runs in
+the background, so it is no child that a run would have to kill or await.
 """
 _reaper_pipe: int | None = None
-"""The pipe that the reaper reads, once it is started. The kernel closes it when we die."""
+"""The pipe that the reaper reads, once it is started. The kernel closes it when this process dies."""
 
 
 async def end_all(leaders: Iterable[int]) -> None:
-    """End the process groups of the ``leaders``, all at once."""
+    """Kill the process groups of the ``leaders``, all at once."""
     async with trio.open_nursery() as nursery:
         for leader in leaders:
             nursery.start_soon(end_group, leader)
 
 
 def ensure_reaper() -> None:
-    """Start the reaper, if it does not run. If it can't be started, commands run without it.
+    """Start the reaper if it is not running. If it can't be started, commands run without it.
 
     Call it before a command is started: the start takes longer than some commands run.
     """
@@ -63,7 +64,7 @@ def ensure_reaper() -> None:
 
 @contextmanager
 def killed_with_us(leader: int) -> Iterator[None]:
-    """Within the block, the death of this process ends the process group of ``leader`` and its descendants.
+    """Within the block, the death of this process kills the process group of ``leader`` and its descendants.
 
     The leader must not be reaped within the block: its pid could belong to another process.
     """
@@ -79,13 +80,13 @@ def _tell(news: int) -> None:
     if _reaper_pipe is not None:
         try:
             os.write(_reaper_pipe, b"%d\n" % news)
-        except BrokenPipeError:  # it was killed; the next command starts another
+        except BrokenPipeError:  # the reaper was killed; the next command starts another one
             os.close(_reaper_pipe)
             _reaper_pipe = None
 
 
 def _start_reaper() -> int:
-    """Start the reaper: takes about 2 ms, and 1 MiB as long as it runs."""
+    """Start the reaper; return the pipe to it. Takes about 2 ms, and 1 MiB as long as it runs."""
     listening, reaper_pipe = os.pipe()
     try:
         end = (sys.executable, "-P", "-m", "reactor.resources.process.reaper")

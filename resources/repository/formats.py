@@ -43,7 +43,7 @@ class Deb822(Format):
         return f"/etc/apt/sources.list.d/{name}.sources"
 
     def key_file(self, name: str) -> str:
-        """A directory that apt does not read by itself: the key is trusted for this repository only."""
+        """A file in a directory that apt does not read by itself: the key is trusted for this repository only."""
         return f"/etc/apt/keyrings/{name}.asc"
 
     def text(self, repository: Description) -> str:
@@ -67,7 +67,7 @@ class Ini(Format):
         return f"/etc/yum.repos.d/{name}.repo"
 
     def key_file(self, name: str) -> str:
-        """In the directory of the keys of the distribution."""
+        """A file in the directory of the distribution's keys."""
         return f"/etc/pki/rpm-gpg/{name}.asc"
 
     def text(self, repository: Description) -> str:

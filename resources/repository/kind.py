@@ -49,7 +49,7 @@ Word = Annotated[str, Field(pattern=r"^[^\s\x00]+$")]
 
 
 MODE = 0o644
-"""Everybody may read the files: packages are downloaded by a user other than root."""
+"""The mode of the files. All users may read them, because a user other than root downloads packages."""
 
 
 class RepositoryState(NamedTuple):
@@ -58,11 +58,11 @@ class RepositoryState(NamedTuple):
     text: str | None
     key: str | None
     modes: tuple[tuple[str, int], ...] = ()
-    """The files with a mode other than `MODE`, and that mode."""
+    """The files whose mode is not `MODE`, with that mode."""
 
 
 class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDERS):
-    """Manage one repository of packages: its file, the key that signs it, and that its packages are known."""
+    """Manage one repository of packages: its file, its signing key, and the list of its packages."""
 
     example = "app --url https://example.com/debian --suites bookworm --components main --key /usr/share/keyrings/app.asc"
 
@@ -70,7 +70,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
     url: Annotated[Word, AfterValidator(_without_credentials_shown)] | None = None
     """The URL of the packages."""
     suites: tuple[Word, ...] = ()
-    """For apt: the suites, such as `bookworm`; a repository without suites is flat."""
+    """For apt: the suites, such as `bookworm`. A repository without suites is flat."""
     components: tuple[Word, ...] = ()
     """For apt: the components, such as `main`."""
     key: str | None = None
@@ -107,7 +107,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: Its file and its key: packages need them.
+        Provides: Its file and its key, which packages need.
 
         Depends on: The directories of its files, and a key that is managed elsewhere.
         """
@@ -118,7 +118,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         return Relations(provides=self._files, depends_on=(*directories, *key))
 
     def claims(self) -> Iterable[Claim]:
-        """The URL, with suite and component: a package manager refuses to have them described twice.
+        """The URL, with suite and component: a package manager refuses a second description of them.
 
         For apt, one URL and suite has one signing key.
         """
@@ -156,7 +156,10 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         return (Action(f"Would have {what}", what, self._add, self._diff, is_proof=True), *modes)
 
     async def reversal(self, state: RepositoryState) -> Self:
-        """No repository, if there was none. Raises ResourceError for one that was there, since its properties are not known."""
+        """No repository, if there was none.
+
+        Raises ResourceError if there was one, since its properties are not known.
+        """
         if state[:2] != (None, None):
             raise ResourceError(
                 f"the repository {self.name} was there before, and could not be brought back",
@@ -182,9 +185,10 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         return self.key is not None and self.key.lstrip().startswith(_KEY)
 
     def _has_own_key(self, text: str | None) -> bool:
-        """Whether the key file belongs to the repository: the manifest has the key itself, or the repository file ``text`` names it.
+        """Whether the key file belongs to the repository.
 
-        Otherwise another program may have put a key for something else there.
+        Otherwise another program may have stored a key for another use. It does if the manifest contains the key
+        itself, or the repository file ``text`` names the key file.
         """
         key_file = self._files[1]
         is_named = text is not None and any(word.endswith(key_file) for word in text.split())
@@ -212,13 +216,16 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
         return RepositoryState(self._text(self._files[1]), key)
 
     def _text(self, key_file: str) -> str:
-        """The content of the repository file. If the manifest has the key itself, it is in ``key_file``."""
+        """The content of the repository file. If the manifest contains the key itself, ``key_file`` is its file."""
         key = key_file if self._has_key_text else self.key
         description = Description(self.name, self.url or "", self.suites, self.components, key, self.trusted)
         return self._format.text(description)
 
     async def _add(self) -> None:
-        """Write the repository file last, after its package lists were fetched, so that a bad repository breaks nothing."""
+        """Add the repository.
+
+        Its file comes last, after its package lists were fetched: a bad repository breaks nothing.
+        """
         file, key_file = self._files
         text, key, _ = self._desired
         await self._refuse_missing_key()
@@ -241,8 +248,8 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
     async def _try(self, key: str | None) -> None:
         """Fetch the package lists with copies of both files.
 
-        The copy of the key is in the directory of the key, which the program that checks signatures can read. Its name begins with
-        a dot, so it can't be the key of another repository.
+        The copy of the key is in the same directory as the key, which the program that checks signatures can read. Its
+        name begins with a dot, so it can't be the key of another repository.
         """
         file, key_file = self._files
         new_key = os.path.join(os.path.dirname(key_file), f".{os.path.basename(key_file)}")
@@ -257,16 +264,19 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
             _unlink(new_key)
 
     async def _refuse_missing_key(self) -> None:
-        """Raise ResourceError for a missing key now: dnf reads the key only when it installs a package, which would fail then."""
+        """Raise ResourceError for a missing key.
+
+        Otherwise only the installation of a package would fail, since dnf reads the key no earlier.
+        """
         if self.key is None or self._has_key_text:
             return
         await fragile_mounts().ask(self.key)
-        if not os.path.exists(self.key):  # noqa: ASYNC240 - its mount was asked just now
+        if not os.path.exists(self.key):  # noqa: ASYNC240 - its mount has just answered
             hint = "correct the path, or require the resource that creates it"
             raise ResourceError(f"the key {self.key} does not exist", hint)
 
     async def _remove(self) -> None:
-        """Remove the key first: without the repository file, it is unknown to whom the key belongs."""
+        """Remove the key, then the file: without the file, it is unknown whether the key belongs to the repository."""
         file, key_file = self._files
         if self._has_own_key(textfile.read(file)):
             _unlink(key_file)
