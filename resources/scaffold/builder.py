@@ -41,21 +41,25 @@ from reactor.resources.scaffold.target import TargetTree
 _NOTE = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PLACEHOLDER = "{}"
 _AT_ONCE = 32
-"""The most files written concurrently by all scaffolds, since each needs descriptors. Concurrent writes share one flush."""
+"""The most files that all scaffolds write concurrently, since each needs descriptors. Concurrent writes share one
+flush."""
 _SHOWN = 100
-"""The files whose diff is shown; the others are only counted."""
+"""The most files whose diff is shown; the others are only counted."""
 _writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("writers")
 
 
 def note_of(path: str) -> str:
-    """The path of the note that commands for ``path`` are due: a temporary file beside it, which is stale when no process locks it."""
+    """The path of the note that commands for ``path`` are due: a temporary file beside it.
+
+    It is stale when no process has locked it.
+    """
     directory, base = os.path.split(path)
     return f"{directory}/.post.{blake2b(os.fsencode(base), digest_size=6).hexdigest()}.reactor"
 
 
 @contextmanager
 def noted(path: str) -> Iterator[None]:
-    """Note on the disk that the commands for ``path`` are due; remove the note when the block ends without an error."""
+    """Note on the disk that the commands for ``path`` are due. Removes the note if the block ends without an error."""
     with Parent(note_of(path)) as (directory, name):
         with ErrorContext(f"write {note_of(path)}"):
             fd = os.open(name, _NOTE, 0o600, dir_fd=directory)
@@ -89,7 +93,7 @@ class Builder:
         self._target = target
         self._commands = commands
         self.touched = ChangedPaths()
-        self.touched.take()  # nothing has been touched; a new ChangedPaths means that everything may have changed
+        self.touched.take()  # a new ChangedPaths means that everything may have changed; here, nothing has
         self._is_secret = is_secret
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:
@@ -125,7 +129,7 @@ class Builder:
         """Raise ResourceError if a command that would run after a change can't be started."""
         due = {command for file in state.changed for command in self._commands_for(file.path)}
         for command in due:
-            if PLACEHOLDER not in command.words[0]:  # otherwise the new file itself is run
+            if PLACEHOLDER not in command.words[0]:  # otherwise the command is the new file itself
                 await require_startable(Command(command.words, "/", ENVIRONMENT))
 
     async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
@@ -150,7 +154,7 @@ class Builder:
         return await content_diff(path, content, changes)
 
     async def _write_all(self, files: Iterable[Difference]) -> None:
-        """Write the files concurrently. After an error, no further one is begun."""
+        """Write the files concurrently. After an error, no further file is begun."""
         waiting = iter(files)
         errors: list[ResourceError | OSError] = []
 
@@ -182,7 +186,7 @@ class Builder:
             await self._perform_all(commands, file.path)
 
     async def _run_due_commands(self, state: ScaffoldState) -> None:
-        """Run the commands that an interrupted run left due for files that are otherwise correct."""
+        """Run the due commands of an interrupted run, for files that are otherwise correct."""
         written = {file.path for file in state.changed}
         for path in state.managed if state.stale_temporaries else ():
             if path not in written and note_of(path) in state.stale_temporaries:
@@ -207,15 +211,15 @@ class Builder:
             self._target.accept(path, path, before)
 
     async def _remove_stale_temporaries(self, paths: Sequence[str]) -> None:
-        """Remove temporary files, and report each. One that a process uses by now stays."""
+        """Remove temporary files, and report each. A file that a process uses by now stays."""
         for path in filter(self._target.is_stale_temporary, paths):
             await self._remove((path,))
             emit_output(f"removed {path}, a temporary file of an interrupted run")
 
     async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
-        """Run the commands on a private copy: other users could replace the file at ``path``.
+        """Run the commands on a private copy, because other users could replace the file at ``path``.
 
-        The copy is accepted, because the file at ``path`` may be another one by then.
+        The copy is recorded as the correct result: the file at ``path`` may be a different one by then.
         """
         with ErrorContext(f"run the commands in `post` for {path}"), private_directory() as directory:
             copy = f"{directory}/{os.path.basename(path)}"
@@ -277,7 +281,7 @@ def _all_writers() -> trio.CapacityLimiter:
 
 
 async def _all_of(diffs: Sequence[Diff], left: int) -> str:
-    """The diffs, and the number of files that are not shown."""
+    """The diffs as one string, with the number of files that are not shown."""
     parts = [await text() for text in diffs]
     return "".join(parts) + (f"and {left} more files\n" if left else "")
 

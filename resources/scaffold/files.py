@@ -1,6 +1,6 @@
-"""Compares one file of the tree with a text, or with the result of its commands.
+"""Compares one file of the tree with a string, or with the result of its commands.
 
-The owner of the tree may make a file of any length, so no more of it is read than the expected content has.
+The owner of the tree may make a file of any length, so only as many bytes are read as the expected content has.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PERMISSIONS = 0o777
 
 
 class Accepted(NamedTuple):
-    """The result of the commands on a file with this text: size and digest of its content, and the attributes they changed."""
+    """The result of the commands on a file with this text: size and digest of the content, and changed attributes."""
 
     text: str
     size: int
@@ -28,9 +28,9 @@ class Accepted(NamedTuple):
 
     @classmethod
     def at(cls, path: str, text: str, before: Attributes, former: Accepted | None) -> Self:
-        """The result at the absolute ``path`` of commands that started from ``text`` and the attributes ``before``.
+        """The result, at the absolute ``path``, of commands that started from ``text`` and the attributes ``before``.
 
-        An attribute that the commands left alone keeps its value of ``former``, the last result for the same text.
+        An attribute that the commands did not change keeps its value in ``former``, the last result for the same text.
         Raises OSError.
         """
         found = os.lstat(path)
@@ -58,7 +58,7 @@ def attributes_of(found: os.stat_result) -> Attributes:
 
 
 def has_exactly(path: str, content: bytes) -> bool:
-    """Whether the file has this content, and no more."""
+    """Whether the file has exactly this content."""
     with _opened(path) as fd:
         return read(fd, len(content) + 1) == content
 

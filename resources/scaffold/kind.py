@@ -34,7 +34,7 @@ from reactor.resources.scaffold.state import Desired, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
 
 _AT_ONCE = 100
-"""The files that are checked without a thread; they take one millisecond."""
+"""The most files that are checked without a thread, which takes one millisecond."""
 
 
 def _check_mode(text: str) -> str:
@@ -46,7 +46,7 @@ Mode = Annotated[str, AfterValidator(_check_mode)]
 
 
 class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
-    """Keep a directory of files as a directory of templates makes them."""
+    """Keep a directory of files as a directory of templates renders them."""
 
     example = "/etc/app present --source templates"
 
@@ -61,11 +61,11 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
     right_delimiter: str | None = None
     """The end of an expression."""
     skip_empty: Flag = False
-    """Whether a template that renders only white space makes no file."""
+    """Whether a template that renders only white space creates no file."""
     purge: Flag = False
-    """Whether files are removed that neither a template nor another resource manages."""
+    """Whether to remove files that neither a template nor another resource manages."""
     post: tuple[dict[str, str], ...] = ()
-    """Commands for files that have changed: ``- "*.sh": chmod +x {}``. Without ``{}`` the path comes last."""
+    """Commands to run for changed files: ``- "*.sh": chmod +x {}``. Without ``{}``, the path comes last."""
     data: dict[str, Any] | None = None
     """The variable ``data`` of the templates, instead of the data of the manifest."""
     owner: Account | None = None
@@ -87,12 +87,12 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         return self
 
     def has_same_inputs(self, other: Self) -> bool:
-        """Also the engine, and the data of the manifest, as far as templates see them."""
+        """Whether the engine, and the manifest's data as far as templates see them, are the same."""
         return self._engine == other._engine and self._values.matches(other._values)
 
     @property
     def _engine(self) -> str:
-        """In the `ccm:` form, templates are in Jet unless the manifest names another engine."""
+        """The engine of the templates: in the `ccm:` form, Jet unless the manifest names another."""
         is_set = "engine" in self.model_fields_set
         return self.engine if is_set or not self.declared.form.is_ccm else "jet"
 
@@ -136,11 +136,11 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         return await self._observe(self._heard)
 
     async def verify(self) -> Plan:
-        """The remaining plan for the changed files. The events of the changes stay for the next check."""
+        """The remaining plan for the changed files. The events of these changes are left for the next check."""
         return self.plan(await self._observe(self._builder.touched), refresh=False)
 
     async def _observe(self, changed_paths: ChangedPaths) -> ScaffoldState:
-        """Check the changed files at once, and templates, or the whole tree, in a thread."""
+        """Check a few changed files at once; templates, or the whole tree, in a thread."""
         desired = await self._desired()
         paths = changed_paths.take()
         try:
@@ -192,9 +192,9 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Provides: The target, unless it is to go.
+        Provides: The target, unless it is removed.
 
-        Depends on: The directory above the target, the templates with whoever makes them, and the owners.
+        Depends on: The directory above the target, the templates, the resources that create them, and the owners.
         """
         target = (self.name,)
         needed = (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
@@ -242,7 +242,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
 
     @property
     def holds_secrets(self) -> bool:
-        """Whether rendered files, and errors of templates, may show a secret."""
+        """Whether rendered files and errors of templates may contain a secret."""
         return bool(self.secrets) or self._values.has_secrets
 
     @cached_property

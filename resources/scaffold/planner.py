@@ -10,7 +10,7 @@ from reactor import Action, Diff, Plan
 from reactor.resources.scaffold.state import ScaffoldState
 
 _NAMED = 10
-"""The temporary files that the message names; each is also reported when it is removed."""
+"""The most temporary files that the message names; each is also reported when it is removed."""
 
 
 class Actions(Protocol):
@@ -29,7 +29,10 @@ class Actions(Protocol):
 def plan_scaffold(
     ensure: str, state: ScaffoldState, actions: Actions, *, purge: bool, has_commands: bool = False
 ) -> Plan:
-    """No action, or one that does everything. With ``has_commands``, the result must be verified: commands may change files."""
+    """No action, or one that does everything.
+
+    With ``has_commands``, it must be verified: commands may change files.
+    """
     if ensure == "absent":
         done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
         done += _empty_in_words(state.empty)

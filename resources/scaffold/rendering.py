@@ -38,19 +38,19 @@ class Values(Protocol):
 
     @property
     def moment(self) -> datetime | None:
-        """The time that templates see; None: the time of each rendering."""
+        """The time that templates see; None means the time of each rendering."""
 
     @property
     def reads(self) -> set[str]:
-        """The absolute paths of the files that the functions have read; the reader of the set clears it."""
+        """The absolute paths of the files that the functions have read. The reader of the set must clear it."""
 
     def matches(self, other: Any) -> bool:
-        """Whether templates that have used these values would render the same with the ``other`` ones."""
+        """Whether templates would render the same with the values ``other``."""
 
 
 @dataclass(frozen=True)
 class FixedValues:
-    """Values that are given directly; by default none, for a scaffold without a manifest."""
+    """Values that are given directly; by default none. For a scaffold without a manifest."""
 
     context: Mapping[str, Any] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
@@ -60,12 +60,12 @@ class FixedValues:
     moment: datetime | None = None
 
     def matches(self, other: Any) -> bool:
-        """Whether they are the same."""
+        """Whether ``other`` are the same values."""
         return bool(self == other)
 
 
 class Made(Protocol):
-    """The result of one template: its text, the paths of templates that it used, and further files from ``write()``."""
+    """The result of one template: its text, the templates that it used, and further files from ``write()``."""
 
     @property
     def text(self) -> str:
@@ -81,14 +81,17 @@ class Made(Protocol):
 
     @property
     def missing(self) -> Sequence[TemplateError]:
-        """The places where a value was missing, if that is no error."""
+        """The places where a value was missing, if missing values are no error."""
 
 
 class Tree(Protocol):
-    """Templates that see the same data."""
+    """A tree of templates that see the same data."""
 
     def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Made], None]) -> None:
-        """Render the templates, given as path and source, and pass each result to ``received``. Raises TemplateError."""
+        """Render the templates, given as path and source, and pass each result to ``received``.
+
+        Raises TemplateError.
+        """
 
 
 MakeTree = Callable[..., Tree]
@@ -138,7 +141,7 @@ class Renderer:
         )
         self._rendered: dict[str, Rendered] = {}
         self._owed: set[str] = set()
-        """Changed paths that were not rendered since, also after a failed rendering."""
+        """Changed paths that were not rendered since, for example because a rendering failed."""
         self.files: dict[str, str] = {}
         """The rendered texts, by their paths below the target."""
         self._remarks: dict[str, bool] = {}
@@ -147,8 +150,8 @@ class Renderer:
     def refresh(self, paths: Iterable[str] | None = None) -> frozenset[str]:
         """Render the templates that have changed since the last time. Returns the paths of the rendered files.
 
-        Only ``paths`` are checked, if they are given. Raises ResourceError for the first template that can't be rendered; the
-        tree is then unchanged.
+        Only ``paths`` are checked, if they are given. Raises ResourceError for the first template that can't be
+        rendered; the tree is then unchanged.
         """
         changed = None if paths is None else self._source.refresh_only(paths)
         if changed is None:
@@ -175,7 +178,7 @@ class Renderer:
             yield from rendered.written.items()
 
     def _render(self, paths: Sequence[str]) -> list[Rendered]:
-        """Render the templates at ``paths``. Another process renders them, so this mostly waits."""
+        """Render the templates at ``paths``. This mostly waits, because another process renders them."""
         found: list[Rendered] = []
         reads, begun = self._values.reads, time.time_ns()
 

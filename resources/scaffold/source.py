@@ -12,13 +12,13 @@ from reactor import DistrustedError, ResourceError, open_input, require_input_di
 from reactor.hostfs import ErrorContext, FileType, Stamp, scan_directory, stamp_is_reliable, stamp_of
 
 PARTIALS = "_partials"
-"""Directories and files with this name make no files: other templates include them."""
+"""Directories and files with this name create no files: other templates include them."""
 
 
 class _Template(NamedTuple):
     text: str
     stamp: Stamp | None
-    """None while the stamp is not reliable."""
+    """The stamp; None while it is not reliable."""
 
 
 class SourceTree:
@@ -42,7 +42,7 @@ class SourceTree:
         )
 
     def refresh_only(self, paths: Iterable[str]) -> frozenset[str] | None:
-        """The same for these paths only; None if all must be read, since a directory was added or removed."""
+        """As `refresh`, for these paths only; None if all must be read, since a directory was added or removed."""
         paths = tuple(paths)
         if not all(path in self._known and os.path.isfile(self._absolute(path)) for path in paths):
             return None
@@ -57,14 +57,14 @@ class SourceTree:
         return None if template is None else template.text
 
     def outputs(self) -> Iterator[str]:
-        """The paths of the templates that make a file."""
+        """The paths of the templates that create a file."""
         return (path for path in self._known if PARTIALS not in path.split("/"))
 
     def _absolute(self, path: str) -> str:
         return os.path.join(self.root, path)
 
     def _walk(self) -> Iterator[str]:
-        """The paths of all templates, by name; without recursion, since a tree may be deeper than the stack."""
+        """The paths of all templates, sorted by name. Without recursion, since a tree may be deeper than the stack."""
         pending = self._entries("")
         while pending:
             path, kind = pending.pop()

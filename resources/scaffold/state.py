@@ -9,7 +9,7 @@ from reactor.hostfs import Attributes, Change
 
 
 class Desired(NamedTuple):
-    """The desired owner, group and modes; None is not managed."""
+    """The desired owner, group and modes; None means not managed."""
 
     uid: int | None = None
     gid: int | None = None
@@ -43,7 +43,8 @@ class ScaffoldState:
     managed: tuple[str, ...] = ()
     """The existing files of the scaffold, which ``absent`` removes."""
     empty: tuple[str, ...] = ()
-    """Directories of the scaffold without any file below, which ``absent`` removes, the deepest first. A killed run leaves them."""
+    """Directories of the scaffold without any file below, which ``absent`` removes, the deepest first. A killed run
+    leaves them."""
     empty_others: tuple[str, ...] = ()
     """Empty directories that no template needs."""
     stale_temporaries: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 from reactor.resources.scaffold.verified_files import VerifiedFiles
 
 _CROWD = 1000
-"""Other files besides those of the scaffold; iterating over so many takes two milliseconds."""
+"""A number of other files, besides those of the scaffold; iterating over so many takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 
@@ -34,7 +34,7 @@ class TargetTree:
         self.root = root
         self._spared = frozenset(os.path.relpath(path, root) for path in spared)
         self.kept = frozenset(above for path in spared for above in _directories_above(path, root))
-        """Directories that stay when they are empty: spared paths belong in them."""
+        """Directories that stay when they are empty, because spared paths are in them."""
         self._verified = VerifiedFiles(root)
         self._desired: Desired | None = None
         self._texts: Mapping[str, str] = {}
@@ -45,7 +45,7 @@ class TargetTree:
         self._missing: set[str] = set()
         self._others: set[str] = set()
         self._mounted: frozenset[str] = frozenset()
-        """Mount points below the root. Other files on them do not belong to this tree."""
+        """Mount points below the root. Files on them that are not of the scaffold do not belong to this tree."""
         self._directories: tuple[Difference, ...] = ()
         self._empty: set[str] = set()
         """Directories below the root without a file in them, at any depth."""
@@ -74,13 +74,16 @@ class TargetTree:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there are so many other files that even a check of a few files takes long."""
+        """Whether there are so many other files that a check of only a few files takes long, too."""
         return len(self._others) > _CROWD
 
     def compare_only(
         self, paths: Iterable[str], files: Mapping[str, str], desired: Desired
     ) -> ScaffoldState | None:
-        """The same for these paths only; None if the whole tree must be compared, since a directory or template has changed."""
+        """Compare these paths only.
+
+        None if the whole tree must be compared, since a directory or template has changed.
+        """
         if desired != self._desired or self._directories or self._empty:
             return None
         if files is not self._texts and files.keys() != self._texts.keys():
@@ -123,7 +126,7 @@ class TargetTree:
         return tuple(map(self.absolute, sorted(directories, reverse=True)))
 
     def _is_left_alone(self, path: str) -> bool:
-        """Whether ``path``, which is no file of the scaffold, is left alone. Temporary files of a killed run are not."""
+        """Whether ``path``, which is no file of the scaffold, stays. Temporary files of a killed run do not."""
         return _is_within(path, self._spared) or (_is_within(path, self._mounted) and not _is_temporary(path))
 
     def _find_mounted(self) -> frozenset[str]:
@@ -134,17 +137,17 @@ class TargetTree:
         return frozenset()
 
     def is_stale_temporary(self, path: str) -> bool:
-        """Whether the temporary file at the absolute ``path`` belongs to us or the owner, and no living process writes it."""
+        """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no process writes it."""
         return is_stale_temporary(path, 0 if self._desired is None else self._desired.uid or 0)
 
     def doubt(self, path: str) -> None:
-        """Treat the file at the absolute ``path`` as wrong until `accept`: not all of its commands have succeeded."""
+        """Treat the file at the absolute ``path`` as wrong until `accept`: not all its commands have succeeded."""
         self._verified.doubt(os.path.relpath(path, self.root))
 
     def accept(self, path: str, made: str, before: Attributes) -> None:
-        """Treat the file at the absolute path ``made`` as correct for the template of ``path``: its commands have made it so.
+        """Treat the file at the absolute path ``made`` as correct for the template of ``path``.
 
-        They started from a file with the attributes ``before``.
+        It is the result of the commands, which started from a file with the attributes ``before``.
         """
         relative = os.path.relpath(path, self.root)
         self._verified.accept(relative, self._texts[relative], made, before)
@@ -271,7 +274,7 @@ def _is_temporary(path: str) -> bool:
 def _attributes(
     found: os.stat_result | None, uid: int | None, gid: int | None, mode: int | None, default: int
 ) -> Attributes:
-    """The desired attributes; those that are not managed stay, or get the default of a new file."""
+    """The desired attributes. An attribute that is not managed stays, or gets the default of a new file."""
     if found is None:
         return Attributes(
             os.geteuid() if uid is None else uid,

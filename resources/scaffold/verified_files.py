@@ -1,4 +1,4 @@
-"""Remembers which files of the tree are known to be correct, so that only changed files are read again."""
+"""Records which files of the tree are known to be correct, so that only changed files are read again."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from reactor.resources.scaffold.state import Desired
 
 
 class VerifiedFiles:
-    """The files below ``root``, by relative path: the last stamp of correct ones, and what commands made of them."""
+    """The files below ``root``, by relative path: the last stamp of each correct file, and the results of commands."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._correct: dict[str, tuple[Stamp, str]] = {}
-        """The stamp with which a file last held this text."""
+        """The stamp and text of each file when it was last correct."""
         self._accepted: dict[str, Accepted] = {}
         self._doubted: set[str] = set()
-        """Files that must be written again, whatever they hold."""
+        """Files that must be written again, whatever they contain."""
 
     def holds(self, path: str, text: str, found: os.stat_result) -> bool:
-        """Whether the regular file at ``path`` holds ``text``, or what the commands made of it. Raises ResourceError."""
+        """Whether the regular file at ``path`` contains ``text``, or the result of its commands.
+
+        Raises ResourceError.
+        """
         if path in self._doubted:
             return False
         stamp, now = stamp_of(found), time.time_ns()
@@ -36,7 +39,10 @@ class VerifiedFiles:
         return same
 
     def _is_correct(self, path: str, absolute: str, text: str, size: int) -> bool:
-        """A file of another size is not read: its owner may have made it of any length."""
+        """Whether the content is correct.
+
+        A file of another size is not read: its owner may have made it of any length.
+        """
         wanted = text.encode()
         if size == len(wanted) and has_exactly(absolute, wanted):
             return True
@@ -53,7 +59,7 @@ class VerifiedFiles:
         self._doubted.add(path)
 
     def accept(self, path: str, text: str, made: str, before: Attributes) -> None:
-        """Treat the file at the absolute path ``made`` as the correct result for ``text`` and the attributes ``before``.
+        """Treat the file at the absolute path ``made`` as the right result for ``text`` and the attributes ``before``.
 
         Raises ResourceError.
         """
