@@ -1,4 +1,7 @@
-"""Decides when systemd reloads its unit files, which takes a tenth of a second in which it answers no question."""
+"""Decides when systemd reloads its unit files.
+
+A reload takes a tenth of a second, in which systemd does not answer.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,21 @@ from contextlib import asynccontextmanager, contextmanager
 import trio
 
 GATHER = 0.05
-"""Seconds for which the last check waits for further ones: at the start, checks begin one after the other."""
+"""Seconds for which the last check waits for further checks, since the checks of a run begin one after the other."""
 
 LONGEST = 2.0
-"""Seconds for which systemd may not know a changed link. Most links matter only at the next boot."""
+"""The longest time, in seconds, for which systemd does not know a changed link. Most links matter only at the next
+boot."""
 
 
 class DaemonReloads:
-    """The reloads of one systemd, as few as possible for concurrent changes. ``reload`` makes one."""
+    """The reloads of one systemd, as few as possible for concurrent changes. ``reload`` performs one."""
 
     def __init__(self, reload: Callable[[], Awaitable[object]]) -> None:
         self._reload = reload
         self._checking = trio.Lock()
         self._owed: dict[str, float] = {}
-        """The units whose files were changed, and when."""
+        """The units whose files were changed, with the times of the changes."""
         self._changing = 0
         self._inside = 0
         self.begun = 0
@@ -29,7 +33,10 @@ class DaemonReloads:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Share one reload among all blocks that run at the same time: the last one makes it. Raises the errors of ``reload``."""
+        """Share one reload among all blocks that run at the same time: the last block performs it.
+
+        Raises the errors of ``reload``.
+        """
         self._inside += 1
         try:
             yield
@@ -42,7 +49,10 @@ class DaemonReloads:
 
     @contextmanager
     def changing(self, unit: str) -> Iterator[None]:
-        """Change the links of ``unit`` in the block, or the file from which it is generated; then a reload is due."""
+        """Within the block, change the links of ``unit`` or the file from which it is generated.
+
+        Then a reload is due.
+        """
         self._changing += 1
         try:
             yield
@@ -51,10 +61,10 @@ class DaemonReloads:
             self._changing -= 1
 
     def cover(self, unit: str, begun: int) -> bool:
-        """Whether a reload will read the files of ``unit`` anyway: one has begun after number ``begun``, or is due.
+        """Whether a reload will read the files of ``unit`` anyway: one is due, or has begun after number ``begun``.
 
-        While a reload is due for any unit, systemd 255 and later report every unit as stale. Only the reload shows which files
-        have changed, so it must come before the next job of ``unit``.
+        While a reload is due for any unit, systemd 255 and later report every unit as stale. Only the reload shows
+        which files have changed, so it must come before the next job of ``unit``.
         """
         if self._owed or self._changing:
             self._owe(unit)
@@ -66,13 +76,13 @@ class DaemonReloads:
         return unit in self._owed
 
     async def make(self) -> None:
-        """Reload now. Changes during the reload make another one due."""
+        """Reload now. Changes during the reload make another reload due."""
         self._owed.clear()
         self.begun += 1
         await self._reload()
 
     async def make_if(self, is_stale: Callable[[], Awaitable[bool]]) -> None:
-        """Reload if ``is_stale`` still says so after the reloads of other checks."""
+        """Reload if ``is_stale`` still returns True after the reloads of other checks."""
         async with self._checking:
             if await is_stale():
                 await self.make()

@@ -1,4 +1,4 @@
-"""Questions to systemd over D-Bus: they read the state of units and change nothing."""
+"""Queries systemd over D-Bus: reads the state of units, and changes nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, UNIT, object_
 
 
 class UnitQueries:
-    """The questions to the systemd of ``scope`` on ``bus``. All raise CallError, and NoBusError when the bus is lost.
+    """Queries of the systemd of ``scope`` on ``bus``. All raise CallError, and NoBusError when the bus is lost.
 
-    ``ask*`` send a question and return at once, so that several are under way together. The others wait for the answer.
+    ``ask*`` send a query and return at once, so that several can be in progress together. The others wait for the
+    answer.
     """
 
     def __init__(self, bus: Bus, scope: Scope) -> None:
@@ -24,15 +25,15 @@ class UnitQueries:
         self._scope = scope
 
     async def ask(self, member: str, signature: str = "", *body: Any) -> Question:
-        """Call the method ``member`` of the manager."""
+        """Begin to call the method ``member`` of the manager."""
         return await self._bus.ask(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
 
     async def ask_of(self, unit: str, interface: str, name: str) -> Question:
-        """Get the property ``name`` of ``unit``."""
+        """Begin to get the property ``name`` of ``unit``."""
         return await self._bus.ask(SYSTEMD, object_path(unit), PROPERTIES, "Get", "ss", interface, name)
 
     async def ask_whether_stale(self, unit: str) -> Staleness:
-        """Ask what tells whether the files of ``unit`` have changed since systemd read them."""
+        """Begin to find out whether the files of ``unit`` have changed since systemd read them."""
         needs_reload = await self.ask_of(unit, UNIT, "NeedDaemonReload")
         drop_ins = drop_ins_of(unit, self._scope)
         read = await self.ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
@@ -79,7 +80,10 @@ class UnitQueries:
 
 
 class Staleness(NamedTuple):
-    """Tells whether the files of a unit have changed since systemd read them: its questions, and the files on the disk."""
+    """Finds out whether the files of a unit have changed since systemd read them.
+
+    Uses queries, and the files on the disk.
+    """
 
     needs_reload: Question
     drop_ins: dict[str, list[str]]
@@ -88,7 +92,7 @@ class Staleness(NamedTuple):
     file: Question | None
 
     async def answer(self) -> bool:
-        """Wait for the answers."""
+        """Whether they have changed. Waits for the answers."""
         if (await self.needs_reload.answer())[0]:
             return True
         if self.file is not None and is_another(self.files, (await self.file.answer())[0]):
@@ -106,7 +110,7 @@ def found_state(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
 
 
 async def file_state(enablement: Question) -> str:
-    """The file state that the manager answers. The property of the unit itself is as old as the last reload."""
+    """The file state in the manager's answer. The property of the unit itself is as old as the last reload."""
     try:
         (state,) = await enablement.answer()
     except CallError as error:

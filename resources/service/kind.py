@@ -52,7 +52,10 @@ _Answer = TypeVar("_Answer")
 
 
 def fault_of(name: str) -> str | None:
-    """Why ``name`` is not a valid unit name; None if it is. Names with characters that a shell interprets are refused."""
+    """Why ``name`` is not a valid unit name; None if it is.
+
+    A name with a character that a shell interprets is refused.
+    """
     if not _WORD.fullmatch(name):
         what = "dangerous" if _DANGEROUS.search(name) else "invalid"
         return f"service name contains {what} characters: {name!r}"
@@ -68,33 +71,33 @@ def fault_of(name: str) -> str | None:
 
 
 def full_name(name: str) -> str:
-    """The name with its type; by default ``.service``."""
+    """The name with its type suffix, by default ``.service``."""
     return name if name.rpartition(".")[2] in UNIT_TYPES and "." in name else f"{name}.service"
 
 
 class Service(Resource[UnitState], kind="service", providers=("systemd",)):
-    """Manage one systemd unit: whether it runs, whether it starts at boot, whether anything may start it."""
+    """Manage one systemd unit: whether it runs, whether it starts at boot, and whether it can be started at all."""
 
     example = "nginx running --enable"
     may_undo = frozenset(("service",))
 
     ensure: Literal["running", "stopped"] = "running"
-    """Whether it runs."""
+    """Whether the unit runs."""
     enable: Flag | None = None
-    """Whether it starts at boot; unset, that is not managed."""
+    """Whether the unit starts at boot; unset, that is not managed."""
     masked: Flag | None = None
-    """Whether it is masked: nothing can start it, not even by hand; unset, that is not managed."""
+    """Whether the unit is masked, so that nothing can start it, not even by hand; unset, that is not managed."""
     preset: Flag = False
-    """Whether it is enabled or disabled by the presets of this host, see systemd.preset(5)."""
+    """Whether the presets of this host decide if the unit is enabled, see systemd.preset(5)."""
     on_refresh: Literal["restart", "reload", "reload-or-restart"] = "restart"
-    """What happens to a running unit when something that it subscribes to has changed."""
+    """The job for a running unit when a resource that it subscribes to has changed."""
     scope: Literal["system", "user"] = "system"
-    """Whether it is a unit of the system, or of the user that runs reactor."""
+    """Whether the unit belongs to the system, or to the user that runs reactor."""
 
     _told: str | None = PrivateAttr(default=None)
-    """The last note about how it is enabled."""
+    """The last emitted note about how it is enabled."""
     _starting: tuple[str, ...] = PrivateAttr(default=())
-    """The units in the last note about units that start it."""
+    """The units in the last emitted note about units that start it."""
 
     @property
     def unit(self) -> str:
@@ -128,7 +131,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
     def relations(self) -> Relations:
         """Its relations to other resources.
 
-        Depends on: Its unit file and its drop-ins, wherever they may be.
+        Depends on: Its unit file and its drop-ins, in all directories where they may be.
         """
         return Relations(depends_on=tuple(self._unit_paths()))
 
@@ -142,7 +145,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
             yield from (f"{directory}/" for directory in preset_directories(Scope(self.scope)))
 
     def consequences(self, changed: Collection[str]) -> Sequence[str]:
-        """That systemd would read the files of the unit, where one of them would be another."""
+        """That systemd would read the files of the unit again, if the changes would replace one of them."""
         files = tuple(self._unit_paths())
         if any(
             path in files or path.startswith(tuple(f for f in files if f.endswith("/"))) for path in changed
@@ -162,7 +165,10 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         yield Claim("unit", key, {name: wish for name, wish in wishes.items() if wish is not None})
 
     async def observe(self) -> UnitState:
-        """The state of the unit, after the transition that it is in. Raises ResourceError when systemd does not answer."""
+        """The state of the unit, after any transition that it is in.
+
+        Raises ResourceError when systemd does not answer.
+        """
         state = await self._state(files=self._desired.wants_files)
         if (
             self.enable
@@ -183,7 +189,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         self._starting = starting
 
     async def describe(self) -> Mapping[str, Any]:
-        """Also whether it is enabled, which a check only asks when that is managed."""
+        """The state, with whether the unit is enabled, which a check queries only if that is managed."""
         state = await self._state(files=True)
         if not state.is_there:
             return {"ensure": "absent"}
@@ -195,7 +201,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     @classmethod
     def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
-        """Whether systemd runs, by the test of sd_booted(3)."""
+        """The reason if systemd does not run, by the test of sd_booted(3); None if it runs."""
         return None if os.path.isdir("/run/systemd/system") else "systemd does not run here"
 
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
@@ -224,9 +230,10 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         return replace(state, preset=await in_thread(preset_of, self.unit, Scope(self.scope)))
 
     async def _with_systemd(self, work: Callable[[Systemd], Awaitable[_Answer]]) -> _Answer:
-        """Run ``work`` over D-Bus; by systemctl if there is no bus, also again if the bus is lost meanwhile.
+        """Run ``work`` over D-Bus; by systemctl if there is no bus, and again if the bus is lost meanwhile.
 
-        A second start or stop joins the one that runs. A restart is made again.
+        A second start or stop joins the job that runs. A restart is repeated.
+
         """
         try:
             return await work(await dbus_systemd(Scope(self.scope)))

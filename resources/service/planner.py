@@ -30,12 +30,15 @@ DONE: Final = {
 """The messages about completed steps."""
 
 _FIXED: Final = {"static", "indirect", "generated", "transient"}
-"""File states that `disable` does not change: their unit files do not define what enabling means."""
+"""File states that `disable` does not change, because the unit files do not define how to enable them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The desired state of a unit; None is not managed. With ``preset``, it is enabled or disabled by the presets."""
+    """The desired state of a unit; None means not managed.
+
+    With ``preset``, the presets decide whether it is enabled.
+    """
 
     unit: str
     ensure: str
@@ -44,7 +47,7 @@ class Desired:
     on_refresh: Job
     preset: bool = False
     by_table: bool = False
-    """Whether everything that CCM counts as enabled is left as it is, for the ``ccm:`` form."""
+    """Whether a unit that CCM counts as enabled is left as it is, for the ``ccm:`` form."""
 
     @property
     def wants_files(self) -> bool:
@@ -79,7 +82,7 @@ def counts_as_enabled(desired: Desired, state: UnitState) -> bool:
 
 def plan_service(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
     """The steps, in order. Raises ResourceError when the desired state can't be reached."""
-    if desired.masked and not state.is_there:  # so that nothing starts it once it is installed
+    if desired.masked and not state.is_there:  # mask it, so that nothing starts it once it is installed
         return [FileChange.MASK]
     desired = desired.with_preset(state)
     _refuse(desired, state)
@@ -137,7 +140,7 @@ def _before(desired: Desired, state: UnitState) -> Iterator[Step]:
 
 
 def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[Step]:
-    """The jobs. A start replaces a refresh: it reads the whole configuration."""
+    """The jobs to run. A start replaces a refresh, since it reads the whole configuration."""
     if desired.ensure == "stopped":
         if state.is_up:
             yield Job.STOP

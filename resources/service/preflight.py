@@ -1,6 +1,6 @@
 """Checks, for a dry run, that a unit can be started, stopped or masked. Nothing is changed.
 
-Conditions and the exit of the program are not checked: systemd finds them out only by the start.
+Conditions, and the exit of the program, are not checked: systemd evaluates them only at the start.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _refuse_one_that_ends(unit: str, facts: Mapping[str, str]) -> None:
 
 
 def _refuse_mask(unit: str, scope: Scope) -> None:
-    """Raise ResourceError if the link that masks the unit, in the directory of the administrator, can't be made."""
+    """Raise ResourceError if the link that masks the unit, in the administrator's directory, can't be created."""
     path = os.path.join(os.path.expanduser(_PLACES[scope]), unit)
     if os.path.lexists(path) and not os.path.islink(path):
         hint = f"have a file resource remove {path} first"

@@ -21,7 +21,7 @@ def preset_directories(scope: Scope) -> tuple[str, ...]:
 
 
 def preset_of(unit: str, scope: Scope) -> bool | None:
-    """Whether the presets enable ``unit``; None if a rule ignores it. Without a rule it is enabled."""
+    """Whether the presets enable ``unit``, as they do without a rule; None if a rule ignores it."""
     for verdict, pattern, instances in _rules(scope):
         if _matches(unit, pattern, instances):
             return verdict
@@ -36,7 +36,10 @@ def _matches(unit: str, pattern: str, instances: list[str]) -> bool:
 
 
 def _rules(scope: Scope) -> Iterator[tuple[bool | None, str, list[str]]]:
-    """The rules of all files, in the order of their names. Of files with the same name, the first directory wins."""
+    """The rules of all files, in the order of the file names.
+
+    Of files with the same name, the first directory wins.
+    """
     files: dict[str, str] = {}
     for directory in preset_directories(scope):
         with suppress(OSError):

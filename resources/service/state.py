@@ -1,4 +1,4 @@
-"""The observed state of a unit, and its meaning."""
+"""The observed state of a unit, and the conclusions from it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ USUAL: Final = frozenset({"shutdown.target", "umount.target"})
 class UnitState:
     """A unit, in the terms of systemd.
 
-    ``job`` is the type of the queued or running job. ``files`` is the answer of ``is-enabled``, and empty if it was not asked.
-    ``stale``: the files have changed since systemd read them. ``also``: for an indirect unit, the units in Also= of its
-    [Install], each with the answer of ``is-enabled``. ``unit`` is its own name, if it was asked for by an alias. ``related``: the
-    active units that conflict with a unit that should run, or start a unit that should be stopped. ``preset``: whether the presets
-    enable it; None if that was not asked, or a rule ignores it.
+    ``job`` is the type of the queued or running job. ``files`` is the answer of ``is-enabled``, and empty if it was
+    not asked. ``stale``: the files have changed since systemd read them. ``also``: for an indirect unit, the units in
+    Also= of its [Install], each with the answer of ``is-enabled``. ``unit`` is its own name, if it was asked for by an
+    alias. ``related``: the active units that conflict with a unit that should run, or start a unit that should be
+    stopped. ``preset``: whether the presets enable it; None if that was not asked, or a rule ignores it.
     """
 
     load: str
@@ -73,12 +73,12 @@ class UnitState:
 
     @property
     def at_boot(self) -> bool:
-        """Whether it counts as enabled in CCM, which includes units that can't be enabled, and are pulled in by others."""
+        """Whether CCM counts it as enabled. That includes units that can't be enabled, but are pulled in by others."""
         return self.files in _AT_BOOT
 
     @property
     def for_good(self) -> bool:
-        """Whether it is enabled for every boot; an indirect unit together with the units in Also=."""
+        """Whether it is enabled for every boot; for an indirect unit, with the units in Also=."""
         return self.files in _ENABLED and all(state in _ENABLED for _, state in self.also)
 
     @property
@@ -90,7 +90,7 @@ class UnitState:
 
     @property
     def boot_note(self) -> str | None:
-        """A note about a unit that counts as enabled and may not start at boot; None if it is simply enabled."""
+        """A note about a unit that counts as enabled, but may not start at boot; None if it is simply enabled."""
         if self.also:
             return f"{self.files}: its [Install] only names {listed([name for name, _ in self.also])}"
         if self.files == "alias":
@@ -109,7 +109,7 @@ class UnitState:
         return self.files in _MASKED
 
     def is_on_its_way(self, ensure: str) -> bool:
-        """Whether it is in a transition, so that it is too early to act for ``ensure``."""
+        """Whether it is in a transition whose end must be awaited before an action for ``ensure``."""
         if ensure == "stopped":
             return self.active == "deactivating" or self.job == "stop"
         return bool(self.job) or self.active not in _RESTING

@@ -1,4 +1,4 @@
-"""systemd by its command systemctl, which root can use without a bus."""
+"""Controls systemd by the command systemctl, which root can use without a bus."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ _NO_SCRIPTS: Final = {**ENVIRONMENT, "SYSTEMCTL_SKIP_SYSV": "1"}
 _INTERVAL: Final = 0.25
 _RESTART_ATTEMPTS: Final = 40
 _changing: Final = {scope: trio.Lock() for scope in Scope}
-"""Held from a change of links until systemd has read them: since version 255, it reports every unit as stale meanwhile."""
+"""Held from a change of links until systemd has read them. Meanwhile, since version 255, it reports all units as
+stale."""
 
 _STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
 class Systemctl:
-    """One systemd, by processes of systemctl."""
+    """One systemd, controlled by processes of systemctl."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -56,7 +57,7 @@ class Systemctl:
         return await self._show(unit, ",".join(PREFLIGHT_FACTS))
 
     async def run(self, job: Job, unit: str) -> None:
-        """Run the job, and wait for its end. A started unit runs then."""
+        """Run the job, and wait for its end, after which a started unit runs."""
         completed = await self._systemctl(job, unit)
         if completed.exit_code != 0:
             raise await self._failed(unit, f"did not {job}", completed)
@@ -64,7 +65,10 @@ class Systemctl:
             raise await self._failed(unit, f"does not run after its {job}", completed)
 
     async def change_files(self, change: FileChange, unit: str) -> bool:
-        """Make the change; systemctl reloads by itself. Always False: it does not report changed links in a usable form."""
+        """Make the change; systemctl reloads by itself.
+
+        Always returns False: it does not report changed links usably.
+        """
         if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
             await sysv.change_links(change, script)
             return False
@@ -75,12 +79,12 @@ class Systemctl:
                 completed = await self._systemctl(change, *options, unit)
             if completed.exit_code != 0:
                 raise ResourceError(f"{unit}: can't {change} it{output_tail('', completed.stderr)}")
-            if link is not None and link.is_gone:  # without it there is no such unit
+            if link is not None and link.is_gone:  # without the link, there is no such unit
                 await self._systemctl("link", *(["--runtime"] if link.is_runtime else []), link.target)
         return False
 
     async def reread(self, unit: str) -> None:
-        """Reload if the files of ``unit`` have changed since the last time."""
+        """Reload systemd if the files of ``unit`` have changed since it last read them."""
         if self._with_script(await self._look(unit), unit, "").stale:
             await self._systemctl("daemon-reload")
             if (state := await self._look(unit)).stale:
@@ -123,7 +127,7 @@ class Systemctl:
             return await self._glance(unit)
 
     async def _glance(self, unit: str) -> UnitState:
-        """The running state. ``stale`` may be due to changed links of other units."""
+        """The running state. Its ``stale`` may be due to changed links of other units."""
         shown = await self._show(unit, _STATE)
         job = "some" if shown["Job"] not in {"", "0"} else ""
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())

@@ -48,10 +48,10 @@ class Systemd(Protocol):
         """The properties of a unit that a dry run checks, as in ``systemctl show``."""
 
     async def run(self, job: Job, unit: str) -> None:
-        """Run the job, and wait for its end. A started unit runs then."""
+        """Run the job, and wait for its end, after which a started unit runs."""
 
     async def change_files(self, change: FileChange, unit: str) -> bool:
-        """Make the change, and let systemd read it. Returns whether systemd reported changed links."""
+        """Make the change, and make systemd read it. Returns whether systemd reported changed links."""
 
     async def reread(self, unit: str) -> None:
         """Reload systemd if the files of ``unit`` have changed since it read them."""

@@ -1,4 +1,4 @@
-"""systemd over D-Bus: awaits jobs and transitions, and reloads the manager only when needed."""
+"""Controls systemd over D-Bus: awaits jobs and transitions, and reloads the manager only when needed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class DbusSystemd:
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
         """The state of ``unit`` after a transition. A restart by systemd itself is awaited only for a limited time.
 
-        All questions are sent at once. The answer about the files may be older than the rest; a later change causes an event.
+        All queries are sent at once. The answer about the files may be older than the others; a later change causes an
+        event.
         """
         async with self._working_on(unit):
             running = await self._queries.ask("ListUnitsByNames", "as", [unit])
@@ -99,7 +100,7 @@ class DbusSystemd:
         return {name: _in_words(value) for name, value in found.items() if name in PREFLIGHT_FACTS}
 
     async def run(self, job: Job, unit: str) -> None:
-        """Run the job, and wait for its end. A started unit runs then."""
+        """Run the job, and wait for its end, after which a started unit runs."""
         async with self._working_on(unit):
             if self._reloads.is_owed(unit):  # systemd may still know the unit as masked
                 await self._reloads.make()
@@ -107,7 +108,7 @@ class DbusSystemd:
             result = await self._result_of(job, unit)
             if result == "failed":
                 raise await self._failed(unit, f"did not {job}")
-            if result != "done":  # the job did not run: the properties describe an earlier one
+            if result != "done":  # the job did not run: the properties describe an earlier job
                 conflicting = await self._queries.active_among(unit, CONFLICTS)
                 raise await unit_errors.failed(
                     self._scope, unit, f"did not {job} ({result})", {}, conflicting
@@ -118,8 +119,8 @@ class DbusSystemd:
     async def change_files(self, change: FileChange, unit: str) -> bool:
         """Make the change, for this boot and all later ones. systemd reloads soon, or before the next job.
 
-        Returns whether systemd reported changed links. It reports none if all links were right, so a change without effect is
-        not repeated.
+        Returns whether systemd reported changed links. It reports none if all links were right, so a change without
+        effect is not repeated.
         """
         async with self._working_on(unit):
             with self._reloads.changing(unit):
@@ -145,14 +146,14 @@ class DbusSystemd:
                         for runtime in (True, False):
                             (removed,) = await self._queries.call(method, "asb", [unit], runtime)
                             changed += removed
-                            if link is not None and link.is_gone:  # without it there is no such unit
+                            if link is not None and link.is_gone:  # without the link, there is no such unit
                                 await self._queries.call(
                                     "LinkUnitFiles", "asbb", [link.target], link.is_runtime, False
                                 )
                 return bool(changed)
 
     async def reread(self, unit: str) -> None:
-        """Reload if the files of ``unit`` have changed since the last time."""
+        """Reload systemd if the files of ``unit`` have changed since it last read them."""
 
         async def is_stale() -> bool:
             return await (await self._queries.ask_whether_stale(unit)).answer() or await is_unread()
@@ -170,7 +171,7 @@ class DbusSystemd:
 
     @asynccontextmanager
     async def regenerating(self, source: str) -> AsyncIterator[None]:
-        """Change the file ``source`` in the block; soon after, systemd generates the units from it again."""
+        """Within the block, change the file ``source``; soon after, systemd generates the units from it again."""
         async with self._working_on(source):
             with self._reloads.changing(source):
                 yield
@@ -188,7 +189,7 @@ class DbusSystemd:
         return state
 
     async def _stays_up(self, unit: str) -> bool:
-        """Whether the unit runs after the job: the result ``done`` alone does not say so."""
+        """Whether the unit runs after the job, which the result ``done`` alone does not prove."""
         running = await self._queries.ask("ListUnitsByNames", "as", [unit])
         kind = (
             await self._queries.ask_of(unit, f"{SYSTEMD}.Service", "Type")
@@ -261,7 +262,7 @@ async def _next(news: trio.MemoryReceiveChannel[Message]) -> Message:
 
 
 async def _some(news: trio.MemoryReceiveChannel[Message]) -> None:
-    """Wait for a signal, and drain the channel: one look at the state covers all signals."""
+    """Wait for a signal, and drain the channel: one query of the state covers all signals."""
     await _next(news)
     with suppress(trio.WouldBlock, trio.EndOfChannel):
         while True:

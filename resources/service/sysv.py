@@ -1,4 +1,4 @@
-"""Units that systemd generates from scripts in /etc/init.d. They are enabled by links in /etc/rc?.d."""
+"""Handles units that systemd generates from scripts in /etc/init.d. Links in /etc/rc?.d enable them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def file_state(script: str) -> str:
 
 
 def with_script(state: UnitState, unit: str, kept: str) -> UnitState:
-    """``state`` with the file state: ``kept``, the answer of `is-enabled` (empty if not asked), or that of the script."""
+    """``state`` with the file state of the script, or ``kept``: the answer of `is-enabled`, empty if not asked."""
     script = script_of(unit)
     if script is None:
         return replace(state, files=kept)

@@ -1,4 +1,4 @@
-"""Explains why a request to systemd failed: its own reason, and the last lines of the journal."""
+"""Explains why a request to systemd failed, by the reason that systemd gives and the last lines of the journal."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def failed(
     """
     journal = await _journal(scope, unit)
     words = {name: str(value).lower() for name, value in facts.items()}
-    # After an earlier failure, the unit keeps the result of that one.
+    # After an earlier failure, the unit keeps the result of that failure.
     if _TOO_OFTEN in journal:
         words["Result"] = "start-limit-hit"
     lines = "".join(f"\n  {line[:_JOURNAL_WIDTH]}" for line in journal.splitlines())
@@ -78,7 +78,7 @@ async def failed(
 
 
 def _reason(words: Mapping[str, str]) -> str:
-    """The reason that systemd gives; empty for a unit that it has already unloaded."""
+    """The reason that systemd gives; empty for a unit that systemd has unloaded already."""
     result = words.get("Result", "")
     if words.get("ConditionTimestamp", "0") not in _NEVER and words.get("ConditionResult") in _NO:
         return ": a condition in its unit file is not met"

@@ -29,7 +29,7 @@ def unit_files_of(unit: str, scope: Scope) -> list[str]:
 def is_another(files: Sequence[str], read: str) -> bool:
     """Whether systemd, which has ``read`` one of the ``files``, would read another one now.
 
-    Files from elsewhere, such as from a generator, are ignored, and so are links to units with other names.
+    Files in other directories, such as those of a generator, are ignored, and so are links to units with other names.
     """
     first, *others = files
     resolved = os.path.join(os.path.realpath(os.path.dirname(read)), os.path.basename(read))
@@ -39,7 +39,10 @@ def is_another(files: Sequence[str], read: str) -> bool:
 
 
 def also_of(unit: str, files: Iterable[str]) -> tuple[str, ...]:
-    """The units in ``Also=`` of the unit file and drop-ins ``files`` of ``unit``, without names that can't be expanded."""
+    """The units in ``Also=`` of ``files``, the unit file and drop-ins of ``unit``.
+
+    Omits names that can't be expanded.
+    """
     found: dict[str, None] = {}
     for file in files:
         for value in _values(file):
@@ -63,7 +66,7 @@ def _values(file: str) -> Iterator[str]:
 
 
 def _expanded(word: str, unit: str) -> str | None:
-    """The name with the specifiers of systemd.unit(5) for the unit's own name expanded; None if it has any other."""
+    """``word`` with the specifiers for the unit's own name expanded, see systemd.unit(5); None if it has any other."""
     stem, _ = os.path.splitext(unit)
     prefix, _, instance = stem.partition("@")
     for specifier, value in (("%n", unit), ("%N", stem), ("%p", prefix), ("%i", instance)):
@@ -84,7 +87,7 @@ class Link(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        """Whether it was removed: `systemctl disable` removes it with the links that enable the unit."""
+        """Whether it was removed. `systemctl disable` removes it together with the links that enable the unit."""
         return not os.path.lexists(self.path)
 
 
@@ -102,9 +105,10 @@ def link_of(unit: str, scope: Scope) -> Link | None:
 
 
 def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
-    """The drop-ins of ``unit``, by their names; of several with the same name, the first wins.
+    """The drop-ins of ``unit``, by their names. Of several with the same name, the first wins.
 
-    The precedence is that of the directory, then that of the more specific name; drop-ins for a whole type come last.
+    They are ordered by directory, then by how specific the name is; drop-ins for a whole type come last.
+
     """
     *narrow, whole_type = drop_in_names(unit)
     found: dict[str, list[str]] = {}
@@ -116,15 +120,16 @@ def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
 
 
 def has_unread(found: Mapping[str, Sequence[str]], read: Sequence[str]) -> bool:
-    """Whether systemd, which has ``read`` these paths, would read others now."""
+    """Whether systemd, which has ``read`` these paths, would read different paths now."""
     read_as = {os.path.basename(path): path for path in read}
     return any(_is_unread(paths, read_as.get(name)) for name, paths in found.items())
 
 
 def _is_unread(paths: Sequence[str], read: str | None) -> bool:
-    """Whether the first drop-in of one name is unread. An empty one hides the others, and need not be read.
+    """Whether the first drop-in of one name is unread. An empty drop-in hides the others, and need not be read.
 
-    A drop-in that was read from elsewhere, such as from a generator, is ignored.
+    A drop-in that was read from another directory, such as that of a generator, is ignored.
+
     """
     if read is None:
         return not _is_empty(paths[0])
@@ -133,7 +138,10 @@ def _is_unread(paths: Sequence[str], read: str | None) -> bool:
 
 
 def _resolved(path: str) -> str:
-    """The path for comparisons, with a resolved directory: /lib is /usr/lib on most machines. The drop-in itself may be a link."""
+    """The path for comparisons. Its directory is resolved, since /lib is /usr/lib on most machines.
+
+    The drop-in itself may be a link, which is not resolved.
+    """
     directory, name = os.path.split(path)
     return os.path.join(os.path.realpath(directory), name)
 
