@@ -23,7 +23,7 @@ from reactor.hostfs import (
 _MODE = 0o644
 
 _editing = trio.Lock()
-"""Held from reading to writing: resources that edit the same file run concurrently."""
+"""Held from reading to writing, because resources that edit the same file run concurrently."""
 
 Change = Callable[[str], str]
 """A function from the present content of a file to the desired content."""
@@ -46,8 +46,8 @@ def read(path: str) -> str | None:
 async def edit(path: str, change: Change) -> None:
     """Apply ``change`` to the content of the file, atomically. A missing file counts as empty.
 
-    Owner and mode stay, and symlinks to the file. Stale temporary files beside it are removed. Raises ResourceError when it
-    can't be written.
+    Owner, mode and symlinks to the file stay. Stale temporary files beside it are removed. Raises ResourceError when
+    it can't be written.
     """
     path = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read that follows
     async with _editing:

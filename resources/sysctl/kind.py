@@ -56,8 +56,8 @@ class Key(NamedTuple):
     def file(self) -> str:
         """Our own file that sets the parameter at boot.
 
-        The last file wins: ours sorts after 99-sysctl.conf, which is /etc/sysctl.conf. A colon stands for the dot in the name
-        of a network interface, which contains no colon itself.
+        The last file wins: ours sorts after 99-sysctl.conf, which is /etc/sysctl.conf. A colon stands for the dot in
+        the name of a network interface, which contains no colon itself.
         """
         return f"/etc/sysctl.d/zz-reactor-{self.dotted.replace('/', ':')}.conf"
 
@@ -99,7 +99,7 @@ class SysctlState(NamedTuple):
 
 
 class Sysctl(Resource[SysctlState], kind="sysctl"):
-    """Manage one parameter of the kernel: its value now, and at the next boot."""
+    """Manage one parameter of the kernel: its value now, and after the next boot."""
 
     example = "net.ipv4.ip_forward --value 1"
 
@@ -108,16 +108,16 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"
     value: Annotated[str, AfterValidator(_check_value)] | None = None
-    """The value; where there are several, with spaces between them. ``true`` is 1, ``false`` is 0."""
+    """The value; several values are separated by spaces. ``true`` means 1, ``false`` means 0."""
     persist: Flag = True
     """Whether the value is set at boot, too, by a file in `/etc/sysctl.d`."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
-        """The value stays."""
+        """The present value of the parameter."""
         try:
             value = None if ensure == "absent" else _read(parse_key(name))
-        except (ValueError, ResourceError):  # the check has a better message
+        except (ValueError, ResourceError):  # the check gives a better message
             value = None
         return {} if value is None else {"value": value}
 
@@ -133,8 +133,8 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
     def watches(self) -> Iterable[Watch]:
         """Our file, and the parameter.
 
-        inotify reports writes to /proc/sys, but not changes by the kernel itself, as when one parameter sets another. So the
-        path watcher also polls such files every few seconds.
+        inotify reports writes to /proc/sys, but not changes by the kernel itself, as when one parameter sets another.
+        So the path watcher also polls such files every few seconds.
         """
         yield PathWatch(self._key.file)
         if self.ensure == "present":
@@ -145,7 +145,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
 
         Provides: Our file.
 
-        Depends on: The directory of our file, and the link that the parameter is about.
+        Depends on: The directory of our file, and the network link of the parameter, if it has one.
         """
         file, dependencies = (self._key.file,), tuple(self._dependencies())
         if self._text is None:
@@ -159,7 +159,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
                 yield f"/sys/class/net/{link}"
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """Our file, the kernel parameters, and the network, for its parameters."""
+        """Our file, the kernel parameters, and the network for its own parameters."""
         return (SandboxAccess.TUNABLE, SandboxAccess.NETWORK, self._key.file)
 
     def claims(self) -> Iterable[Claim]:
@@ -193,7 +193,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         return tuple(plan)
 
     async def preflight(self, state: SysctlState) -> None:
-        """Check that the parameter is writable. It is not opened for writing, which would look like a change to the watcher."""
+        """Check that the parameter is writable. Opening it for writing would look like a change to the watcher."""
         if self._text is not None:
             with ErrorContext(f"write {self._key.file}"), Parent(self._key.file):
                 pass
@@ -203,7 +203,7 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         raise ResourceError(f"cannot set {self._key.dotted}: it is read-only here", hint)
 
     async def reversal(self, state: SysctlState) -> Self:
-        """The value that was there; persisted if our file was there."""
+        """The value as it was, persisted if our file existed."""
         if state.running is not None:
             return type(self)(name=self.name, value=state.running, persist=state.persisted is not None)
         if state.persisted is None:
@@ -233,9 +233,10 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         return f"{_HEADER}{name} = {self.value}\n"
 
     async def _set(self, value: str, before: str) -> bool:
-        """Write the value. If it reads back differently, write it again, to be sure that no other program wrote in between.
+        """Write the value. If it reads back differently, write it again, in case another program wrote in between.
 
         Returns whether the kernel has the value: it may accept a write and keep another value.
+
         """
         await in_thread(_write, self._key, value)
         found = _read(self._key)
