@@ -42,8 +42,8 @@ _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 class InotifyWatcher(Watcher):
     """Watches paths: their content, attributes and existence, and every directory above them.
 
-    With ``below`` of PathWatch it watches the whole tree, with one kernel watch for each directory. Symlinks are
-    followed, wherever in the path they are. A path that sends no events, or that can't be watched, is marked every
+    With ``below`` of PathWatch it watches the whole tree, with one kernel watch for each directory. Symlinks
+    are followed in every component of the path. A path that sends no events, or that can't be watched, is marked every
     `POLL_INTERVAL` seconds, and reported. Raises OSError when there is no inotify instance or no /proc.
     """
 

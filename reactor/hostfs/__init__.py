@@ -11,7 +11,7 @@ into a sentence.
 - ``errors``: turns errors of the operating system into sentences, with a hint;
 - ``attributes``: file types, owner, group and mode;
 - ``owners``: looks up the ids of users and groups;
-- ``stat_stamp``: tells by one stat whether a file has changed since it was read;
+- ``stat_stamp``: finds out by one stat whether a file has changed since it was read;
 - ``safe_open``: opens paths below directories that other users own;
 - ``temp_files``: names temporary files, and finds those that a killed run left behind;
 - ``disks``: changes file systems that may hang;
@@ -25,7 +25,7 @@ into a sentence.
 - ``records``: stores small records of a kind in the state directory;
 - ``normal_forms``: recognizes values that the system writes in another spelling;
 - ``tree``: removes directories with everything in them;
-- ``writers``: tells which other users can write to a file, or replace it;
+- ``writers``: finds out whether other users can write to a file, or replace it;
 - ``write``: creates, replaces and removes files and directories.
 
 Kinds import these names from here, never from the modules. Each module is imported when one of its names is first

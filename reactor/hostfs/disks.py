@@ -119,7 +119,7 @@ class _Calls:
         def call() -> None:
             try:
                 results.append(work())
-            except Exception as error:  # noqa: BLE001 - it is raised where the call was asked for
+            except Exception as error:  # noqa: BLE001 - it is raised in the task that has requested the call
                 errors.append(error)
 
         group = self._gathering
@@ -176,7 +176,7 @@ class _Change:
         try:
             with self.scope:
                 await change()
-        except Exception as error:  # noqa: BLE001 - it is raised where the change was asked for
+        except Exception as error:  # noqa: BLE001 - it is raised in the task that has requested the change
             self.error = error
         finally:
             self.disk.slow.discard(self)

@@ -37,7 +37,7 @@ _MOST_STEPS = 4096
 the loop."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ANYBODY = 2**32 - 1
-"""No user has this id, so it is never trusted."""
+"""An id that no user has, so it is never trusted."""
 
 # The arguments of openat2(2) as C has them: without ``argtypes`` ctypes takes two thirds of the time.
 _OPENAT2 = ctypes.c_long(437)  # the same number on every architecture
@@ -46,7 +46,7 @@ _RESOLVE_NO_SYMLINKS = 0x04
 _HOW_SIZE = ctypes.c_size_t(24)
 _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _TRY_STEP_BY_STEP = (errno.ELOOP, errno.ENOSYS, errno.EPERM)
-"""A symlink on the way; a kernel before 5.6; a sandbox that forbids what it does not know."""
+"""A symlink on the way; a kernel before 5.6; a sandbox that forbids unknown system calls."""
 
 _syscall = ctypes.CDLL(None, use_errno=True).syscall
 _syscall.restype = ctypes.c_long

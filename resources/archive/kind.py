@@ -227,7 +227,7 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
 
     @property
     def _single_path(self) -> str | None:
-        """The path of the one file that comes out of a compressed file without an archive format."""
+        """The path of the only file in a compressed file without an archive format."""
         name = single_name(self.name)
         if name is None or self.extract_parent is None:
             return None

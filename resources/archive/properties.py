@@ -78,7 +78,7 @@ Size = Annotated[int, BeforeValidator(_parse_size), WithJsonSchema({"type": ["st
 """Bytes."""
 
 UnpackedMode = Annotated[str, AfterValidator(_check_mode)]
-"""Permissions of the file that comes out of a compressed file, in octal."""
+"""Permissions of the file unpacked from a compressed file, in octal."""
 
 Count = Annotated[int, Field(gt=0)]
 """One or more."""

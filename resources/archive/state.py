@@ -28,7 +28,7 @@ class Desired:
     strip: int = 0
     """How many leading components of each path in the archive are dropped."""
     single: SingleFile | None = None
-    """The file that comes out of a compressed file without an archive format."""
+    """The file in a compressed file without an archive format."""
     limits: UnpackingLimits = field(default_factory=UnpackingLimits)
 
 
@@ -37,7 +37,7 @@ class ArchiveState(NamedTuple):
 
     type: FileType
     wanted: tuple[int, int] = (0, 0)
-    """The present ids of the desired owner and group."""
+    """The current ids of the desired owner and group."""
     is_owned: bool = False
     """Whether the archive belongs to the desired owner and group."""
     is_shared: bool = False

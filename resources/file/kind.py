@@ -325,7 +325,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return self._remote(self.source) if is_url(self.source) else Source(self.source)
 
     def _remote(self, url: str) -> Content:
-        from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files come from a server
+        from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
         bare, credentials = split_credentials(url)
         download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")

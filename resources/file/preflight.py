@@ -18,7 +18,10 @@ from reactor.resources.file.state import Desired, FileState
 
 
 async def preflight(desired: Desired, state: FileState) -> None:
-    """Raise the ResourceError that the change would meet: a missing source or validator, a read-only file system."""
+    """Raise the ResourceError with which the change would fail.
+
+    Such as for a missing source or validator, or a read-only file system.
+    """
     if stores(desired, state) and desired.content is not None:
         if desired.validator is not None:
             await desired.validator.require_startable()
@@ -34,7 +37,7 @@ async def preflight(desired: Desired, state: FileState) -> None:
 
 
 def _verb(desired: Desired, state: FileState) -> str:
-    """How the error message names the change."""
+    """The verb for the change in error messages."""
     if desired.ensure == "absent":
         return "remove"
     if state.type is (FileType.DIRECTORY if desired.ensure == "directory" else FileType.FILE):

@@ -39,7 +39,7 @@ def special_bits(setgid: bool | None, sticky: bool | None) -> int:
 
 
 def mode_properties(mode: int) -> dict[str, Any]:
-    """A mode with all twelve bits, as properties; of setuid, setgid and sticky only those that are set."""
+    """The properties for a mode with all twelve bits. Omits setuid, setgid and sticky bits that are not set."""
     special = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
     return {"mode": f"{mode & MAX_MODE:04o}", **{name: True for name, bit in special.items() if mode & bit}}
 

@@ -2,8 +2,8 @@
 
 `link`, `address` and `route` are the kinds, and `properties` their property types. A link also has `link_properties`,
 `link_state`, `link_planner` and `link_requests`. `rtnetlink` talks to the kernel; `link_table`, `address_table`,
-`routing_table` and `route_dump` read and change its tables. `losses` finds what the kernel removes together with a
-link or address, and `preflight` checks what a dry run can check.
+`routing_table` and `route_dump` read and change its tables. `losses` finds the things that the kernel
+removes together with a link or address, and `preflight` checks what a dry run can check.
 """
 
 from reactor.resources.network.address import Address

@@ -41,7 +41,7 @@ class Link(LinkProperties, kind="link"):
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK if is_limit else Topic.PRESENCE, other))
 
     async def observe(self) -> LinkState | None:
-        """The link; None if it does not exist. Raises ResourceError when the kernel can't be asked."""
+        """The link; None if it does not exist. Raises ResourceError when the kernel can't be queried."""
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the link {self.interface}"):
             state = await observe(kernel, self)
             if state is None:

@@ -141,7 +141,7 @@ class Apt(Provider):
         return min((age for each in fetched if (age := time.time() - each) >= 0), default=math.inf)
 
     def _fetched(self) -> int:
-        """When the lists were fetched, in nanoseconds since 1970; 0 if there are none."""
+        """The time when the lists were fetched, in nanoseconds since 1970; 0 without lists."""
         changed = stamp_of(self._lists) if self._has_lists() else None
         return changed.modified if changed else 0
 

@@ -196,7 +196,7 @@ class Dnf(Provider):
         return parse_transaction(text, names, self.database.versions())
 
     async def _transaction(self, changes: Changes) -> tuple[str, ...]:
-        """The arguments of the transaction. dnf is told to protect the packages that this process needs from removal.
+        """The arguments of the transaction. dnf will not remove the packages that this process needs.
 
         Unneeded packages stay by default, as with apt: another resource may manage them.
         """

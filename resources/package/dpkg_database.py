@@ -48,7 +48,8 @@ class DpkgDatabase(Database):
     def find(self, name: str) -> PackageState:
         """The state of a package by name, or by name and architecture as in ``libc6:i386``.
 
-        The default is the architecture of the host. For apt, the architecture "all" belongs to the host's architecture only.
+        The default is the architecture of the host. For apt, the architecture "all" belongs to the host's architecture
+        only.
         """
         name, _, architecture = name.partition(":")
         entries = self._entries.get(name, {})

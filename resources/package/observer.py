@@ -31,7 +31,7 @@ class PackageObserver(ABC):
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
     hold_files: tuple[str, ...] = ()
-    """The files that list held packages, if the database does not."""
+    """The files outside the database that list held packages."""
     sources: tuple[str, ...]
     """The files and directories that describe the repositories."""
 

@@ -205,7 +205,7 @@ def _opened(path: str, has_checksum: bool) -> int:
 
 async def _fetch(url: str, path: str) -> str:
     """Download ``url`` to ``path``, and return ``path``. Raises ResourceError."""
-    from reactor.resources.download.fetching import fetch_to  # noqa: PLC0415 - most packages come from repositories
+    from reactor.resources.download.fetching import fetch_to  # noqa: PLC0415 - most packages are from repositories
 
     await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)
     return path

@@ -56,7 +56,7 @@ class Provider(PackageObserver):
         self._preflight = Preflight(self._simulate_wishes, self._one_at_a_time)
 
     async def apply(self, all_desired: Mapping[str, Desired]) -> Applied:
-        """Bring all packages to their desired states, in as few transactions as possible.
+        """Change all packages to their desired states, in as few transactions as possible.
 
         Raises GroupError when a transaction failed and the package that caused it is unknown.
         """

@@ -12,7 +12,7 @@ from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import open_directory
 from reactor.resources.process.identity import Identity
 
-_LONGEST_FIRST_LINE = 256  # bytes of a script that Linux looks at: BINPRM_BUF_SIZE
+_LONGEST_FIRST_LINE = 256  # bytes of a script that Linux reads: BINPRM_BUF_SIZE
 _MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
 _EXHAUSTED = {
     errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put long values into a file",

@@ -1,4 +1,4 @@
-"""Renders the templates in memory: only those that have changed, and those that use changed ones."""
+"""Renders templates in memory: only changed templates, and templates that use changed ones."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class SourceTree:
         self._known: dict[str, _Template] = {}
 
     def refresh(self) -> frozenset[str]:
-        """Read all templates. Returns the paths of those that are new, removed or changed since the last time.
+        """Read all templates. Returns the paths of templates that are new, removed or changed since the last time.
 
         Raises ResourceError for anything that is neither a directory nor a text file.
         """

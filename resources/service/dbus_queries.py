@@ -50,7 +50,7 @@ class UnitQueries:
         return found_state(unit, await self.call("ListUnitsByNames", "as", [unit]))
 
     async def active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """The active units among those that these ``properties`` of ``unit`` name."""
+        """The active units among the units that these ``properties`` of ``unit`` name."""
         questions = [await self.ask_of(unit, UNIT, name) for name in properties]
         names = {name for question in questions for name in (await question.answer())[0]} - USUAL
         if not names:

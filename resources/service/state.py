@@ -109,7 +109,7 @@ class UnitState:
         return self.files in _MASKED
 
     def is_on_its_way(self, ensure: str) -> bool:
-        """Whether it is in a transition whose end must be awaited before an action for ``ensure``."""
+        """Whether it is in a transition that must end before any action for ``ensure``."""
         if ensure == "stopped":
             return self.active == "deactivating" or self.job == "stop"
         return bool(self.job) or self.active not in _RESTING

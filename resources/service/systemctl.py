@@ -108,7 +108,7 @@ class Systemctl:
         )
 
     async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
-        """The active units among those that these ``properties`` of ``unit`` name."""
+        """The active units among the units that these ``properties`` of ``unit`` name."""
         shown = await self._show(unit, ",".join(properties)) if properties else {}
         names = {name for value in shown.values() for name in value.split()} - USUAL
         return tuple([name for name in sorted(names) if (await self._glance(name)).is_up])

@@ -37,7 +37,7 @@ def script_of(unit: str) -> str | None:
 def file_state(script: str) -> str:
     """Whether ``script`` has a link that starts it at boot, as in `systemctl is-enabled`.
 
-    Debian's systemd-sysv-install only looks into the runlevels S and 5.
+    Debian's systemd-sysv-install checks only the runlevels S and 5.
     """
     link = re.compile(rf"S[0-9]{{2}}{re.escape(script)}")
     for directory in (f"/etc/rc{level}.d" for level in _RUNLEVELS):

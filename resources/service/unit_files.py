@@ -1,4 +1,4 @@
-"""Reads the unit files, drop-ins and [Install] sections of a unit, and finds those that systemd has not read.
+"""Reads the unit files, drop-ins and [Install] sections of a unit, and finds files that systemd has not read.
 
 systemd itself does not report a new file that overrides another one, or a drop-in in a new directory.
 """
