@@ -42,10 +42,9 @@ def require_input_directory(path: str) -> None:
 
 
 def require_own_directory(path: str) -> None:
-    """Raise DistrustedError as `require_input_directory`, for a directory of our own files, under every policy.
+    """Raise DistrustedError as `require_input_directory` does, for a directory of our own files, under every policy.
 
     Our own files are trusted by every later run.
-
     """
     _policy().trust.require_directory(path)
 

@@ -83,8 +83,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     returns: ExitCodes = (0,)
     """The exit codes that mean success."""
     timeout: Duration | None = None
-    """The longest time of the command, and of each guard; then it is killed with all its children. 0 means no
-    limit."""
+    """The longest time of the command and of each guard; then all its processes are killed. 0 means no limit."""
     user: Account | None = None
     """The user that runs the command and its guards, with all groups of that user: a name, or an id in digits."""
     group: Account | None = None

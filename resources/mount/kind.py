@@ -90,8 +90,7 @@ class Mount(Resource[MountState], kind="mount"):
     device: Annotated[str, AfterValidator(_check_device)] | None = None
     """The device to mount: a path, `UUID=...`, `server:/path`, a directory to bind, or a word such as `tmpfs`."""
     fstype: Annotated[str, AfterValidator(_check_fstype)] | None = None
-    """The type of the file system; `none` for a bind mount, `swap` for a swap area, whose device or file is the
-    name."""
+    """The type of the file system; `none` for a bind mount; `swap` for the swap device or file that is the name."""
     options: Options = ()
     """Mount options, as a list or separated by commas, as in `rw,noatime`."""
     dump: Annotated[int, Field(ge=0, le=9)] = 0

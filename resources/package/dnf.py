@@ -41,7 +41,7 @@ _ASK_AGAIN: Final = 60.0
 _ABORTED: Final = "Operation aborted"
 """The message of dnf with --assumeno."""
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
-"""The default setting of dnf, and rpm."""
+"""The packages that dnf protects by default, and rpm."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _FILE_CONFLICT: Final = re.compile(
     r"file (\S+) (?:from install of|conflicts between).*? file from package (\S+?)-[^-\s]+-[^-\s]+$",

@@ -239,7 +239,7 @@ async def require_startable(command: Command) -> None:
 
 
 async def _program_of(command: Command) -> str:
-    """The absolute path of the program to start. Raises ResourceError as `find_program`."""
+    """The absolute path of the program to start. Raises ResourceError as `find_program` does."""
     return await find_program(command.arguments[0], command.cwd, command.environment.get("PATH", ""))
 
 

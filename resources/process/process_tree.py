@@ -93,10 +93,10 @@ def _send(process: Process, number: int) -> None:
 
 
 async def end_group(group: int) -> None:
-    """Terminate all processes of a group and their descendants. The leader must be a child that is not reaped yet.
+    """Terminate all processes of a group and their descendants.
 
-    So its pid can't belong to another process. Every member has `TERM_GRACE` to clean up, even if the leader ends
-    first.
+    The leader must be a child that is not reaped yet, so that its pid can't belong to another process. Every member
+    has `TERM_GRACE` to clean up, even if the leader ends first.
     """
     tree = ProcessTree(group)
     for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):

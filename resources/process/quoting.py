@@ -32,7 +32,8 @@ _UNTERMINATED = {
 def pieces(text: str) -> Iterator[re.Match[str]]:
     """The parts of ``text``: each match is a ``gap``, a ``joint`` of lines, or a part of a word.
 
-    A part of a word is ``plain``, ``single`` or ``double`` quoted, or ``escaped``. Raises ValueError as `split_words`.
+    A part of a word is ``plain``, ``single`` or ``double`` quoted, or ``escaped``. Raises ValueError as `split_words`
+    does.
     """
     at = 0
     while at < len(text):

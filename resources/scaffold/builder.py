@@ -186,7 +186,7 @@ class Builder:
             await self._perform_all(commands, file.path)
 
     async def _run_due_commands(self, state: ScaffoldState) -> None:
-        """Run the due commands of an interrupted run, for files that are otherwise correct."""
+        """Run the commands that an interrupted run did not complete, for files that are otherwise correct."""
         written = {file.path for file in state.changed}
         for path in state.managed if state.stale_temporaries else ():
             if path not in written and note_of(path) in state.stale_temporaries:

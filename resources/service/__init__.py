@@ -1,7 +1,7 @@
 """The kind `service`: whether a systemd unit runs, starts at boot, and is masked.
 
 `kind` holds the properties, `state` the observed state, and `planner` is the decision table. `systemd` is the
-interface to systemd with two implementations, `systemd_dbus` (which asks by `dbus_queries`) and `systemctl`.
+interface to systemd with two implementations, `systemd_dbus` (with its queries in `dbus_queries`) and `systemctl`.
 `preflight` checks what a dry run can check. `unit_files`, `presets` and `sysv` read unit files, presets and init
 scripts. `daemon_reload` decides when systemd reloads its files, and `unit_errors` explains failures.
 """

@@ -233,7 +233,6 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         """Run ``work`` over D-Bus; by systemctl if there is no bus, and again if the bus is lost meanwhile.
 
         A second start or stop joins the job that runs. A restart is repeated.
-
         """
         try:
             return await work(await dbus_systemd(Scope(self.scope)))

@@ -108,7 +108,6 @@ def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
     """The drop-ins of ``unit``, by their names. Of several with the same name, the first wins.
 
     They are ordered by directory, then by how specific the name is; drop-ins for a whole type come last.
-
     """
     *narrow, whole_type = drop_in_names(unit)
     found: dict[str, list[str]] = {}
@@ -129,7 +128,6 @@ def _is_unread(paths: Sequence[str], read: str | None) -> bool:
     """Whether the first drop-in of one name is unread. An empty drop-in hides the others, and need not be read.
 
     A drop-in that was read from another directory, such as that of a generator, is ignored.
-
     """
     if read is None:
         return not _is_empty(paths[0])

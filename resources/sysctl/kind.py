@@ -236,7 +236,6 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
         """Write the value. If it reads back differently, write it again, in case another program wrote in between.
 
         Returns whether the kernel has the value: it may accept a write and keep another value.
-
         """
         await in_thread(_write, self._key, value)
         found = _read(self._key)
