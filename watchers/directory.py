@@ -124,7 +124,7 @@ class PollingReport:
         self._reasons: dict[int, dict[tuple[Directory, bytes], str]] = {}
 
     def drop(self, vertex: int, directory: Directory, name: bytes) -> None:
-        """Forget one path of ``vertex``: it is watched no longer."""
+        """Forget one path of ``vertex``, which is no longer watched."""
         polled = self._reasons.get(vertex)
         if polled is not None:
             polled.pop((directory, name), None)

@@ -115,7 +115,7 @@ class InotifyWatcher(Watcher):
             await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
     def _on_events(self) -> None:
-        """Mark each vertex once, however many events it has: the last event decides how long to wait."""
+        """Mark each vertex once, however many events it has: the last event determines the delay."""
         now = trio.current_time()
         events = self._descriptor.read()
         marks: dict[int, float] = {}

@@ -32,8 +32,8 @@ _NETLINK_CAP_ACK = 10  # an error does not repeat the request
 _NETLINK_EXT_ACK = 11  # an error comes with a message
 _NETLINK_GET_STRICT_CHK = 12  # a dump contains only what the request names
 MOST = 2
-"""Idle sockets to keep for one namespace. Two checks are often active at once: one reads a table for many, and another
-waits for that with its own socket."""
+"""The most idle sockets to keep for one namespace. Often two are in use at once: one check reads a table for many
+checks, and another one waits for that table with a socket of its own."""
 
 
 class Frame(NamedTuple):

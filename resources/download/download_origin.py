@@ -32,7 +32,6 @@ class Origin:
     """The origin of one file.
 
     ``url`` is a `fingerprint`; ``etag`` and ``last_modified`` are from the server's answer, or empty.
-
     ``checksum`` is the SHA-256 of the complete content, empty before.
     """
 

@@ -20,7 +20,7 @@ from reactor.resources.file.state import Desired, FileState
 async def preflight(desired: Desired, state: FileState) -> None:
     """Raise the ResourceError with which the change would fail.
 
-    Such as for a missing source or validator, or a read-only file system.
+    The cause may be a missing source or validator, or a read-only file system.
     """
     if stores(desired, state) and desired.content is not None:
         if desired.validator is not None:

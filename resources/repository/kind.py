@@ -187,8 +187,8 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
     def _has_own_key(self, text: str | None) -> bool:
         """Whether the key file belongs to the repository.
 
-        Otherwise another program may have stored a key for another use. It does if the manifest contains the key
-        itself, or the repository file ``text`` names the key file.
+        If not, another program may have stored a key for another use. It belongs to the repository if the manifest
+        contains the key itself, or the repository file ``text`` names the key file.
         """
         key_file = self._files[1]
         is_named = text is not None and any(word.endswith(key_file) for word in text.split())

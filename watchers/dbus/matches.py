@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reactor.watchers.dbus.wire import Message
 
 RULES = 256
-"""Rules for single objects, at most; further subscriptions use wide rules. dbus-daemon allows 512 for a connection."""
+"""The most rules for single objects; further subscriptions use wide rules. dbus-daemon allows 512 for a connection."""
 
 
 @dataclass(frozen=True, slots=True)
