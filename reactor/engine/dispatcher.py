@@ -60,7 +60,7 @@ class Wakeup:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._timer)
-        self._timer = -1  # a late `set` must not hit another descriptor with that number
+        self._timer = -1  # a later `set` must not affect another descriptor with that number
 
     def set(self) -> None:
         """Call ``due`` again, and set the timer earlier if necessary."""

@@ -102,7 +102,7 @@ class Engine:
     # ---- the run ----
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
-        """Run until nothing is left to do, or until `stop`; with ``watch`` only until `stop`. Return the last event."""
+        """Run until nothing is left to do, or until a stop; with ``watch`` only until a stop. Return the last event."""
         started = self._completion.last_change = self.dispatcher.begin()
         self._vertex_checks.fragile = fragile_mounts()
         self._vertex_checks.fragile.on_answer = self._retry_failed
@@ -144,7 +144,7 @@ class Engine:
         return [resource for resource in resources if resource.ref not in self.reversals.pending]
 
     def holds_secrets(self, ref: str) -> bool:
-        """Whether the files or services that the resource creates may show a secret.
+        """Whether something that the resource creates on the host may show a secret.
 
         Kinds name a file that they write ``file#PATH``. If no resource has that ref, the file may contain any known
         secret.

@@ -40,7 +40,7 @@ class NoopJudge:
     async def preflight(self, vertex: int, state: Any) -> None:
         """``vertex`` was observed as ``state`` and would be changed: raise any error a real run is known to meet."""
         resource = self._vertex_table.resources[vertex]
-        if resource.meta.mode == "warn":  # then no run changes it
+        if resource.meta.mode == "warn":  # no run changes it
             return
         if resource.meta.reverse:
             await self._reversals.preflight(resource, state)
@@ -51,7 +51,7 @@ class NoopJudge:
                 raise
 
     def downgrade(self, vertex: int, verdict: Verdict) -> Verdict:
-        """Replace by "Can't tell" a failure that an earlier change, not applied in this run, might prevent.
+        """Turn a failure into "Can't tell" if an earlier change, not applied in this run, might prevent it.
 
         A vertex that comes earlier only in the order of the manifest may also provide what is missing.
         """

@@ -1,4 +1,7 @@
-"""Decides resources that need no check of their own (composites, ``control`` conditions), and resolves deferred values."""
+"""Decides resources that need no check of their own (composites, ``control`` conditions).
+
+Also resolves deferred values before the others are checked.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class RefreshDebouncer:
         self.pending.pop(vertex, None)
 
 
-_OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see their class
+_OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see its class
 
 
 class Refreshes:

@@ -43,7 +43,7 @@ class Reversals:
         owned = {claim[:2] for resource in graph.resources.values() for claim in resource.claims()}
         self.pending = {}
         for reversal in found:
-            if any(claim[:2] in owned for claim in reversal.claims()):  # by another resource
+            if any(claim[:2] in owned for claim in reversal.claims()):  # by another resource now
                 self._run_store.undone(reversal.ref)
             else:
                 self.pending[reversal.ref] = reversal

@@ -156,7 +156,8 @@ class Scheduler:
             fresh = again & ~_DRIFT
             wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
             if not self._retries.is_first(vertex):
-                again = fresh  # maybe events that the failed run caused itself, for ever; the retry checks
+                # The failed run may cause drift events itself, for ever; the retry is the check they ask for.
+                again = fresh
             if outcome in _UNWELL:
                 self.refreshes.propagate(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
@@ -270,7 +271,8 @@ class Scheduler:
             return False
         if vertex in self._slowed:
             start = self.delay_queue.earliest(vertex, now, failed=False)
-            if start > now:  # `mark` usually delayed it; not if it was blocked or throttled since
+            # `mark` has usually delayed it already, but not if it was blocked, or throttled since.
+            if start > now:
                 self._schedule(vertex, start, now)
                 return False
         owed, later = self._owed[vertex], 0

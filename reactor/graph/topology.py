@@ -129,7 +129,7 @@ class Topology:
 
     @classmethod
     def of_edges(cls, size: int, edges: Iterable[tuple[int, int, EdgeKind]]) -> Topology:
-        """The topology of ``size`` vertices and ``(first, second, kind)`` edges: no pair twice, no cycle."""
+        """The topology of ``size`` vertices and ``(first, second, kind)`` edges, without duplicate pairs or cycles."""
         strong, after, notify, strong_predecessors = (_Lists(list) for _ in range(4))
         indegree = [0] * size
         with gc_paused():

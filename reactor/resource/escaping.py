@@ -23,7 +23,7 @@ class _Escapes(dict[int, int | str]):
 
 
 def _escape(code: int) -> str:
-    if code < 0x100:  # noqa: PLR2004 - as Python writes them
+    if code < 0x100:  # noqa: PLR2004 - the escapes of Python
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004
 

@@ -131,7 +131,7 @@ class HealthCheck(FrozenModel):
 
     @model_validator(mode="after")
     def _say_how(self) -> Self:
-        """Check that a way to check is given, with the error messages of CCM."""
+        """Check that exactly one way to check is given, in a format that fits. The messages are like those of CCM."""
         given = [name for name in RUNNERS if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError("'command' or 'goss_rules' are mutually exclusive: make them two health checks")

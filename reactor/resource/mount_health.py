@@ -64,7 +64,7 @@ _TO_NOWHERE = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in ran
 
 
 class FragileMount:
-    """A mount that may hang. It is tested by one process at a time, and everyone who waits gets that result."""
+    """A mount that may hang. It is tested by one process at a time, whose result is for all waiting checks."""
 
     def __init__(self, info: MountInfo) -> None:
         self.info = info
@@ -83,7 +83,10 @@ class FragileMount:
         return f"{self.info.fstype} at {self.info.point} does not answer"
 
     async def ask(self, within: float) -> None:
-        """Return if it answers. Raises ResourceError if it has not answered ``within`` seconds after the test began."""
+        """Return if it answers.
+
+        Raises ResourceError if it has not, `PATIENCE` or (if that is less) ``within`` seconds after the test began.
+        """
         if self.is_believed:
             return
         if self._answer is None:

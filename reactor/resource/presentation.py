@@ -13,12 +13,12 @@ class Presentation:
     """The part of a kind that only the commands for single resources use."""
 
     @classmethod
-    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - for implementations
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - a kind may use them
         """Values, as strings, for properties that a manifest must give but a user of the shell need not."""
         return {}
 
     @classmethod
-    def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - likewise
+    def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - a kind may use it
         """Why ``provider`` can't work on this host; None if it can. Changes nothing."""
         return None
 

@@ -113,7 +113,7 @@ def redacted(value: Any) -> Any:
     if isinstance(value, dict):
         return {redacted(key): redacted(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        make = getattr(value, "_make", type(value))  # that of a named tuple
+        make = getattr(value, "_make", type(value))  # how to build a named tuple
         return make(redacted(item) for item in value)
     return value
 

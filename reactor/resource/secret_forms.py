@@ -71,7 +71,8 @@ def _base64_forms(secret: bytes) -> Iterator[str]:
     """
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + secret).decode()
-        start, end = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6  # set by it alone
+        # The characters that encode bits of the secret only.
+        start, end = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6
         inside, at_the_end = encoded[start:end], encoded[start:]
         for form in (inside, at_the_end, at_the_end.rstrip("=")):
             yield form

@@ -33,7 +33,7 @@ _FEW = 32
 """The limit for the first bytes of hexadecimal strings in a pattern; with more, a run may begin with any byte."""
 _HEX_GAP = r"[ :,;_.|-]{0,2}(?:0[xX])?"
 _HEX_BYTE = rf"[0-9a-fA-F]{{2}}{_HEX_GAP}"
-_HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # so begun, it fails fast
+_HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # fails fast
 _HEX_DIGITS = frozenset("0123456789abcdef")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _BACKSLASH = re.compile(

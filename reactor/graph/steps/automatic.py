@@ -32,7 +32,7 @@ def add_automatic_edges(builder: GraphBuilder) -> None:
 
 
 _Wanted = Iterator[tuple[int, int, int, str]]
-"""First, second, the one of the two that asks for the edge, and the reason."""
+"""Proposed edges: first, second, the one of the two that asks for the edge, and the reason."""
 
 
 class _Paths:
