@@ -74,9 +74,7 @@ _OK, _CHANGED, _FAILED = (
 )  # looking up a member costs more, see `Outcome`
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY, Outcome.CRITICAL)
 _MOST_ROUNDS: Final = 10
-"""How often in a row a one-shot run repairs one resource: a program that undoes repairs must not keep the run from
-ending.
-"""
+"""How often in a row a one-shot run repairs one resource: undone repairs must not keep the run from ending."""
 _FLAPPING_HINT: Final = "find what changes it at the same time, and stop that, or remove it from the manifest"
 
 

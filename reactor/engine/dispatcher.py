@@ -201,10 +201,7 @@ class Dispatcher:
             self.pool.wake()
 
     def allow_workers(self) -> None:
-        """Allow one worker for each job, and one more for each released job.
-
-        A batch is one job, but each of its vertices needs a worker.
-        """
+        """Allow one worker for each job, each vertex of a batch (a batch is one job), and each released job."""
         scheduler = self.scheduler
         self.pool.allow(scheduler.jobs + len(scheduler.batches.batch) + len(scheduler.without_job))
 

@@ -19,8 +19,7 @@ from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
 
 MOST_VERSIONS: Final = 10
-"""How many versions of one file a one-shot run follows: a manifest that rewrites itself must not keep it from ending.
-"""
+"""How many versions of one file a one-shot run follows: a file that keeps changing must not keep it from ending."""
 
 _FORETOLD: Final = "Would have loaded the manifest again: what its new version says is not known yet"
 _FIX_VERSION: Final = "correct what writes the manifest, or what it writes"

@@ -35,8 +35,7 @@ class WatchManager:
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
         self.looks: dict[int, Callable[[], None]] = {}
-        """Called each time the watch of a listener is armed: finds earlier changes, like the first check of a resource.
-        """
+        """Called each time a listener's watch is armed, to find earlier changes as the first check of a vertex does."""
         self._last_listener = 0
 
     def start(self, nursery: trio.Nursery) -> None:

@@ -35,8 +35,7 @@ class Deferred(ABC):
     is_declined: bool = False
     """Whether the conditions were not met then."""
     moving: tuple[str, ...] = ()
-    """The properties that changed between the last two calls of `settle`, each with its source: ``content: ${ ... }``.
-    """
+    """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
 
     @property
     @abstractmethod

@@ -85,7 +85,7 @@ class FragileMount:
     async def ask(self, within: float) -> None:
         """Return if it answers.
 
-        Raises ResourceError if it has not, `PATIENCE` or (if that is less) ``within`` seconds after the test began.
+        Raises ResourceError if it has not done so `PATIENCE` seconds (or ``within``, if less) after the test began.
         """
         if self.is_believed:
             return

@@ -25,7 +25,7 @@ class DirectoryEntry(NamedTuple):
 def entry_of(path: str) -> DirectoryEntry | None:
     """The entry that the absolute ``path`` means now; None if its directory does not exist.
 
-    Makes one stat(2) of the directory, which hangs if a mount on the way does: call `fragile_mounts` first.
+    Makes one stat(2) of the directory, which hangs if a mount on the way does: ask `fragile_mounts` first.
     """
     directory, _, base = path.rpartition("/")
     found = directory_id_of(directory)
