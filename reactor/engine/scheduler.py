@@ -44,9 +44,8 @@ _REFRESH = int(Cause.REFRESH)
 class Scheduler:
     """The state of every vertex of one graph.
 
-    ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits set no number of retries. With
-    ``fail_fast``, only failed vertices and their ancestors start while `blocking` has a root failure. Times are on a
-    steady clock.
+    ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits set none. With ``fail_fast``,
+    only failed vertices and their ancestors start while `blocking` has a root failure. Times are on a steady clock.
     """
 
     def __init__(
@@ -156,8 +155,7 @@ class Scheduler:
             fresh = again & ~_DRIFT
             wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
             if not self._retries.is_first(vertex):
-                # The failed run may cause drift events itself, for ever; the retry is the check they ask for.
-                again = fresh
+                again = fresh  # the failed run itself may cause drift events, for ever; the retry covers them
             if outcome in _UNWELL:
                 self.refreshes.propagate(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
@@ -188,9 +186,8 @@ class Scheduler:
     ) -> None:
         """Switch to another graph. Vertices keep their numbers; there may be more of them.
 
-        ``changed`` vertices forget their failures but keep their due causes. ``gone`` vertices have left the graph:
-        their running checks end without effect, unless the vertices come back first. Mark new and changed vertices
-        afterwards.
+        ``changed`` vertices forget their failures but keep their due causes. ``gone`` vertices left the graph: their
+        running checks end without effect, unless they come back first. Mark new and changed vertices afterwards.
         """
         self.topology = topology
         self._admission.reshape(limits)
@@ -271,8 +268,7 @@ class Scheduler:
             return False
         if vertex in self._slowed:
             start = self.delay_queue.earliest(vertex, now, failed=False)
-            # `mark` has usually delayed it already, but not if it was blocked, or throttled since.
-            if start > now:
+            if start > now:  # it was blocked, or has been throttled, since `mark` computed its start
                 self._schedule(vertex, start, now)
                 return False
         owed, later = self._owed[vertex], 0
