@@ -200,8 +200,7 @@ class _Places:
         return own, bool(own) or not others
 
     def _item(self, comment_at: int) -> int:
-        """Return the offset of the list item that a comment belongs to: the item before it on its line, or the next one.
-        """
+        """Return the offset of the list item that a comment belongs to: the one before it on its line, or the next."""
         line_at = self._text.rfind("\n", 0, comment_at) + 1
         index = bisect(self._offsets, comment_at)
         if self._text[line_at:comment_at].strip():

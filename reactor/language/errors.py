@@ -1,6 +1,6 @@
 """The errors of expressions and templates.
 
-- ``FunctionError``: an operator or a function failed. It does not know where it was called, so it has no position;
+- ``FunctionError``: an operator or a function failed. It has no position, because it does not know the call;
 
   - ``Fault``: the same in a template; it may know its offset in the source;
 
@@ -126,8 +126,7 @@ class LimitFault(Fault):
 def located(
     fault: FunctionError, name: str, source: str, offset: int, error: type[TemplateError] = TemplateError
 ) -> TemplateError:
-    """Return ``fault`` as an ``error`` of the template ``name``, at its own offset, or if it has none, at ``offset``.
-    """
+    """Return ``fault`` as an ``error`` of the template ``name``, at its own offset, or if it has none, at ``offset``."""
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1

@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class ManifestLoader:
-    """Loads manifests, once. Adds the errors in all files to the problems of ``resource_table``."""
+    """One load of manifests. Adds the errors in all files to the problems of ``resource_table``."""
 
     def __init__(self, resource_table: ResourceTable, kinds: Kinds, inputs: Inputs) -> None:
         self._resource_table = resource_table
@@ -96,7 +96,10 @@ class ManifestLoader:
     def _read(
         self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
     ) -> tuple[Document, Resolved]:
-        """Read one file, which ``composite`` applies. The layers ``over`` are merged on top of its data."""
+        """Read one file. The layers ``over`` are merged on top of its data.
+
+        ``composite`` applies the file, if any does.
+        """
         source = problems.source
         document = read_document(tree, problems)
         strict = not document.is_ccm
@@ -213,7 +216,10 @@ class ManifestLoader:
         return denied
 
     def _strengthened(self) -> dict[str, Any]:
-        """Return the ``meta`` properties that the manifests above force on all resources below."""
+        """Return the ``meta`` properties that the manifests above force on all resources below.
+
+        The resources below can't weaken them.
+        """
         wanted = (
             ("noop", True, any(each.noop or each.meta.noop for each in self._above)),
             ("mode", "warn", any(each.meta.mode == "warn" for each in self._above)),

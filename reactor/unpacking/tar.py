@@ -68,7 +68,7 @@ def members_of_tar(file: IO[bytes], archive_format: str, budget: Budget) -> Iter
     meter.allowance = _MOST_OF_A_HEADER
     with tarfile.open(fileobj=cast("IO[bytes]", meter), mode="r:") as tar:
         while (info := tar.next()) is not None:
-            tar.members.clear()  # type: ignore[attr-defined]  # type: ignore[attr-defined]  # missing in the type stubs
+            tar.members.clear()  # type: ignore[attr-defined]  # not in the type stubs
             if sum(map(len, tar.pax_headers.values())) > _MOST_OF_A_HEADER:
                 raise UnpackingError("the archive is damaged: its global headers are far too large")
             meter.allowance = math.inf

@@ -35,7 +35,7 @@ class CallSite(NamedTuple):
     end: int
 
 
-class report_all_missing:  # noqa: N801 - it is used like a function, and as a generator it would take five times as long
+class report_all_missing:  # noqa: N801 - used like a function; as a generator it takes five times as long
     """A context for an evaluation. If that fails, raise errors for all missing names and keys, not only the first.
 
     These are missing whatever the values are. So they are also reported if the evaluation failed at a deferred value.

@@ -138,7 +138,7 @@ def signed(sign: str, value: Any) -> Any:
 def _numeric(value: Any) -> float:
     """Convert the right side of an expression to a number; it may be a string of digits. Raises Fault."""
     if is_number(value):
-        return value  # type: ignore[no-any-return]  # type: ignore[no-any-return]  # is_number has checked it
+        return value  # type: ignore[no-any-return]  # is_number has checked it
     if isinstance(value, str):
         try:
             return int(value)

@@ -54,7 +54,7 @@ class JinjaTemplate:
             raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
         except TemplateError:
             raise
-        except Exception as error:  # noqa: BLE001  Jinja evaluates constants while it compiles, so any exception is possible
+        except Exception as error:  # noqa: BLE001  Jinja evaluates constants while it compiles
             self._explain(error, {})
 
     def render(
