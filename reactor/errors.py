@@ -30,7 +30,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── UnknownNameError            reactor.control      no resource of the run has that name
     ├── BadRequestError             reactor.control      a request to a run is invalid
     ├── NoPausesError               reactor.control      the run has no state directory, so nothing can be paused
-    ├── TooManyReadersError                reactor.control      too many readers of the event stream
+    ├── TooManyReadersError         reactor.control      too many readers of the event stream
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed

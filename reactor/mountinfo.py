@@ -24,11 +24,9 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class MountInfo(NamedTuple):
-    """One mount.
+    """One mount. ``root`` is the directory of its file system that is mounted.
 
-    ``root`` is the directory of the file system that is mounted; ``source`` and ``super_options`` are its own.
-
-    ``device`` is the number of the file system, such as ``254:1``.
+    ``source`` and ``super_options`` are properties of the file system. ``device`` is its number, such as ``254:1``.
     """
 
     device: str

@@ -25,7 +25,7 @@ _LONGEST = 200
 
 
 class FunctionError(ReactorError):
-    """An operator or a function failed; ``hint`` tells the user how to fix it."""
+    """An operator or a function failed; ``hint`` says how to fix it."""
 
     code = "R0303"
 
@@ -126,7 +126,7 @@ class LimitFault(Fault):
 def located(
     fault: FunctionError, name: str, source: str, offset: int, error: type[TemplateError] = TemplateError
 ) -> TemplateError:
-    """Return ``fault`` as an ``error`` of the template ``name``, at its own offset, or if it has none, at ``offset``."""
+    """Return ``fault`` as an ``error`` of the template ``name``, at its own offset; if it has none, at ``offset``."""
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1

@@ -1,6 +1,6 @@
 """The kinds of values, and a value as a string of Go's ``fmt.Sprint``: ``<nil>``, ``[1 2 3]``, ``1e+06``.
 
-Every use of a value asks for its ``kind``, which raises an error for objects of any other class. So if the host
+Every operation checks the ``kind`` of its values, which raises an error for objects of any other class. So if the host
 provides such an object by mistake, expressions can pass it around, but can't read or print it.
 """
 

@@ -26,7 +26,10 @@ class ProcessLimits:
     """The limits of this process. It can't regain dropped privileges."""
 
     def __init__(self, parent: int) -> None:
-        """Drop all privileges, and have the kernel kill this process when ``parent``, which started it, ends."""
+        """Drop all privileges, and have the kernel kill this process when ``parent``, which started it, ends.
+
+        Call it when everything is imported: afterwards the process may be unable to read our modules.
+        """
         self._sizes = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         for name, most in (
             (resource.RLIMIT_CORE, 0),
