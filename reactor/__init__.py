@@ -10,7 +10,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``atomic_write``: writes our own small files atomically;
 - ``hostfs/``: access to files on the host: opening below untrusted directories, atomic replacement, fsync, diffs;
 - ``language/``: expressions inside ``{{ }}`` and ``${ }``, and templates in Jinja2, Go's text/template and Jet; it
-knows nothing of the project;
+  knows nothing of the project;
 - ``data/``: the data of a manifest: merges its layers by its hierarchy, and makes the checks in its comments;
 - ``manifest/``: parses YAML with positions, reports problems, binds typed properties;
 - ``documents``: files that contain only values;
@@ -24,7 +24,7 @@ knows nothing of the project;
 - ``backup/``: the contents of files before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
 - ``journal/``: the data that outlives the process: the state directory, its lock, pending refreshes and history in
-SQLite;
+  SQLite;
 - ``ensure/``: one resource without a manifest, sessions of scripts, requests over a pipe;
 - ``console/``: sinks that turn events into text, tables, progress and JSON lines;
 - ``metrics/``: metrics for Prometheus;

@@ -34,7 +34,7 @@ def read_annotated(path: str) -> Annotated:
 
 
 def parse_values(text: str, file: str) -> dict[str, Any]:
-    """Return the map in ``text``; empty if that is empty. Raises ManifestError, which names ``file``."""
+    """Return the map in ``text``; an empty text is an empty map. Raises ManifestError, which names ``file``."""
     values: dict[str, Any] = _plain(_parsed(text, file)[1])
     return values
 

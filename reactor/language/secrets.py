@@ -4,10 +4,10 @@ An evaluation is tainted as a whole, or not at all. The strings in the result of
 ``SecretText``. An evaluation is tainted in two cases:
 
 - It may read a path that the scope declares secret, a path inside one, or a container that has one. Only the source of
-the expression decides this, before it runs (see ``paths_read`` in ``expression.analysis``): a branch that is not taken
-counts, and a computed key counts as every key.
-- While it runs, a root, a function or a list returns a ``SecretText``, or an operator, a builtin or the result uses a
-container as a whole that has one.
+  the expression decides this, before it runs (see ``paths_read`` in ``expression.analysis``): a branch that is not
+  taken counts, and a computed key counts as every key.
+- While it runs, it gets a ``SecretText`` from a root, a function or a list; or an operator, a builtin or the result
+  uses a whole container that has one.
 
 So it may taint too much, but never too little: ``toJSON(Data)`` and ``let d = Data; d.port`` are secret when anything
 in ``Data`` is, but ``Data.port`` is not. A tainted number becomes ``SecretText`` too. True, false and nil are not
@@ -103,7 +103,7 @@ def scramble_paths(
 
 
 def differing(value: Any, other: Any) -> Iterator[str]:
-    """Yield the strings in ``value`` that ``other`` lacks: the result of the same expression with other secrets."""
+    """Yield the strings in ``value`` that are not in ``other``, which is the result with other secrets."""
     if isinstance(value, dict) and isinstance(other, dict) and value.keys() == other.keys():
         for key, item in value.items():
             yield from differing(item, other[key])

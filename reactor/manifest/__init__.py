@@ -3,19 +3,19 @@
 A manifest passes through these modules in this order:
 
 - from text to tree: `source` (the text, its lines, its problems), `yaml_tree` (builds the maps and lists of `nodes`,
-which know their positions), `scalars` and `parser_workarounds` (YAML 1.2 with a parser for 1.1), `syntax_errors`
-(rewords the parser's errors);
+  which know their positions), `scalars` and `parser_workarounds` (YAML 1.2 with a parser for 1.1), `syntax_errors`
+  (rewords the parser's errors);
 - from tree to outline: `document` (converts both forms of a manifest into one outline);
 - the data: `data_sections` (resolves data, hierarchy and overrides, with their annotations), `site_data` (a file with
-higher priority), `inputs` (everything from outside the manifest);
+  higher priority), `inputs` (everything from outside the manifest);
 - what expressions can use: `expression_context` and `expression_functions` (data, facts, files, templates, outputs),
-`evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`;
+  `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`;
 - from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `values` and
-`scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource, or
-a placeholder for an invalid one), `deferred` (values that are evaluated when the resource is checked), `kind_lookup`
-(the class of a kind), `phrasing` (the wording of messages);
+  `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,
+  or a placeholder for an invalid one), `deferred` (values that are evaluated when the resource is checked),
+  `kind_lookup` (the class of a kind), `phrasing` (the wording of messages);
 - the whole manifest: `manifest_loader` (reads the manifest and its child manifests into one `resource_table`),
-`manifest` (the result, for the rest of the program), `directories` (directories of manifests);
+  `manifest` (the result, for the rest of the program), `directories` (directories of manifests);
 - the output: `report` (formats diagnostics), `rendering` (the manifest after loading), `schema` (for editors).
 """
 

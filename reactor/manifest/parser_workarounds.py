@@ -1,9 +1,9 @@
 r"""Makes PyYAML and libyaml, which parse YAML 1.1, treat some characters as YAML 1.2 and JSON do.
 
 - A surrogate pair such as ``\ud83d\ude00`` is one character in JSON, but two invalid ones to a YAML 1.1 parser. Half a
-pair is invalid in both, and the parser reports its place.
+  pair is invalid in both, and the parser reports its place.
 - Three characters end a line in YAML 1.1, but are ordinary text in YAML 1.2. Strings copied from the web contain some.
-The parser would end a comment there, drop the blanks that follow, or report an error.
+  The parser would end a comment there, drop the blanks that follow, or report an error.
 """
 
 from __future__ import annotations

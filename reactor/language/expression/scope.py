@@ -26,7 +26,7 @@ class Warnings:
         self._taken: set[tuple[str, int, int]] = set()
 
     def for_thread(self) -> Warnings:
-        """Return a copy for another thread. The two together return each warning only once."""
+        """Return empty warnings for another thread. The two objects together return each warning only once."""
         found = Warnings()
         found._taken = self._taken
         return found
@@ -56,10 +56,10 @@ class Scope:
     ``names`` has the roots, such as ``Facts``, ``Data`` and ``Environ``. They are JSON-like values. Only the protocols
     of Mapping and Sequence are used, so a mapping may be lazy. ``lookup`` reads the same values under lower-case
     names. ``functions`` are called with positional arguments. They raise ``FunctionError`` for errors of the user; any
-    other exception leaves the evaluation unchanged. A builtin has priority over a function of the same name.
-    ``missing`` says what ``lookup`` does for a missing key without a default: raise an error, or return an empty
-    string. When ``strict``, every other missing key is an error too, and so is nil within a string; else these are
-    added to ``warnings``. ``absent`` has the hints for roots that this scope does not have.
+    other exception passes through unchanged. A builtin has priority over a function of the same name. ``missing`` says
+    what ``lookup`` does for a missing key without a default: raise an error, or return an empty string. When
+    ``strict``, every other missing key is an error too, and so is nil within a string; else these are added to
+    ``warnings``. ``absent`` has the hints for roots that this scope does not have.
 
     ``secrets`` has paths that begin with a root, such as ``("Data", "db", "password")``; see
     ``reactor.language.secrets``. ``hide`` is called with each string that an evaluation makes from a secret, without

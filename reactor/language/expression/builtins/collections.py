@@ -43,7 +43,7 @@ def _concat(*lists: Any) -> list[Any]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable for ``value``. Two of these are equal exactly if ``==`` finds the values equal."""
+    """Return a hashable object for ``value``. Two of these are equal exactly if ``==`` finds the values equal."""
     what = kind(value)
     if what == "array":
         return (what, tuple(map(_hashable, value)))

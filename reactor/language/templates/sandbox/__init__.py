@@ -5,5 +5,5 @@
 - ``process``: one worker process on the parent's side: starts it, sends it work with a deadline, kills it;
 - ``engine``: the pool of worker processes, and the engines that use it;
 - ``worker``: the program of the worker process, which renders templates and trees of templates; ``limits``: the
-privileges that it drops, and its rlimits; ``requests``: its requests to the parent.
+  privileges that it drops, and its rlimits; ``requests``: its requests to the parent.
 """

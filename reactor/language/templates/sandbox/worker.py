@@ -111,7 +111,7 @@ _CODECS: Final = (
     "utf-16",
     "utf-32",
 )
-"""Modules and codecs that the engines and the library import at first use: as nobody, this process could not."""
+"""Modules and codecs to import before the process becomes the user nobody: it could not import them afterwards."""
 _MOST_MISSING: Final = 1000
 """The most warnings about missing values that are sent for one template."""
 _NO_MEMORY = "the template needs more than 100 MB of memory"
