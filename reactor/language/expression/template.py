@@ -208,9 +208,7 @@ def _hide(expression: Expression, value: Any, scope: Scope) -> None:
     """
     parts = all_strings(value)
     if scope.scrambled is not None:
-        with suppress(
-            Exception
-        ):  # if the evaluation with other secrets fails, all of the value counts as secret
+        with suppress(Exception):  # if it fails with other secrets, all of the value is secret
             other = expression.evaluate(scope.scrambled())
             parts = differing(value, to_string(other) if isinstance(value, str) else other)
     for part in parts:

@@ -77,9 +77,7 @@ def _action(source: str, start: int, right: str) -> Iterator[Token]:
     open_brackets: list[str] = []
     at = start
     while True:
-        if source.startswith("]", at) and open_brackets[-1:] == [
-            "["
-        ]:  # so it is not the first half of ``]]``
+        if source.startswith("]", at) and open_brackets[-1:] == ["["]:  # not the first half of ``]]``
             token = Token("operator", "]", at)
         else:
             token = _token(source, at, start, pattern)

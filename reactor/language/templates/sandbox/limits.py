@@ -39,19 +39,14 @@ class ProcessLimits:
         ):
             resource.setrlimit(name, (most, most))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(
-                number, signal.SIG_IGN
-            )  # the parent handles these signals, and this process ends with it
+            signal.signal(number, signal.SIG_IGN)  # the parent handles these, and this process ends with it
         if os.geteuid() == 0:
             _become_nobody()
         libc = ctypes.CDLL(None, use_errno=True)
         for option, value in (
             (_SET_NO_NEW_PRIVILEGES, 1),
             (_SET_DUMPABLE, 0),
-            (
-                _SET_PARENT_DEATH_SIGNAL,
-                int(signal.SIGKILL),
-            ),  # must be last, because changing the user resets it
+            (_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL)),  # last: a change of the user resets it
         ):
             libc.prctl(option, value, 0, 0, 0)
         if os.getppid() != parent:

@@ -86,7 +86,7 @@ def until(count: int) -> list[int]:
 
 
 def seq(*bounds: int) -> str:
-    """Return numbers as the command seq prints them. Like its arguments: end; start, end; or start, step, end."""
+    """Return numbers as the command seq prints them. The arguments are: end; start, end; or start, step, end."""
     if not 0 < len(bounds) <= 3:  # noqa: PLR2004  as documented
         return ""
     start, end = (1, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[-1])
