@@ -68,7 +68,7 @@ class JinjaTemplate:
             try:
                 root = cast(_Chunks, self._template.root_render_func(self._template.new_context(variables)))
                 for chunk in root:
-                    if not isinstance(chunk, str):  # thrown in, the error gets the place of the block
+                    if not isinstance(chunk, str):  # raised in the template, the error gets its place
                         root.throw(TypeError(f"this block comes to a {type(chunk).__name__}, not to text"))
                     budget.charge_characters(len(chunk))
                     chunks.append(chunk)
