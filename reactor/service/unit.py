@@ -12,7 +12,7 @@ from reactor.resource.base import Resource
 from reactor.service.sandbox import sandbox
 
 MARK = "# Written by `reactor service install`"
-"""The first line of our units: no other unit is changed."""
+"""The first line of the units that we write. No other unit is changed."""
 
 _ESCAPES = str.maketrans(
     {"\\": r"\\", '"': r"\"", "%": "%%", **{chr(code): f"\\x{code:02x}" for code in range(32)}}

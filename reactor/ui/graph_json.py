@@ -66,7 +66,7 @@ def _shown(vertices: list[Member], box: Box) -> tuple[str, str]:
 
 
 def _keys(vertices: list[Member], boxed: list[Box]) -> list[str]:
-    """The key of each box, for edges: the ref of a resource, or the number of a fold, which is no ref: it has no ``#``."""
+    """The key of each box, for edges: the ref of a resource, or the number of a fold (no ref, as it has no ``#``)."""
     number = count()
     return [vertices[box.members[0]].ref if box.fold is None else f"fold {next(number)}" for box in boxed]
 
