@@ -132,7 +132,7 @@ class Broadcast(Subscribers):
             self._encode(event)
 
     def join(self, drop: Callable[[], None]) -> Subscriber:
-        """Add and return a reader of the events from now on. ``drop`` closes its connection. Raises TooManyReadersError."""
+        """Add and return a reader of events from now on; ``drop`` closes its connection. Raises TooManyReadersError."""
         if self.listeners >= MOST:
             raise TooManyReadersError
         listener = Subscriber(drop)

@@ -44,7 +44,7 @@ class ConnectionSlot:
         self.scope.deadline = trio.current_time() + IDLE
 
     def work(self) -> None:
-        """A request has arrived: close the connection if the client has not read the answer after `PATIENCE` seconds."""
+        """A request has arrived: close the connection if its answer is not read within `PATIENCE` seconds."""
         self.busy = True
         self.scope.deadline = trio.current_time() + PATIENCE
 

@@ -71,7 +71,7 @@ class PauseController:
         return refs
 
     def resume(self, pattern: str) -> list[str]:
-        """End the pauses of the resources that match ``pattern``. Return the refs that were paused; raises as `pause`."""
+        """End the pauses of resources that match ``pattern``. Return the refs that were paused; raises as `pause`."""
         matching(self._vertex_table, pattern)
         before = list(self._held)
         self._pauses = self._file.remove(pattern, self._clock())

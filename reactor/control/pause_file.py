@@ -98,7 +98,7 @@ class PauseFile:
         return not os.path.lexists(self._path)
 
     def write_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
-        """Write the ``known`` pauses again after the file was removed. Return all: these, then newer ones in the file."""
+        """Write the ``known`` pauses again after the file was removed. Return all: these, then newer ones."""
         with self._changing() as pauses:
             pauses[:] = _active([*known, *(pause for pause in pauses if pause not in known)], now)
         return tuple(pauses)

@@ -52,7 +52,7 @@ def unknown(problems: Problems, body: Mapping, name: str, hint: str | None) -> M
 
 
 def _refuse_bytes(problems: Problems, body: Mapping) -> None:
-    """Report values that are not UTF-8. A command line or JSON may have them. Manifests can't, and kinds rely on that."""
+    """Report values that are not UTF-8. A command line or JSON may have them; manifests can't: kinds rely on it."""
     try:
         json.dumps(body, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:

@@ -110,7 +110,7 @@ def response(*, error: str | None = None, state: dict[str, Any] | None = None) -
 
 
 class RequestResult(NamedTuple):
-    """The result of a request: ``short``, the ``check`` if there was one, and the current ``status`` of the resource."""
+    """The result of a request: ``short``, the ``check`` if there was one, and the current ``status``."""
 
     short: Ensured
     check: Checked | None
@@ -182,7 +182,7 @@ def _properties(resource: Resource) -> dict[str, Any]:
 
 
 def _body(properties: Any) -> Mapping:
-    """The properties, including the name. ``properties`` is a map, or a list with one map of a name to its properties."""
+    """The properties, including the name. ``properties`` is a map, or a list with one ``{name: properties}``."""
     if isinstance(properties, Mapping):
         body = properties
     elif isinstance(properties, Sequence) and len(properties) == 1 and isinstance(properties[0], Mapping):

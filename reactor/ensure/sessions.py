@@ -105,7 +105,7 @@ class Session:
 def prerequisites(
     past: Sequence[Ensured], ref: str, require: Iterable[str], subscribe: Sequence[str], *, noop: bool
 ) -> Prerequisites:
-    """The prerequisites of ``ref``, from the results ``past``. Raises UnknownNameError for a name that is not in them."""
+    """The prerequisites of ``ref``, from the results ``past``. Raises UnknownNameError for a name not in them."""
     last = {name: index for index, each in enumerate(past) for name in names_of(each)}
     culprits: dict[str, None] = {}
     for name in (*require, *subscribe):

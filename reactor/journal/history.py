@@ -165,7 +165,7 @@ class History:
         return int(newest)
 
     def last(self, ref: str, *, result: str | None = None, before: int | None = None) -> Entry | None:
-        """The last check or block of ``ref``; if given, only one with that ``result``, or with an id below ``before``."""
+        """The last check or block of ``ref``; if given, with this ``result``, or with an id below ``before``."""
         found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
         return next(map(_entry, found), None)
 

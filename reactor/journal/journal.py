@@ -309,7 +309,7 @@ class Journal:
         self._news.set()
 
     def _settle(self, batch: Batch, error: sqlite3.Error | OSError | None) -> bool:
-        """Handle the result of a write. Return whether there is a new file, to which all state must be written again."""
+        """Handle the result of a write. Return whether there is a new file, which needs all state again."""
         if error is None:
             if self._refusal:
                 self._refusal = ""
@@ -338,7 +338,7 @@ class Journal:
             self._warn(f"the journal can't be used ({error}); it was moved to {set_aside(self._directory)}")
 
     def _start_new_file(self) -> bool:
-        """Open a new file, and queue all known state for it. Return False if that failed: the next batch tries again."""
+        """Open a new file, and queue all known state for it. Return False if that failed; the next batch retries."""
         try:
             store, _, _ = open_store(self._directory)
         except (OSError, sqlite3.Error) as refusal:

@@ -45,7 +45,7 @@ class RefreshLog:
         self._begun[subscriber] = self._intents
 
     def refreshed(self, subscriber: str) -> list[Pair]:
-        """Remove the refreshes that a successful refresh has completed: the ones from before it began. Return their pairs."""
+        """Remove what a successful refresh has completed: the refreshes from before it began. Return their pairs."""
         begun = self._begun.pop(subscriber, self._intents)
         pending = self._by_subscriber.pop(subscriber, {})
         if remaining := {source: number for source, number in pending.items() if number > begun}:

@@ -48,7 +48,7 @@ class LockedError(ReactorError):
 
 
 class Location(NamedTuple):
-    """The path of the state directory. ``chosen`` says that the option or the environment set it: it is not the default."""
+    """The path of the state directory. ``chosen`` says that the option or the environment set it."""
 
     path: str
     chosen: bool

@@ -31,9 +31,9 @@ class Generation(NamedTuple):
 class Batch:
     """One transaction.
 
-    ``refreshes`` maps a pair to (pending since, last made). ``resources`` maps a ref to (digest, time), and ``originals`` a
-    ref to its undo record; None deletes the row. ``aliases`` maps every alias to its ref, and ``members`` has the refs of the
-    newest generation; None leaves them unchanged.
+    ``refreshes`` maps a pair to (pending since, last made). ``resources`` maps a ref to (digest, time), and
+    ``originals`` a ref to its undo record; None deletes the row. ``aliases`` maps every alias to its ref, and
+    ``members`` has the refs of the newest generation; None leaves the table unchanged.
     """
 
     refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class WriteBuffer:
             self._batch.rows.append(row(event, generation))
 
     def set_pending(self, pair: Pair, since: float | None, made: float | None = None) -> None:
-        """Set the time since which the refresh of a pair is pending; None: it is not. ``made`` is when it was made last."""
+        """Set the time since which a refresh is pending; None if it is not. ``made`` is when it was made last."""
         _, made_before = self._batch.refreshes.get(pair, (None, None))
         self._batch.refreshes[pair] = (since, made or made_before)
 

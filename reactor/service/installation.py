@@ -106,7 +106,7 @@ def _clear_away(name: str, unit: str) -> Iterator[str]:
 
 
 def _runs_us(pid: str) -> bool:
-    """Whether the process runs reactor. Also True without a process: the service may be ours, and wait for a restart."""
+    """Whether the process runs reactor. True without a process: it may be our service, waiting for a restart."""
     if pid in ("", "0"):
         return True
     try:

@@ -25,7 +25,7 @@ class Notifier:
 
     @classmethod
     def from_environment(cls, environment: MutableMapping[str, str] = os.environ) -> Notifier | None:
-        """The notifier for the manager that started us, or None. The variables are removed: commands must not get them."""
+        """The notifier for the manager that started us, or None. Removes the variables: commands must not get them."""
         address = environment.pop("NOTIFY_SOCKET", "")
         microseconds = environment.pop("WATCHDOG_USEC", "")
         process = environment.pop("WATCHDOG_PID", "")

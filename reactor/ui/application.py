@@ -121,7 +121,7 @@ class Endpoints:
         return _json({"resumed": refs})
 
     def _globs(self, body: dict[str, Any]) -> list[str]:
-        """The globs in the request. Each must match a resource, so that a request takes effect completely or not at all."""
+        """The globs in the request. Each must match a resource: a request takes effect completely or not at all."""
         globs = body.get("refs")
         if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
             refuse(

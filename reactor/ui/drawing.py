@@ -61,7 +61,7 @@ class Drawing:
         return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
 
     async def picture(self, engine: Engine, opened: Opened = None) -> tuple[int, str]:
-        """The edition, and its layout as the output of `reactor.ui.graph_json`. Concurrent callers share one computation.
+        """The edition, and its layout from `reactor.ui.graph_json`. Concurrent callers share one computation.
 
         ``opened`` are the names of the open folds; with None, nothing is folded. Raises DrawingError.
         """

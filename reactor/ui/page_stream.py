@@ -54,7 +54,7 @@ class PageStream:
 
     @contextmanager
     def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
-        """Send updates to a new page within the block. It has the events up to number ``after``; 0: it needs no earlier ones.
+        """Send updates to a new page within the block. It has the events up to ``after``; 0: it needs none of them.
 
         ``drop`` closes its connection. Raises TooManyReadersError.
         """
@@ -142,7 +142,7 @@ class PageStream:
         )
 
     async def _welcome_newcomers(self) -> None:
-        """Send new pages the status of every resource and the events they missed. From then on they get the same updates."""
+        """Send new pages the status of every resource and the events they missed; then they get the same updates."""
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer
             whole = f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._resource_statuses.whole()}}}'
