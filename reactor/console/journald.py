@@ -50,9 +50,9 @@ def leads_to_journal(descriptor: int) -> bool:
 
 
 class Journald:
-    """Collects entries and sends them from a task of its own, `run`, so that a busy journal never delays repairs.
+    """Collects entries; the task `run` sends them, so that a busy journal never delays repairs.
 
-    If the journal is gone, entries go to ``instead`` as plain lines.
+    If the journal is gone, ``instead`` is called with each entry as a plain line.
     """
 
     def __init__(self, instead: Callable[[str], None], path: str = SOCKET) -> None:

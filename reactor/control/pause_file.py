@@ -94,7 +94,7 @@ class PauseFile:
         return tuple(pauses)
 
     def is_lost(self) -> bool:
-        """Whether there is no file."""
+        """Whether the file is missing."""
         return not os.path.lexists(self._path)
 
     def write_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:

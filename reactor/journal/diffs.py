@@ -1,4 +1,4 @@
-"""Stores the diffs of events in a table of their own: shortened for each event, and limited in total.
+"""Stores the diffs of events in a separate table: shortened for each event, and limited in total.
 
 `reactor.engine.check` decides which changes get a diff. The records of events have no diffs: commands show the
 records elsewhere, but only the owner of the journal file may read the diffs.

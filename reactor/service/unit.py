@@ -70,7 +70,7 @@ class Service:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether a manifest comes over the network."""
+        """Whether a manifest is at a URL, so that the service needs the network."""
         return not all(map(os.path.isabs, self.manifests))
 
     @property

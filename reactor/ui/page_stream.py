@@ -54,9 +54,9 @@ class PageStream:
 
     @contextmanager
     def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
-        """Send updates to a new page within the block. It has the events up to ``after``; 0: it needs none of them.
+        """Send updates to a new page within the block. ``drop`` closes its connection. Raises TooManyReadersError.
 
-        ``drop`` closes its connection. Raises TooManyReadersError.
+        The page has the events up to the number ``after``, and gets the later ones; with 0 it gets no past events.
         """
         if self._subscribers.listeners + len(self._newcomers) >= MOST:
             raise TooManyReadersError

@@ -32,7 +32,7 @@ class StatusStream:
         return _object([member async for _, member in self._found(sorted(self._engine.vertex_table.present))])
 
     async def renew(self) -> str | None:
-        """Compare every resource, and forget removed ones. Returns the changes as a JSON object; None for no changes."""
+        """Compare every resource, and drop removed ones. Return the changes as a JSON object; None for no changes."""
         vertex_table = self._engine.vertex_table
         for ref in self._sent.keys() - {vertex_table.refs[vertex] for vertex in vertex_table.present}:
             del self._sent[ref]

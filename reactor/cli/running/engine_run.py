@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # many runs use none of these
 
 
 class RunServices(NamedTuple):
-    """The services of a run besides its display; None for each that it does not have.
+    """The services of a run besides its display. A service that the run does not have is None.
 
     - ``reloader`` reloads the manifest when it changes;
     - ``directory`` is the state directory, with the ``journal`` (pending refreshes, history) and the ``backups`` of files;

@@ -36,10 +36,10 @@ Warn = Callable[[str], None]
 
 
 class State(NamedTuple):
-    """The state that a run can use; None for each part that is missing.
+    """The state that a run can use. A missing part is None.
 
     ``owing`` has the pending refreshes for a run without a journal; ``recorded`` is for a dry run, as in `RunOptions`.
-    ``complete``: all pending refreshes of earlier runs are known.
+    ``complete`` says that all pending refreshes of earlier runs are known.
     """
 
     directory: StateDirectory | None = None

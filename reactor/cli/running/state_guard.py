@@ -31,7 +31,7 @@ async def guard_state(
 ) -> None:
     """Restore removed files of the state directory from the state of the run, until cancelled.
 
-    The lock comes first: if another run has taken it meanwhile, nothing else may be written.
+    The lock is restored first: if another run has taken it meanwhile, nothing else may be written.
     """
     reported = ""
     while True:
