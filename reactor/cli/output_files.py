@@ -71,7 +71,7 @@ def read_output(path: str) -> str:
 def _opened(path: str) -> Iterator[int | None]:
     """An O_PATH descriptor of the file that ``path`` leads to through symlinks; None if there is no file.
 
-    /dev/stdout may lead to a pipe, which no path leads to.
+    /dev/stdout may lead to a pipe, which has no path.
     """
     from reactor.hostfs import open_resolved
 

@@ -127,9 +127,8 @@ def _current(unit: str, path: str) -> str | None:
             text = file.read()
     except FileNotFoundError:
         where = _file_of(unit)
-        if where not in ("", path) and not _is_packaged(
-            where
-        ):  # systemd may still know a unit whose file was removed
+        # systemd may still know the unit of a removed file, so `where` may be `path`.
+        if where not in ("", path) and not _is_packaged(where):
             raise _not_ours(where) from None
         return None
     if not text.startswith(MARK):

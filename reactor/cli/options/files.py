@@ -51,7 +51,7 @@ def file_option(parameter: str, flag: str, *, repeatable: bool) -> click.Option:
 
 
 def secret_value(flag: str, value: Any, file: str | None) -> Any:
-    """The value of ``flag``, from the command line (with a warning) or from ``file``. From now on, outputs show it redacted.
+    """The value of ``flag``, from the command line (with a warning) or from ``file``. It is redacted in all outputs.
 
     Raises UsageError if both are given, or the file can't be read.
     """
