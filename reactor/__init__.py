@@ -1,43 +1,44 @@
 """reactor makes a Linux host match a manifest and keeps it matched.
 
-The map of the house; data flows down this list, and nothing imports what stands below it:
+The parts of this package. No part imports one that is listed after it:
 
-- ``errors``: the base of the errors that people see, and the tree of them;
-- ``error_codes``: what the codes of errors mean;
-- ``trust/``: whose files are believed: what a run reads to learn what to do;
+- ``errors``: the base class of the errors that users see, and the tree of all of them;
+- ``error_codes``: the meaning of each error code;
+- ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
-- ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
-- ``atomic_write``: our own small files, whole or not at all;
+- ``resource/``: resources: base class, property types, plan, watch declarations, registry;
+- ``atomic_write``: writes our own small files atomically;
 - ``hostfs/``: access to files on the host: opening below untrusted directories, atomic replacement, fsync, diffs;
-- ``language/``: expressions inside ``{{ }}`` and ``${ }``, and templates in Jinja2, Go's text/template and Jet; it knows
-  nothing of the project;
-- ``data/``: the data of a manifest: layers, merged as its hierarchy says, and the checks in its comments;
-- ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
-- ``documents``: files that hold values and nothing else;
-- ``unpacking/``: archives that nobody vouches for, into a directory and nowhere else;
-- ``facts/``: what is known about this host, gathered as it is read;
+- ``language/``: expressions inside ``{{ }}`` and ``${ }``, and templates in Jinja2, Go's text/template and Jet; it
+  knows nothing of the project;
+- ``data/``: the data of a manifest: merges its layers by its hierarchy, and makes the checks in its comments;
+- ``manifest/``: parses YAML with positions, reports problems, binds typed properties;
+- ``documents``: files that contain only values;
+- ``unpacking/``: unpacks untrusted archives, and writes only below one directory;
+- ``facts/``: facts about this host, gathered when they are first read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
-- ``http/``: requests to servers, and all that bounds their answers;
-- ``source/``: manifests behind URLs, fetched and unpacked;
-- ``loading``: from a manifest file to a graph that may run;
-- ``clock``: how far the clock can be believed;
-- ``backup/``: what files held before they were replaced or removed;
+- ``http/``: sends requests to servers, and limits their responses;
+- ``source/``: downloads and unpacks manifests behind URLs;
+- ``loading``: from a manifest file to a graph that can run;
+- ``clock``: whether the host's clock can be trusted;
+- ``backup/``: the contents of files before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
-- ``journal/``: what survives the process: the state directory, its lock, pending refreshes and history in SQLite;
+- ``journal/``: the data that outlives the process: the state directory, its lock, pending refreshes and history in
+  SQLite;
 - ``ensure/``: one resource without a manifest, sessions of scripts, requests over a pipe;
 - ``console/``: sinks that turn events into text, tables, progress and JSON lines;
-- ``metrics/``: what is counted, for Prometheus;
-- ``service/``: reactor as a service of systemd: its unit, and what it tells its manager;
-- ``control/``: what people see of a running converger and ask of it: status, pauses, HTTP on a Unix socket;
+- ``metrics/``: metrics for Prometheus;
+- ``service/``: reactor as a systemd service: its unit, and notifications to systemd;
+- ``control/``: status and control of a running converger: pauses, HTTP on a Unix socket;
 - ``ui/``: the live page of a running converger, for a browser;
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
 
-The kinds, and what carries out health checks, are in ``resources/``, the event sources in ``watchers/``, beside this
-package. They are found through entry points and use only the names below, so a third party's kind is as good as a
-built-in one.
+The kinds, and the code that runs health checks, are in ``resources/``, the event sources in ``watchers/``, beside this
+package. They are found through entry points and use only the names below. So a third party's kind can do everything
+that a built-in kind can.
 
-The names are imported when they are first used: ``reactor --help`` needs none of what is behind them.
+The names are imported when they are first used, because ``reactor --help`` needs none of the modules behind them.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # a name that is not there is an error to a type checker
+if not TYPE_CHECKING:  # for type checkers, an unknown name must stay an error
 
     def __getattr__(name: str) -> Any:
         if name not in _HOME_OF:

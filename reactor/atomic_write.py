@@ -1,4 +1,4 @@
-"""Writes our own small files atomically: readers see the old or the new content, never a mix, also after a crash."""
+"""Writes our own small files atomically: a reader gets the old or the new content, never a mix, also after a crash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 
 
 def replace_file(path: str, content: bytes, mode: int) -> None:
-    """Replace the file at ``path`` by one with ``content``, which is on disk when this returns. Raises OSError."""
+    """Replace the file at ``path`` by one with ``content``, and flush it to disk. Raises OSError."""
     directory, name = os.path.split(path)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
     try:
@@ -19,14 +19,14 @@ def replace_file(path: str, content: bytes, mode: int) -> None:
         os.replace(temporary, path)
     except BaseException as error:
         os.unlink(temporary)
-        if isinstance(error, OSError):  # the error of a full disk has no file name
+        if isinstance(error, OSError):  # the error for a full disk has no file name
             raise OSError(error.errno, error.strerror, path) from error
         raise
     sync_directory(directory)
 
 
 def sync_directory(directory: str) -> None:
-    """Flush the names in ``directory`` to disk. Raises OSError."""
+    """Flush the entries of ``directory`` to disk. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,28 +1,28 @@
-"""Whether the clock of the host can be trusted."""
+"""Decides whether the clock of the host can be trusted."""
 
 from __future__ import annotations
 
 import time
 
 SETTLING = 3600.0
-"""Seconds after the start of the host, or after its clock was set, in which the clock may be set again."""
+"""Seconds after the host starts, or after its clock was set, in which the clock is expected to be set again."""
 
 STEP = 60.0
-"""Seconds by which a correct clock may be adjusted."""
+"""The most seconds by which a correct clock may be adjusted."""
 
 
 class Clock:
-    """The clock of the host, as this process has observed it."""
+    """Observes the clock of the host from this process."""
 
     def __init__(self) -> None:
         self._host_began = time.time() - _uptime()
         self._doubted = 0.0
 
     def is_settled(self) -> bool:
-        """Whether the host has run long enough for its clock to be set, and the clock was not set since.
+        """Whether the host has run long enough for its clock to be set, and the clock was not set recently.
 
-        A host may start with a wrong time, also decades ahead, until NTP or the user sets it. Until then, nothing must be
-        deleted because of its age.
+        A host may start with a wrong time, also decades in the future, until NTP or the user sets it. Until then,
+        nothing may be deleted because of its age.
         """
         uptime = _uptime()
         host_began = time.time() - uptime
@@ -32,9 +32,9 @@ class Clock:
 
 
 def _uptime() -> float:
-    """Seconds since the host started, including suspend. This clock can't be set."""
+    """The seconds since the host started, including suspend. This clock can't be set."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 is_settled = Clock().is_settled
-"""For the whole process."""
+"""The `Clock.is_settled` of the one clock that the whole process shares."""

@@ -1,4 +1,4 @@
-"""Files of plain values: facts, and data files for a manifest. YAML 1.2 or JSON."""
+"""Files that contain only values: facts, and data files for a manifest. YAML 1.2 or JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class Annotated(NamedTuple):
-    """Values, the paths in them that are annotated ``@secret``, and warnings about annotations without effect."""
+    """The values of a file, the paths in them annotated ``@secret``, and warnings about other annotations."""
 
     values: dict[str, Any]
     secrets: frozenset[tuple[str, ...]] = frozenset()
@@ -34,7 +34,7 @@ def read_annotated(path: str) -> Annotated:
 
 
 def parse_values(text: str, file: str) -> dict[str, Any]:
-    """Return the map in ``text``; an empty text is an empty map. Raises ManifestError, which shows the name ``file``."""
+    """Return the map in ``text``; an empty text is an empty map. Raises ManifestError, which names ``file``."""
     values: dict[str, Any] = _plain(_parsed(text, file)[1])
     return values
 
@@ -47,9 +47,9 @@ def _text(path: str) -> str:
 
 
 def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:
-    """Return the map, with positions if it is YAML.
+    """Return the map in ``text``, with positions if it is YAML.
 
-    JSON is not quite a part of YAML (a tab may indent it), so a text that starts like JSON is parsed as JSON first.
+    JSON is not quite a subset of YAML (tabs may indent it), so text that starts like JSON is first parsed as JSON.
     """
     problems = Problems(Source(file, text))
     root = _json(text) if text.lstrip()[:1] in ("{", "[") else None
@@ -63,7 +63,7 @@ def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:
 
 
 def _json(text: str) -> Any:
-    """Return the value of a JSON text; None if it is invalid: the YAML parser reports the error and its place."""
+    """Return the value of a JSON text; None if it is invalid: then the YAML parser reports the error and its place."""
     try:
         value = json.loads(text, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _is_shallow(value: Any, levels: int) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value without the positions of a manifest's tree."""
+    """Return ``value`` as plain maps and lists, without positions."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list) else value

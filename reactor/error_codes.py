@@ -1,4 +1,4 @@
-"""The catalogue of error codes: meaning, example and fix of each. The texts are in ``error_codes.toml``."""
+"""The catalogue of error codes: the meaning, an example and the fix of each. Read from ``error_codes.toml``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AREAS = {
     "R06": "State, journal and control",
     "R07": "The command line",
 }
-"""Prefix of codes -> their subject."""
+"""Prefix of codes -> the subject of these codes."""
 
 
 class Explanation(NamedTuple):
@@ -31,6 +31,6 @@ class Explanation(NamedTuple):
 
 @cache
 def catalogue() -> dict[str, Explanation]:
-    """Every code with its explanation, in order."""
+    """Return every code with its explanation, in order."""
     found = tomllib.loads((files("reactor") / "error_codes.toml").read_text(encoding="utf-8"))
     return {code: Explanation(code, **texts) for code, texts in sorted(found.items())}

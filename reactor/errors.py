@@ -1,7 +1,7 @@
 """The errors that users see, and their base class.
 
-Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``place`` in a file where one is known, and a stable
-``code`` that ``reactor explain CODE`` explains. Each class is defined in the package that raises it::
+Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``place`` in a file where one is known, and a
+stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in the package that raises it::
 
     ReactorError
     ├── ManifestError               reactor.resource     the manifest can't be used; has all its diagnostics
@@ -30,7 +30,7 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     ├── UnknownNameError            reactor.control      no resource of the run has that name
     ├── BadRequestError             reactor.control      a request to a run is invalid
     ├── NoPausesError               reactor.control      the run has no state directory, so nothing can be paused
-    ├── TooManyReadersError                reactor.control      too many readers of the event stream
+    ├── TooManyReadersError         reactor.control      too many readers of the event stream
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
@@ -48,7 +48,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """A position in a file. Lines and columns count from 1."""
+    """A position in a file. Lines and columns are counted from 1."""
 
     file: str
     line: int
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 class ReactorError(Exception):
-    """An error that users see. A subclass sets the ``code`` of its errors; a single error may have a more specific one."""
+    """An error that users see. Subclasses set the ``code``; a single error may have a more specific code."""
 
     code: str
 

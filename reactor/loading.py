@@ -1,4 +1,4 @@
-"""Loads a manifest into a graph that can run: the same way for every command."""
+"""Loads a manifest into a graph that can run. Every command uses it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from reactor.resource.gc_control import gc_paused
 class LoadedManifest(NamedTuple):
     """A valid manifest. ``files`` are all files that it was loaded from.
 
-    ``path`` is the name that the user has given; for several manifests, their absolute paths. ``data`` is what its
-    expressions see. ``pre_message`` and ``post_message`` are shown before and after a run.
+    ``path`` is the name that the user gave; for several manifests, their absolute paths. ``data`` are the data that
+    its expressions use. ``pre_message`` and ``post_message`` are shown before and after a run.
     """
 
     path: str
@@ -39,14 +39,16 @@ class LoadedManifest(NamedTuple):
 
 
 Names = str | Sequence[str]
-"""The name of a manifest: a file, a URL, or a directory of manifests; or several of these as one manifest."""
+"""The name of a manifest (a file, a URL, or a directory of manifests), or several names to load as one manifest."""
 
 
 def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) -> LoadedManifest:
-    """Read, bind and connect the manifest ``path``. It reads no state of the host but symlinks that give one file two names.
+    """Read, bind and connect the manifest ``path``.
 
-    References to ``external`` resources, names or globs, are accepted. Raises ManifestError with all problems of the
-    manifest, in the order of their places.
+    Of the host's state, it reads only symlinks that give a file two names.
+
+    References to the ``external`` resources, which are names or globs, are accepted. Raises ManifestError with all
+    problems of the manifest, sorted by place.
     """
     warnings: list[str] = []
     manifest, graph = validated(path, inputs, warnings.append, external)
@@ -66,7 +68,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
 def validated(
     path: Names, inputs: Inputs, warn: Callable[[str], None], external: Sequence[str] = ()
 ) -> tuple[Manifest, Graph]:
-    """The manifest ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
+    """Return the manifest ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
     files, known = all_located(path, inputs, warn), with_site(inputs, warn)
     with gc_paused():
         manifest, problems = read_manifests(files, inputs=known)
@@ -74,7 +76,7 @@ def validated(
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> LoadedManifest:
-    """The same for a parsed manifest; ``problems`` collects the problems of its source."""
+    """Do the same as `load` for a parsed manifest. ``problems`` collects the problems of its source."""
     warnings: list[str] = []
     manifest, found = read_tree(problems, tree, inputs=with_site(inputs, warnings.append))
     graph = _connected(manifest, found)
@@ -99,7 +101,7 @@ def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequenc
 
 
 def all_located(path: Names, inputs: Inputs, warn: Callable[[str], None]) -> list[str]:
-    """The files on this host of the manifests ``path``, each once, those of a directory in the order of their names.
+    """Return the local files of the manifests ``path``, each once; those of a directory are sorted by name.
 
     Raises ManifestError.
     """
@@ -116,7 +118,7 @@ def _names(path: Names) -> Sequence[str]:
 
 
 def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
-    """The file on this host of the manifest ``path``; a URL is downloaded. Raises ManifestError."""
+    """Return the local file of the manifest ``path``; a URL is downloaded. Raises ManifestError."""
     if not is_elsewhere(path):
         return path
     from reactor.source.cache import fetched  # noqa: PLC0415 - most manifests are files
@@ -125,7 +127,7 @@ def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
 
 def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
-    """The same for a file with data, or a manifest with data."""
+    """Do the same as `located` for a data file, or a manifest that contains data."""
     if not is_elsewhere(path):
         return path
     from reactor.source.address import is_archive  # noqa: PLC0415 - most data are files
@@ -137,7 +139,7 @@ def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
 
 def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
-    """The inputs with the file of the site data on this host; a URL is downloaded. Raises ManifestError."""
+    """Return the inputs with the local file of the site data; a URL is downloaded. Raises ManifestError."""
     if inputs.site is None or not is_elsewhere(inputs.site):
         return inputs
     from reactor.source.cache import fetched_data  # noqa: PLC0415
@@ -147,7 +149,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
 
 
 def _fault_of_data(path: Path) -> str | None:
-    """The first problem of a file with data; None if it is valid."""
+    """Return the first problem of a data file; None if it is valid."""
     source = read_source(path, "the data")
     if isinstance(source, Diagnostic):
         return source.message
@@ -160,7 +162,7 @@ def _fault_of_data(path: Path) -> str | None:
 
 
 def whole_path(path: str) -> str:
-    """``path`` as an absolute path; a URL is unchanged."""
+    """Return ``path`` as an absolute path; a URL is not changed."""
     return path if is_elsewhere(path) else os.path.abspath(path)
 
 
@@ -170,7 +172,7 @@ def is_elsewhere(path: str) -> bool:
 
 
 def shown(path: Names) -> str:
-    """The name of the manifest for messages, without credentials; several are shown with absolute paths."""
+    """Return the name of the manifest for messages, without credentials. Several names are shown as absolute paths."""
     if not isinstance(path, str):
         one, *others = path
         return " ".join(shown(whole_path(name)) for name in path) if others else shown(one)

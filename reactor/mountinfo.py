@@ -16,17 +16,17 @@ _SHARED = frozenset(
 )  # fmt: skip
 
 _SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
-"""File systems, besides the shared ones, that need a server or a daemon, which may fail."""
+"""File systems that need a server or a daemon, which may fail, besides the shared file systems."""
 _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
-"""Mount points for the kernel: systemd mounts an autofs there on every host."""
+"""Mount points that belong to the kernel: systemd mounts an autofs there on every host."""
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class MountInfo(NamedTuple):
-    """One mount. ``root`` is the mounted directory of its file system; ``source`` and ``super_options`` are of that file system.
+    """One mount. ``root`` is the directory of its file system that is mounted.
 
-    ``device`` is the number of the file system, such as ``254:1``.
+    ``source`` and ``super_options`` are properties of the file system. ``device`` is its number, such as ``254:1``.
     """
 
     device: str
@@ -39,18 +39,24 @@ class MountInfo(NamedTuple):
 
 
 def read_mounts() -> tuple[MountInfo, ...]:
-    """All mounts; of several at one point, the last hides the others. Raises OSError if there is no /proc."""
+    """Return all mounts. Of several at one mount point, the last hides the others.
+
+    Raises OSError if /proc is missing.
+    """
     with open(MOUNTINFO, "rb") as table:
         return tuple(map(parse_mount, os.fsdecode(table.read()).split("\n")[:-1]))
 
 
 def is_shared_mount(fstype: str) -> bool:
-    """Whether other hosts can change a file system of this type: there are no events for that, and its server may not answer."""
+    """Whether other hosts can change a file system of this type.
+
+    There are no events for that, and its server may fail.
+    """
     return fstype in _SHARED or fstype.startswith("fuse.")
 
 
 def is_fragile(info: MountInfo) -> bool:
-    """Whether the mount may stop answering. The root never counts: without it this process could not run."""
+    """Whether the mount may stop responding. The root mount never counts: this process could not run without it."""
     if not (info.fstype in _SERVED or is_shared_mount(info.fstype)):
         return False
     return info.point != "/" and not info.point.startswith(_OF_THE_KERNEL)
@@ -60,7 +66,7 @@ def is_fragile(info: MountInfo) -> bool:
 
 
 def parse_mount(line: str) -> MountInfo:
-    """One line of the table."""
+    """Parse one line of the table."""
     mount, _, file_system = line.partition(" - ")
     _, _, device, root, point, options, *_ = mount.split(" ")
     fstype, source, super_options = file_system.split(" ", 2)
@@ -74,5 +80,5 @@ def _listed(options: str) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    r"""The text without the kernel's escapes: ``\040`` is a space."""
+    r"""Return the text without the kernel's escapes: ``\040`` is a space."""
     return _OCTAL.sub(lambda escape: chr(int(escape[1], 8)), text) if "\\" in text else text

@@ -2,10 +2,11 @@
 
 - ``group``: the ``reactor`` command; ``command_groups``: groups of subcommands;
 - ``commands/``: one module for each command, which has its name;
-- ``options/``: options and arguments that several commands have, or that have a subject of their own;
-- ``running/``: what a run needs beside the engine: loading, state directory, signals, reloading;
-- ``messages``, ``exitcodes``: errors, warnings and exit codes; ``foreign_words``: commands and options of other programs;
-- ``output_files``: files that commands write where they are told to; ``values``, ``yaml_text``: output of facts and data;
+- ``options/``: options and arguments that several commands share, and the larger ones of single commands;
+- ``running/``: the parts of a run beside the engine: loading, state directory, signals, reloading;
+- ``messages``, ``exitcodes``: errors, warnings and exit codes;
+- ``foreign_words``: commands and options of other programs, each with our equivalent;
+- ``output_files``: writes files to paths that the user gives; ``values``, ``yaml_text``: output of facts and data;
 - ``completion_candidates``: the names that a shell can complete.
 
 Every module imports heavy modules only inside functions, so that ``reactor --help`` is fast.
@@ -25,11 +26,11 @@ def main() -> None:
     """Run the ``reactor`` command and exit."""
     _speak_utf8()
     _leave_no_core()
-    gc.disable()  # starting makes no garbage, and the collector takes a tenth of the time; the engine enables it
+    gc.disable()  # the start makes no garbage, and collection takes a tenth of its time; the engine enables it
     _open_standard_descriptors()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Until a command handles signals itself, ^C ends the process: nothing has been changed, and a traceback
-        # from inside an import would not help.
+        # Until a command handles signals itself, ^C ends the process at once: nothing has been changed yet, and a
+        # traceback from inside an import would not help.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.excepthook = _show_exception
     from reactor.cli.group import reactor
@@ -41,14 +42,14 @@ def main() -> None:
 
 
 def _speak_utf8() -> None:
-    """Start the process again in UTF-8 mode if the locale has another encoding: manifests and the names in them are UTF-8."""
+    """If the locale has another encoding, start the process again in UTF-8 mode: manifests are UTF-8."""
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])
         os.execv(sys.executable, words)  # noqa: S606 - this program with its own arguments, without a shell
 
 
 def _leave_no_core() -> None:
-    """Let a crash write no core file: it would contain secrets. Only the soft limit is lowered, so commands can raise it."""
+    """Forbid core files, which would contain secrets. Only the soft limit is lowered, so commands can raise it."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
@@ -62,7 +63,7 @@ def _show_exception(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 def _leave(code: str | int | None) -> None:
-    """Exit at once. All files are closed by now, and the shutdown of the interpreter would take longer than a small run."""
+    """Exit at once. All files are closed now, and to shut the interpreter down would take longer than a small run."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()

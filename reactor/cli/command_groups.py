@@ -1,4 +1,4 @@
-"""Groups of commands: they answer a misspelt name with the nearest one, know other names, or have a command per kind."""
+"""Groups of commands that suggest the nearest name for a misspelt one, have aliases, or have a command per kind."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 class SuggestingGroup(click.Group):
     """A group that answers an unknown command with the nearest name. `list_commands` must return all names.
 
-    ``noun`` is what its commands are called in the message.
+    ``noun`` is the word for its commands in the message.
     """
 
     noun = "command"
 
     def other_names(self) -> Iterable[str]:
-        """Further names that find a command; they are neither listed nor completed."""
+        """Further names that a command can be called by; they are neither listed nor completed."""
         return ()
 
     def hint_for(self, name: str) -> str | None:  # noqa: ARG002 - for subclasses
-        """The hint for a command that has this name in another program."""
+        """The hint for ``name`` if it is a command of another program."""
         return None
 
     def resolve_command(
@@ -82,7 +82,7 @@ class KindGroup(SuggestingGroup):
         return [*installed_entry_points(KINDS_GROUP), *self._others]
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command for a kind, made by the function ``make``, which is written ``module:function``."""
+        """The command for a kind. The function ``make`` creates it; ``make`` is a string ``module:function``."""
         cmd_name = KINDS.get(cmd_name, cmd_name)
         if cmd_name in self._others:
             command = _imported(self._others[cmd_name])
@@ -97,7 +97,7 @@ class KindGroup(SuggestingGroup):
         return KINDS
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the names only: a description would need every kind imported. ``reactor kinds`` shows descriptions."""
+        """List only the names: descriptions would need an import of every kind. ``reactor kinds`` has them."""
         with formatter.section("Kinds"):
             formatter.write_text(", ".join(installed_entry_points(KINDS_GROUP)))
 

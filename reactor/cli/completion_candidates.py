@@ -21,8 +21,8 @@ _LIMIT = 500
 def complete_manifest(
     context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """The resources of the manifests on the command line, as they are written there: nothing is evaluated or validated."""
-    # While an option lacks its value, click leaves the argument among the rest.
+    """The resources in the text of the manifests on the command line. Nothing is evaluated or validated."""
+    # While an option lacks its value, click has not parsed the manifest: it is in `context.args`.
     words = (*(context.params.get("manifests") or ()), *context.args)
     return _candidates((ref for word in words for file in _files(word) for ref in _refs_in(file)), begun)
 
@@ -66,7 +66,7 @@ def _candidates(names: Iterable[str], begun: str) -> list[CompletionItem]:
 
 
 def _files(word: str) -> list[str]:
-    """The manifest files that a word of the command line names, if any."""
+    """The manifest files that a word of the command line means, if any."""
     from reactor.manifest.directories import is_directory, manifest_names
 
     with suppress(OSError):

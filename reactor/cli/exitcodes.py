@@ -18,15 +18,15 @@ SIGNAL_BASE = 128
 
 
 def bad_usage_code(*, detailed: bool) -> int:
-    """The code for wrong usage or an invalid manifest: 1 with detailed codes, where 2 means changed; else 2."""
+    """The code for bad usage or an invalid manifest: 2; with detailed codes 1, because there 2 means changed."""
     return BAD_USAGE_DETAILED if detailed else BAD_USAGE
 
 
 def run_code(ended: Ended, *, once: bool, detailed: bool) -> int:
     """The code for a run that ended.
 
-    Resources that a one-shot run did not check count as failed; a continuous run is simply stopped. A newer version of
-    the manifest that could not be loaded also counts as failed. In noop, resources that would change count as changed.
+    Resources that a one-shot run has not checked count as failed, but not those of a continuous run. A newer version
+    of the manifest that could not be loaded counts as failed. In noop, resources that would change count as changed.
     """
     from reactor.engine.events import Result
 

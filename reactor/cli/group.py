@@ -47,7 +47,7 @@ class LazyGroup(SuggestingGroup):
         return list(COMMANDS)
 
     def hint_for(self, name: str) -> str | None:
-        """The equivalent of a command of another program."""
+        """The hint if ``name`` is a command of another program: our equivalent."""
         return f"did you mean 'reactor {FOREIGN_COMMANDS[name]}'?" if name in FOREIGN_COMMANDS else None
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -60,13 +60,13 @@ class LazyGroup(SuggestingGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the command line. It may already write output: a help, the version."""
+        """Parse the command line. This may already write output: a help text, the version."""
         words = tuple(args)
         with reporting_errors(bad_usage=_bad_usage(words)):
             return super().make_context(info_name, args, parent, obj=words, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Wrong usage ends with the code that ``--detailed-exitcodes`` asks for."""
+        """Run the command. For bad usage, the exit code depends on ``--detailed-exitcodes``."""
         with reporting_errors(bad_usage=_bad_usage(ctx.obj)):
             return super().invoke(ctx)
 

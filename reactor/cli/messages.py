@@ -1,4 +1,4 @@
-"""What commands write to stderr besides their result, and how they end on an error."""
+"""The errors, warnings and notices of commands on stderr, and the end of a command after an error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reporting_errors(*, bad_usage: int) -> Iterator[None]:
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
-        raise  # the help is its message
+        raise  # click shows the help as its message
     except click.UsageError as error:
         fail(_code(error), _sentence(error), _hint(error), bad_usage)
     except click.ClickException as error:
@@ -56,7 +56,7 @@ def reporting_errors(*, bad_usage: int) -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and error.filename is None:  # as os.getcwd says it
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by os.getcwd
             fail(
                 "R0704",
                 "the current directory was removed",
@@ -68,7 +68,7 @@ def reporting_errors(*, bad_usage: int) -> Iterator[None]:
 
 @contextmanager
 def reporting_refusals() -> Iterator[None]:
-    """End the command when the converger, or the operating system, refuses a request."""
+    """End the command with an error if the active run or the operating system refuses a request."""
     from reactor.control.protocol import RefusedError
 
     try:
@@ -82,7 +82,7 @@ def reporting_refusals() -> Iterator[None]:
 
 
 def notice(message: str, hint: str | None) -> None:
-    """Show a message that is neither an error nor the result, with a hint."""
+    """Show a message that is neither an error nor the result of the command, with a hint."""
     click.echo(escaped(message), err=True)
     if hint:
         _print_line("hint", hint)

@@ -1,6 +1,7 @@
-"""Files that commands write where they are asked to: by the rules of all that root writes below directories of others.
+"""Writes and reads the output files of commands, at paths that the user gives, as safely as managed files.
 
-Root may name a path in a directory of another user, or in /tmp, where a symlink of theirs leads to a file of root.
+Root may give a path in a directory of another user, or in /tmp, where a symlink of another user may lead to a file of
+root.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def replace_output(path: str, content: bytes) -> None:
-    """Let the file at ``path`` hold ``content``; a device or a pipe is written to. A symlink of a stranger is refused.
+    """Create or replace the file at ``path`` with ``content``. A device or a pipe is written to, not replaced.
 
-    Raises OSError and ResourceError.
+    Raises OSError, and ResourceError for a symlink of another user.
     """
     from reactor.hostfs import open_directory
 
     with _opened(path) as handle:
         if handle is not None and not stat.S_ISREG(os.fstat(handle).st_mode):
             with open(os.open(f"/proc/self/fd/{handle}", _WRITE), "wb") as file:
-                file.write(content)  # there is nothing to replace
+                file.write(content)  # a device or a pipe must not be replaced
             return
         target = os.path.abspath(path) if handle is None else os.readlink(f"/proc/self/fd/{handle}")
     parent, base = os.path.split(target)
@@ -41,9 +42,9 @@ def replace_output(path: str, content: bytes) -> None:
 
 
 def create_output(path: str, content: str) -> None:
-    """Make a new file at the absolute ``path``, and the directories above it that are missing.
+    """Create a new file at the absolute ``path``, and the missing directories above it.
 
-    Raises FileExistsError and other OSErrors, and ResourceError where a stranger leads elsewhere.
+    Raises FileExistsError and other OSErrors, and ResourceError for a symlink of another user.
     """
     from reactor.hostfs import Parent, make_directories
 
@@ -56,7 +57,10 @@ def create_output(path: str, content: str) -> None:
 
 
 def read_output(path: str) -> str:
-    """What the file at the absolute ``path`` holds, where `create_output` found one. Raises as that."""
+    """The text of the file at the absolute ``path``, for which `create_output` raised FileExistsError.
+
+    Raises the same errors as `create_output`.
+    """
     from reactor.hostfs import open_content
 
     with open(open_content(path), encoding="utf-8", errors="replace") as file:
@@ -65,9 +69,9 @@ def read_output(path: str) -> str:
 
 @contextmanager
 def _opened(path: str) -> Iterator[int | None]:
-    """A handle of what is at ``path``, at the end of symlinks; None where nothing is.
+    """An O_PATH descriptor of the file that ``path`` leads to through symlinks; None if there is no file.
 
-    /dev/stdout may lead to a pipe, which has no path to walk to.
+    /dev/stdout may lead to a pipe, which has no path.
     """
     from reactor.hostfs import open_resolved
 
@@ -78,7 +82,7 @@ def _opened(path: str) -> Iterator[int | None]:
             yield None
             return
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        if stat.S_ISREG(os.fstat(handle).st_mode):  # it came just now
+        if stat.S_ISREG(os.fstat(handle).st_mode):  # it was created just now
             os.close(handle)
             raise
     try:
@@ -88,6 +92,6 @@ def _opened(path: str) -> Iterator[int | None]:
 
 
 def _umask() -> int:
-    """What a new file may not be."""
+    """The umask of this process: the permissions that a new file must not have."""
     os.umask(mask := os.umask(0o077))
     return mask

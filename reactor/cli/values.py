@@ -18,7 +18,7 @@ _ESCAPED_IN_PATHS = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[](
 
 
 class LayeredValue(dict[str, Any]):
-    """A value with the layer that it comes from: a map in JSON, a comment at the end of the line in text."""
+    """A value and the layer that it comes from: a map in JSON; in text, the layer is a comment after the value."""
 
     def __init__(self, value: Any, layer: str) -> None:
         super().__init__(value=value, layer=layer)
@@ -48,7 +48,7 @@ def show(value: Any, form: ValueFormat | None) -> None:
     elif form == "yaml":
         from reactor.cli.yaml_text import yaml_text
 
-        plain = json.loads(json.dumps(value))  # the dumper knows no maps of our own
+        plain = json.loads(json.dumps(value))  # the YAML dumper does not support our own map types
         click.echo(yaml_text(plain), nl=False)
     else:
         style = Style(wants_colour(sys.stdout))

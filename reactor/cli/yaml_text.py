@@ -11,7 +11,7 @@ from reactor.manifest.scalars import plain_value
 
 
 class _Dumper(yaml.SafeDumper):
-    """PyYAML writes YAML 1.1, and reactor reads 1.2."""
+    """Writes YAML 1.2, which reactor reads; PyYAML writes YAML 1.1."""
 
 
 def yaml_text(value: Any) -> str:

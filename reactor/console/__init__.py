@@ -1,13 +1,13 @@
 """Sinks of engine events: text, progress bar, summary, JSON lines, the systemd journal.
 
 - ``style``, ``number_format``: colours, and durations, times and counts as text;
-- ``open_problems``: the resources that are not as desired at this moment, and why;
+- ``open_problems``: keeps the resources that are not as desired now, and why;
 - ``text``, ``jsonlines``: events as lines, for people and for programs;
 - ``journald``: lines and events as entries of the systemd journal;
-- ``run_header``, ``progress``, ``summary``: what is shown before, during and after convergence;
+- ``run_header``, ``progress``, ``summary``: the output before, during and after convergence;
 - ``writer``: writes lines to a descriptor without waiting for a slow reader;
-- ``display``: everything that shows one run;
+- ``display``: combines these modules to show one run;
 - ``status_lines``, ``history_lines``: lines for `reactor status`, and for events from the journal.
 
-They only read events. Only `writer` and `progress` import trio at the top, and rich is imported only for a terminal.
+Sinks only read events. Only `writer` and `progress` import trio at the top, and rich is imported only for a terminal.
 """

@@ -28,7 +28,7 @@ STDERR = 2
 
 
 class Display:
-    """The display of one run. It is a sink: call it with each event. `run` writes beside the engine."""
+    """The display of one run: a sink of its events. `run` is a task beside the engine that writes the output."""
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         self._errors = Writer(STDERR)
@@ -59,7 +59,7 @@ class Display:
             sink(event)
 
     def say(self, message: str, record: dict[str, Any]) -> None:
-        """Show something that is not an event, in order with the events: ``message`` as text, ``record`` as JSON."""
+        """Show a message that is not an event, in order with the events: ``message`` as text, ``record`` as JSON."""
         if self._text:
             self._print("".join(f"{escaped(part)}\n" for part in message.splitlines()))
         else:
@@ -103,7 +103,7 @@ class Display:
             self._print(self._summary(ended, self._text))
 
     def flush(self) -> None:
-        """Write everything that is still waiting."""
+        """Write all output that still waits."""
         if self._journald:
             self._journald.finish()
         self._writer.flush()

@@ -1,4 +1,4 @@
-"""Lines for events from the journal, which are in their JSON form."""
+"""Formats events from the journal, given in their JSON form, as lines of text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reactor.console.style import Style
 from reactor.resource.escaping import escaped
 
 _WIDTHS = (19, 12, 40)
-"""Widths of the columns on a terminal: time, result, resource. The rest follows."""
+"""Widths of the columns on a terminal: time, result, resource. The last column has no fixed width."""
 
 _HEADINGS = ("time", "result", "resource", "")
 
@@ -21,7 +21,7 @@ Record = dict[str, Any]
 
 
 def headline(style: Style) -> str:
-    """The headings over a table of lines."""
+    """The line with the headings of the columns."""
     return style("bold", "  ".join(_padded(_HEADINGS)).rstrip())
 
 
@@ -36,7 +36,7 @@ def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
 
 
 def said(record: Record) -> str:
-    """The event as text: the first line of an error, the changes, the resources that block it."""
+    """The details of the event as text: the first line of an error, the changes, the resources that block it."""
     if (words := _SAID.get(record["event"])) is not None:
         return words(record)
     return str(record.get("reason") or "")

@@ -32,7 +32,7 @@ from reactor.resource.watch import WatchState
 
 SOCKET = "/run/systemd/journal/socket"
 WARNING_PREFIX = "<4>"
-"""The priority of a line, as a prefix for a stream that goes to the journal."""
+"""The priority of a warning, as a prefix of a line on a stream that goes to the journal."""
 
 _IDENTIFIER = {"SYSLOG_IDENTIFIER": "reactor"}
 _BATCH = 16
@@ -50,9 +50,9 @@ def leads_to_journal(descriptor: int) -> bool:
 
 
 class Journald:
-    """Collects entries and sends them from a task of its own, `run`, so that a busy journal never delays repairs.
+    """Collects entries; the task `run` sends them, so that a busy journal never delays repairs.
 
-    If the journal is gone, entries go to ``instead`` as plain lines.
+    If the journal is gone, ``instead`` is called with each entry as a plain line.
     """
 
     def __init__(self, instead: Callable[[str], None], path: str = SOCKET) -> None:
@@ -85,11 +85,11 @@ class Journald:
         self._socket.close()
 
     def _send_some(self) -> bool:
-        """Send a few entries. Returns whether the journal took them all."""
+        """Send a few entries. Return whether the journal took them all."""
         return all(self._send_next() for _ in range(min(_BATCH, len(self._pending))))
 
     def _send_next(self) -> bool:
-        """Send the first entry. Returns False if the journal has no room for it now."""
+        """Send the first entry. Return False if the journal has no room for it now."""
         entry = self._pending[0]
         try:
             self._socket.connect(self._path)  # each time: a restarted journal has another socket
@@ -110,7 +110,7 @@ class Journald:
             self._send_in_memory(datagram)
 
     def _send_in_memory(self, datagram: bytes) -> None:
-        """Send an entry that is too long for a datagram as sealed memory, which can't change any more."""
+        """Send an entry that is too long for a datagram in a memory file, sealed so that it can't change any more."""
         descriptor = os.memfd_create("journal-entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         with open(descriptor, "wb") as memory:
             memory.write(datagram)
@@ -137,7 +137,7 @@ _UNSHOWN = {"time", "diffs", "health", "counts"}
 
 
 class JournaldSink:
-    """Makes one entry for each event that a terminal would show. It also feeds the `OpenProblems` of ``text``."""
+    """Makes an entry for each event that a terminal would show. It also passes events to ``text.open_problems``."""
 
     def __init__(self, journald: Journald, *, continuous: bool) -> None:
         self._journald = journald

@@ -27,8 +27,8 @@ def _encoded(record: dict[str, Any]) -> str:
 class JsonSink:
     """Writes every event as one line. Secrets in events are redacted already.
 
-    A first convergence has one ``ok`` without changes for each resource, so these lines are built by hand: 1 µs
-    instead of 9. A test compares both ways.
+    A first convergence has one ``ok`` without changes for each resource, so these lines are built by hand: that takes
+    1 µs instead of 9. A test compares both ways.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:

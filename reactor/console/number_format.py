@@ -11,7 +11,7 @@ _THREE_DIGITS = 999.5
 
 
 def seconds(duration: float) -> str:
-    """A duration with two or three digits and a unit, or with two units."""
+    """A duration in seconds as text: two or three digits and a unit, or two units."""
     milliseconds = duration * 1000
     if milliseconds < _THREE_DIGITS:
         return f"{milliseconds:.{1 if milliseconds < _TWO_DIGITS else 0}f} ms"
@@ -26,7 +26,7 @@ def seconds(duration: float) -> str:
 
 
 def clock(moment: float, now: float) -> str:
-    """A time, with the date if it is not near ``now``."""
+    """A time of day, with the date if the time is not near ``now``."""
     form = "%H:%M:%S" if abs(moment - now) < _DAY else "%Y-%m-%d %H:%M"
     return time.strftime(form, time.localtime(moment))
 

@@ -1,4 +1,4 @@
-"""The resources that are failed, blocked or skipped at this moment, and why."""
+"""Keeps the resources that are failed, blocked or skipped now, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMED = 3
 
 
 class OpenProblem(NamedTuple):
-    """Why one resource is not as desired; for a blocked one also its earlier problem."""
+    """Why one resource is not as desired. ``beneath`` is the problem that a blocked resource had before."""
 
     result: Result
     reason: str
@@ -44,7 +44,7 @@ class OpenProblems:
         return None
 
     def _beneath(self, ref: str) -> OpenProblem | None:
-        """The problem of a resource apart from being blocked."""
+        """The problem of a resource, without its block; None if it has no other problem."""
         now = self.troubles.get(ref)
         return now.beneath if now is not None and now.result is Result.BLOCKED else now
 
@@ -65,6 +65,6 @@ def what_differs(*, changed: Sequence[str], added: Sequence[str], gone: Sequence
 
 
 def name_some(refs: Iterable[str]) -> str:
-    """The first refs, and the number of the others."""
+    """The first few refs as text, and the number of the others."""
     first, rest = (every := list(refs))[:_NAMED], len(every) - _NAMED
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 MOMENT = 0.5
-"""Seconds before the bar appears. A shorter run needs none, and rich takes 0.1 s to import."""
+"""Seconds before the bar appears. A shorter run needs no bar, and the import of rich takes 0.1 s."""
 
 INTERVAL = 0.1
 """Seconds between two drawings."""
@@ -23,7 +23,7 @@ ERASE_LINE = b"\r\x1b[2K"
 
 
 class ProgressBar:
-    """Counts resources that have a first result. Takes events like any sink; `run` draws.
+    """Counts the resources that have a first result. A sink of events; `run` draws the bar.
 
     The bar is one line, written to ``screen``. ``writer`` erases it before each batch of lines, and the next drawing
     puts it below.
@@ -48,7 +48,7 @@ class ProgressBar:
             self._complete.set()
 
     async def run(self) -> None:
-        """Draw, after a moment, until every resource has a result. A terminal that goes away ends the drawing only."""
+        """Draw after `MOMENT`, until every resource has a result. If the terminal goes away, only the drawing ends."""
         with trio.move_on_after(MOMENT):
             await self._complete.wait()
             return
@@ -90,7 +90,7 @@ class _Screen(StringIO):
 
 
 def _rich_bar(screen: StringIO) -> Progress:
-    """A bar without a thread of its own: threads beside the event loop make it late."""
+    """A bar that starts no thread: a thread beside the event loop would delay the loop."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

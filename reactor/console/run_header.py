@@ -1,4 +1,4 @@
-"""The messages before the first event: those of the manifest, and the resources that this run leaves out."""
+"""The messages before the first event: the messages of the manifest, and the resources that this run leaves out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LISTED = 20
 
 
 def selection_text(selection: Selection, total: int) -> str:
-    """The number of selected resources, and those that were added or left out because of dependencies."""
+    """The number of selected resources, and the resources that are added or left out because of dependencies."""
     lines = [f"selected {len(selection.graph.resources)} of {total} resources"]
     lines += _listed(selection.pulled_in, "pulled in", "required by")
     lines += _listed(selection.left_out, "left out", "requires")

@@ -15,7 +15,7 @@ _ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", 
 
 
 def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bool = False) -> str:
-    """The run, then the resources, the worst first, then the counts. Without an active run, the end of the last one.
+    """The run, then the resources, the worst first, then the counts. If no run is active: the end of the last run.
 
     ``aligned`` puts the states in a column before the names, for a terminal.
     """
@@ -96,7 +96,7 @@ def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> I
 
 
 def cause_of_fight(expressions: Iterable[str]) -> str:
-    """Why a resource flaps: ``expressions`` are those whose value changes each time."""
+    """Why a resource flaps. ``expressions`` are its expressions whose value changes each time."""
     moving = escaped("; ".join(expressions))
     return f"its desired state changes by itself ({moving})" if moving else "something else changes it back"
 

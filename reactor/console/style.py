@@ -25,7 +25,7 @@ _CODES = {
 
 
 STATE_COLUMN = 12
-"""The width of the state column on a terminal: that of the longest state, "would change"."""
+"""The width of the state column on a terminal: the longest state is "would change"."""
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -41,7 +41,7 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 class Style:
-    """Wraps text in colour codes, or leaves it alone."""
+    """Wraps text in colour codes, or returns it unchanged where colours are off."""
 
     def __init__(self, coloured: bool) -> None:
         self.coloured = coloured

@@ -13,14 +13,14 @@ from reactor.engine.events import Ended, Result
 from reactor.resource.escaping import escaped
 
 _LISTED = 20
-"""Problems listed in the summary. The lines above it have listed all of them."""
+"""The most problems that the summary lists. The lines above it have listed all of them."""
 
 _ALWAYS_SHOWN = (Result.OK, Result.CHANGED)
 
 _MORE = "..."
 
 _UNBOUNDED = 1000
-"""Columns, more than any table here takes."""
+"""A width in columns that is larger than any of these tables."""
 
 _COLOURS = {
     "ok": "green",
@@ -42,7 +42,7 @@ def plain_summary(ended: Ended, open_problems: OpenProblems, style: Style) -> st
 
 
 def table_summary(ended: Ended, open_problems: OpenProblems, width: int, *, coloured: bool) -> str:
-    """The summary for a terminal of ``width`` columns, as tables; results that are too wide are on one line.
+    """The summary for a terminal of ``width`` columns, as tables. If the table of results is too wide, it is one line.
 
     The lines above have shown each failure, so only the names are repeated.
     """
@@ -82,7 +82,7 @@ def _how_it_went(ended: Ended) -> str:
 
 
 def _troubles(open_problems: OpenProblems, *, only_names: bool = False) -> list[tuple[str, str]]:
-    """Failed and blocked resources one by one, skipped ones by their reason."""
+    """The problems as pairs for the list: each failed and blocked resource, and the skipped resources by reason."""
     lasting = [
         (ref, trouble)
         for ref, trouble in open_problems.troubles.items()

@@ -33,12 +33,12 @@ from reactor.resource.watch import WatchState
 
 _INDENT = "    "
 _MORE = "| "
-"""The prefix of further lines of an error: they may come from the host, and must not look like a line of ours."""
+"""The prefix of further lines of an error: they may come from the host, and must not look like our own lines."""
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 class TextSink:
-    """Turns events into lines. It also feeds ``open_problems``, for the summary.
+    """Turns events into lines. It also passes them to ``open_problems``, for the summary.
 
     A line starts with the name, for programs; ``aligned`` puts the states first, in a column, and an empty line after
     each diff.
@@ -154,7 +154,7 @@ class TextSink:
         return self._line("manifest", "changed", f"reloaded: {said}")
 
     def _watcher(self, event: WatcherChanged) -> Iterable[str]:
-        """The lines for a watcher. One that works from the start has none."""
+        """The lines for a watcher. A watcher that works from the start has none."""
         key = (event.watcher, event.ref)
         before = self._hearing.get(key, WatchState.ARMED)
         self._hearing[key] = event.state

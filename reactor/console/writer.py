@@ -14,11 +14,11 @@ CHUNK = select.PIPE_BUF
 """Bytes that a writable pipe takes without blocking."""
 
 LIMIT = 16 << 20
-"""Bytes that may wait for a reader. Beyond that we wait for the reader, so that memory stays bounded."""
+"""Bytes that may wait for a reader. Beyond that, `write` blocks until the reader takes some: memory stays bounded."""
 
 
 class Writer:
-    """Collects text and writes it from a task of its own, `run`.
+    """Collects text; the task `run` writes it.
 
     So a paused ``less`` or a stopped terminal never delays repairs. The descriptor stays in blocking mode, because other
     processes share it; a terminal is opened a second time, until the process ends. When the reader is gone, ``broken`` is
@@ -112,7 +112,7 @@ def _unblocked(terminal: int) -> int:
     """The same terminal opened again, non-blocking: a writable terminal may have room for one character only."""
     try:
         return os.open(f"/proc/self/fd/{terminal}", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # it belongs to another user, as after su; or there is no /proc
+    except OSError:  # the terminal belongs to another user, as after su; or there is no /proc
         return terminal
 
 

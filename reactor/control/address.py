@@ -1,4 +1,4 @@
-"""Addresses to listen on, as the user writes them, and host names that mean this host."""
+"""Parses the addresses to listen on that the user gives, and recognizes host names that mean this host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>[0-9]{1,5
 
 
 class AddressError(ReactorError, ValueError):
-    """The string is not an address to listen on; the message shows what one looks like."""
+    """The string is not an address to listen on; the message shows the right form."""
 
     code = "R0702"
 
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
     @property
     def as_reached(self) -> Address:
-        """The address for clients: the name of the host if it listens on every address."""
+        """The address for clients: if it means every address of this host, the name of the host replaces it."""
         everywhere = ip_address(self.host).is_unspecified
         return Address(socket.gethostname(), self.port) if everywhere else self
 
@@ -42,9 +42,9 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """``127.0.0.1:9469``, ``localhost:9469`` or ``[::1]:9469``. Raises AddressError.
+    """Parse ``127.0.0.1:9469``, ``localhost:9469`` or ``[::1]:9469``. Raises AddressError.
 
-    Names are not resolved: the address behind a name may change, and with it who can connect.
+    Other names are not resolved: the address of a name may change, and then other clients could connect.
     """
     written = _WRITTEN.fullmatch(text)
     if written is None:
@@ -60,7 +60,7 @@ def parse_address(text: str) -> Address:
 
 
 def names_loopback(host: str) -> bool:
-    """Whether the header ``Host`` has a name that always means this host, so that DNS rebinding can't use it.
+    """Whether ``host``, a header ``Host``, always means this host, so that DNS rebinding can't use it.
 
     Any port is accepted, because ``ssh -L`` may forward another one.
     """

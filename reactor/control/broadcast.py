@@ -1,4 +1,4 @@
-"""The live stream of events, to any number of readers. A slow reader never delays a repair."""
+"""Sends the live stream of events to any number of readers. A slow reader never delays a repair."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LIMIT = 4 << 20
 """Characters that may wait for one reader. A reader that falls further behind is dropped."""
 
 REST = 0.1
-"""Seconds between two writes to one reader. Sending costs more than a repair, so a burst of events is sent at once."""
+"""Seconds between two writes to one reader. A write costs more than a repair, so it sends a burst of events."""
 
 MOST = 48
-"""Readers at a time. Each one takes one of the connections; the others stay free for other requests."""
+"""The most readers at a time. Each takes a connection; the other connections stay free for other requests."""
 
 
 class TooManyReadersError(ReactorError):
@@ -53,7 +53,7 @@ class Subscriber:
         self._news.set()
 
     async def take(self) -> list[str]:
-        """The queued events, once there are some; nothing at the end of the stream.
+        """Wait for queued events and return them; an empty list at the end of the stream.
 
         The first event after a pause is returned at once, the next ones `REST` seconds later.
         """
@@ -132,7 +132,7 @@ class Broadcast(Subscribers):
             self._encode(event)
 
     def join(self, drop: Callable[[], None]) -> Subscriber:
-        """A new reader of the events from now on. ``drop`` closes its connection. Raises TooManyReadersError."""
+        """Add and return a reader of events from now on; ``drop`` closes its connection. Raises TooManyReadersError."""
         if self.listeners >= MOST:
             raise TooManyReadersError
         listener = Subscriber(drop)

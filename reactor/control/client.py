@@ -24,7 +24,7 @@ class NoRunError(ReactorError):
 
 
 class Client:
-    """The active run on a state directory. Every method raises NoRunError and RefusedError."""
+    """Talks to the active run on a state directory. Every method raises NoRunError and RefusedError."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory

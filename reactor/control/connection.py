@@ -1,4 +1,6 @@
-"""HTTP/1.1 on one connection: h11 implements the protocol, ASGI applications answer. Only continuous runs import it.
+"""Serves HTTP/1.1 on one connection: h11 implements the protocol, ASGI applications answer.
+
+Only continuous runs import it.
 
 Requests for HTTP/2 and for web sockets are answered in HTTP/1.1.
 """
@@ -22,7 +24,7 @@ LARGEST_HEAD = 16 << 10
 _CHUNK = 64 << 10
 _DISCARDED = 64  # chunks
 _LINGER = 1.0
-"""Seconds in which a refused client may go on sending, so that it can read our answer."""
+"""Seconds for which we read what a refused client still sends, so that it gets our answer."""
 
 _VERSIONS = (b"1.0", b"1.1")
 _NOT_SUPPORTED = 505
@@ -34,8 +36,8 @@ Serve = Callable[[trio.SocketStream, ConnectionSlot], Awaitable[None]]
 def connection_handler(application: ASGIApp, warn: Callable[[str], None]) -> Serve:
     """A handler that serves ``application`` on a connection. A misbehaving client loses its own connection only.
 
-    ``warn`` is called for bugs. One request is started in each turn of the event loop, so that many of them delay a
-    repair no more than one.
+    ``warn`` is called for bugs. At most one request is started in each turn of the event loop, so that many requests
+    delay a repair no more than one does.
     """
     turnstile = trio.Lock()
 
@@ -109,7 +111,7 @@ class Connection:
         return event
 
     async def _fill(self) -> bool:
-        """Read from the client; False at the end of its stream."""
+        """Read from the client. Return False at the end of its stream."""
         data = bytes(await self._stream.receive_some(_CHUNK))
         self._http.receive_data(data)
         return bool(data)
@@ -126,7 +128,7 @@ class Connection:
             # The application has answered with its own error, as Starlette does before it raises the error again.
 
     def _is_for_more(self) -> bool:
-        """Prepare for the next request. Returns whether there can be one."""
+        """Prepare for the next request. Return whether the connection can have one."""
         if self._http.our_state is h11.DONE and self._http.their_state is h11.SEND_BODY:
             while (event := self._http.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
                 if isinstance(event, h11.EndOfMessage):
@@ -147,11 +149,11 @@ class Connection:
     # ---- ASGI ----
 
     async def _receive(self) -> Message:
-        """The next part of the body of the request; after its end, the disconnection of the client."""
+        """Return the next part of the request body; after its end, wait until the client disconnects."""
         if self._http.their_state is h11.SEND_BODY:
             try:
                 event = await self._next_event()
-            except h11.RemoteProtocolError:  # it ended too early
+            except h11.RemoteProtocolError:  # the body ended too early
                 return {"type": "http.disconnect"}
             if isinstance(event, h11.Data):
                 return {"type": "http.request", "body": bytes(event.data), "more_body": True}
@@ -178,7 +180,7 @@ class Connection:
         try:
             await self._stream.send_all(data or b"")
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            self._place.leave()  # not a bug of the application, which must not report one
+            self._place.leave()  # the client broke the connection: the application must not report a bug
             await trio.lowlevel.checkpoint()
 
     async def _refuse(self, status: int) -> None:

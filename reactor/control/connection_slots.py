@@ -1,7 +1,8 @@
-"""A limited number of slots for connections, which no single client can keep for itself.
+"""A limited number of slots for connections; no single client can take them all.
 
-Each connection takes an open file, and repairs need some too. If all slots are taken, a new connection gets the slot of an
-idle one: unauthenticated ones first, then those of the peer that has the most, then the oldest.
+Each connection takes an open file, and repairs need open files too. If all slots are taken, a new connection gets the
+slot of an idle connection: first of an unauthenticated one, then of the peer with the most connections, then of the
+oldest one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PATIENCE = 60.0
 
 @dataclass(eq=False, slots=True)
 class ConnectionSlot:
-    """The slot of one connection. ``admitted``: its client is authenticated."""
+    """The slot of one connection. ``admitted`` says that its client is authenticated."""
 
     peer: Peer
     admitted: bool
@@ -38,12 +39,12 @@ class ConnectionSlot:
         self.scope.deadline = self.since + FIRST
 
     def rest(self) -> None:
-        """Wait for the next request: the last one was answered."""
+        """The last request was answered: close the connection after `IDLE` seconds without a request."""
         self.busy = False
         self.scope.deadline = trio.current_time() + IDLE
 
     def work(self) -> None:
-        """Answer a request that has arrived."""
+        """A request has arrived: close the connection if its answer is not read within `PATIENCE` seconds."""
         self.busy = True
         self.scope.deadline = trio.current_time() + PATIENCE
 
@@ -57,7 +58,7 @@ class ConnectionSlot:
 
 
 class ConnectionSlots:
-    """At most ``most`` slots."""
+    """The slots of one listening socket, at most ``most``."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -65,7 +66,7 @@ class ConnectionSlots:
         self._freed = trio.Event()
 
     async def take_in_turn(self, peer: Peer, admitted: bool) -> ConnectionSlot:
-        """A slot for a new connection, as soon as one is free: all may be in use for a moment."""
+        """A slot for a new connection. Waits until one is free: all may be in use for a moment."""
         while (place := self.take(peer, admitted=admitted)) is None:
             self._freed = trio.Event()
             await self._freed.wait()

@@ -1,4 +1,4 @@
-"""The control of one run: its status, its pauses and its socket together."""
+"""Combines the status, the pauses and the socket of one run."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Control:
     async def run(
         self, engine: Engine, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Open the socket, apply the pauses, then report started: before that, ``engine`` must not run.
+        """Open the socket, apply the pauses in the file, report started, then serve. ``engine`` must not run earlier.
 
-        The socket is opened first: a pause that was written to the file before is read from it, and a later one uses the
-        socket.
+        The socket is opened before the file is read, so no pause is lost: a command that finds no socket writes the
+        pause to the file, and a later command uses the socket.
         """
         if self._directory is None:
             task_status.started()
@@ -116,7 +116,7 @@ class Control:
         )
 
     def _open(self, directory: str, run_handle: RunHandle) -> Server | None:
-        """The server of the socket; None if it can't be opened: the run goes on without it."""
+        """The server of the socket; None if the socket can't be opened: the run goes on without it."""
         if not self._listens:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Explains the state of one resource in sentences: its event, its check, its change, and what that refreshed."""
+"""Explains the state of one resource in sentences: its last event, check and change, and what that refreshed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAUSES = {
 _INDENT = "  "
 
 _MOST_LINES = 20
-"""Lines of a diff that are shown."""
+"""The most lines of a diff that are shown."""
 
 _TOGETHER = 1.0
 """Seconds between the record of a refresh and the end of its check."""
@@ -35,7 +35,7 @@ class Explanation:
         self._explained: set[int] = set()
 
     def explain(self, ref: str) -> list[str] | None:
-        """The sentences, each cause indented below its effect; None if the history does not have ``ref``."""
+        """The sentences, each cause indented below its effect; None if ``ref`` is not in the history."""
         last = self._history.last(ref)
         if last is None and not self._history.knows(ref):
             return None
@@ -53,7 +53,7 @@ class Explanation:
             yield f"Note of {self._when(noted.time)}: {noted.record['line']}."
 
     def _entry(self, entry: Entry, indent: str) -> Iterator[str]:
-        """The event, then its causes. No event is explained twice."""
+        """The sentences about an event, then about its causes. No event is explained twice."""
         if entry.id in self._explained:
             return
         self._explained.add(entry.id)
@@ -136,7 +136,7 @@ class Explanation:
 
 
 def _in_words(causes: Iterable[str], failure: Entry | None) -> str:
-    """``causes`` as text, with the critical health checks in ``failure``. "retry" is left out beside a health check."""
+    """``causes`` as text, with the critical health checks in ``failure``. With a health check, "retry" is left out."""
     reasons = [
         _CAUSES[cause]
         for cause in causes

@@ -1,4 +1,4 @@
-"""The status at the end of the last run, from the journal, in the form of the status of an active run."""
+"""The status at the end of the last run, read from the journal. It has the form of the status of an active run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def _is_fine(record: dict[str, Any]) -> bool:
 def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:
     """The status of one resource; ``names`` are its ref and its alias, if it has one.
 
-    The journal has no event for a check that found nothing to do, so a resource without a change since ``former`` is ok.
+    ``former`` is the id of the end of the run before the last one. The journal has no event for a check that found
+    nothing to do, so a resource whose last event is a change before ``former`` is ok.
     """
     ref = names[0]
     last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)

@@ -1,4 +1,4 @@
-"""``/metrics`` over HTTP: on the control socket, and optionally on a TCP port of its own."""
+"""Serves ``/metrics`` over HTTP: on the control socket, and optionally on a separate TCP port."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from reactor.metrics.tally import Tally
 from reactor.resource.threads import in_thread
 
 METRICS = "/metrics"
-"""The default path of Prometheus."""
+"""The path that Prometheus scrapes by default."""
 
 
 async def metrics_response(request: Request, tally: Tally, engine: Engine) -> Response:
-    """The metrics, in the format that the client prefers. The module for them is imported in a thread."""
+    """The metrics in the format that the client prefers. `reactor.metrics.page` is imported in a thread."""
     page: Any = await in_thread(import_module, "reactor.metrics.page")
     body, media_type = page.render(tally, engine, request.headers.get("accept", ""))
     return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})

@@ -29,7 +29,7 @@ def names_of(resource: Resource) -> tuple[str, ...]:
 
 
 def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The vertices, in order, each with its own names and those of all composites that contain it."""
+    """The vertices in order, each with its own names and the names of all composites that contain it."""
     above: dict[str, list[Resource]] = {}
     for vertex in vertex_table.present:
         resource = vertex_table.resources[vertex]
@@ -49,7 +49,7 @@ def names_by_vertex(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str,
 
 
 def matching(vertex_table: VertexTable, pattern: str) -> list[int]:
-    """The vertices that match ``pattern``, in order, with the members of composites. Raises UnknownNameError for none."""
+    """The matching vertices in order, with the members of matching composites. Raises UnknownNameError for none."""
     found = [vertex for vertex, names in names_by_vertex(vertex_table) if covers(pattern, names)]
     if not found:
         raise unknown(vertex_table, pattern)
@@ -75,7 +75,7 @@ def unknown(vertex_table: VertexTable, pattern: str) -> UnknownNameError:
 
 
 def unknown_name(names: Sequence[str], pattern: str, resources: Sequence[Resource] = ()) -> UnknownNameError:
-    """The same for ``names`` and the aliases of ``resources`` instead of a run."""
+    """The same error for ``names`` and the aliases of ``resources`` instead of the resources of a run."""
     from reactor.graph.names import Names  # noqa: PLC0415 - only a misspelt name needs it
 
     return UnknownNameError(pattern, Names(resources, names).hint(pattern))

@@ -1,4 +1,4 @@
-"""Applies the pauses of the state directory to a running engine, and ends them when their time is over."""
+"""Applies the pauses in the state directory to a running engine, and ends each at its time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from reactor.engine.engine import Engine
 
 LONGEST_NAP = 60.0
-"""Seconds after which the wall clock is read again: it may have been set, or have gone on during a suspend."""
+"""The longest sleep in seconds. Then the wall clock is read again: it may have been set, or the host suspended."""
 
 
 class PauseController:
-    """Holds the paused vertices of ``engine``. ``clock`` gives seconds since 1970."""
+    """Keeps the vertices of ``engine`` paused that match a pause. ``clock`` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class PauseController:
         return refs
 
     def resume(self, pattern: str) -> list[str]:
-        """End the pauses of the resources that match ``pattern``. Returns the refs that were paused; raises as `pause`."""
+        """End the pauses of resources that match ``pattern``. Return the refs that were paused; raises as `pause`."""
         matching(self._vertex_table, pattern)
         before = list(self._held)
         self._pauses = self._file.remove(pattern, self._clock())
@@ -79,7 +79,7 @@ class PauseController:
         return [self._vertex_table.refs[vertex] for vertex in before if vertex not in self._held]
 
     def apply(self) -> None:
-        """Pause and resume vertices of the engine as the pauses say now. Call it also after a reload."""
+        """Pause and resume vertices of the engine so that they match the pauses. Call it also after a reload."""
         wanted = self._wanted()
         for vertex in [vertex for vertex in self._held if vertex not in wanted]:
             del self._held[vertex]

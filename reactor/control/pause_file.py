@@ -28,10 +28,10 @@ _YEAR_10000 = 253402300800.0
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Resources that match ``pattern`` are paused from ``since`` to ``until`` (seconds since 1970).
+    """Pauses the resources that match ``pattern``, from ``since`` to ``until`` (seconds since 1970).
 
-    ``until`` is None for an exception: it ends earlier, wider pauses for the resources that match. The last pause or
-    exception that matches a resource wins.
+    With ``until`` None it is an exception: it ends the earlier, wider pauses of the resources that match. The last
+    pause or exception that matches a resource applies.
     """
 
     pattern: str
@@ -41,12 +41,12 @@ class Pause:
 
 
 def is_valid_duration(seconds: float) -> bool:
-    """Whether ``seconds`` is allowed as the length of a pause."""
+    """Whether a pause may last ``seconds``."""
     return math.isfinite(seconds) and 0 < seconds <= LONGEST
 
 
 def effective(pauses: Sequence[Pause], names: Sequence[str], now: float) -> Pause | None:
-    """The pause in force at ``now`` for the resource with these names; None for no pause."""
+    """The pause that applies at ``now`` to the resource with these names; None if it is not paused."""
     for pause in reversed(pauses):
         if (pause.until is None or pause.until > now) and covers(pause.pattern, names):
             return None if pause.until is None else pause
@@ -67,7 +67,7 @@ class PauseFile:
         self._warn = warn
 
     def read(self) -> tuple[Pause, ...]:
-        """All pauses, the oldest first. None if they can't be read, with a warning."""
+        """All pauses, the oldest first. If the file can't be read, no pauses, with a warning."""
         try:
             return self._read()
         except OSError as error:
@@ -79,14 +79,14 @@ class PauseFile:
         return _active(self.read(), now)
 
     def add(self, pattern: str, now: float, until: float, reason: str) -> tuple[Pause, ...]:
-        """Pause what matches ``pattern``; replaces an earlier pause with the same pattern. Returns all pauses."""
+        """Add a pause, in place of an earlier one with the same pattern. Return all pauses. Raises OSError."""
         with self._changing() as pauses:
             pauses[:] = [pause for pause in _active(pauses, now) if pause.pattern != pattern]
             pauses.append(Pause(pattern, now, until, reason))
         return tuple(pauses)
 
     def remove(self, pattern: str, now: float) -> tuple[Pause, ...]:
-        """End the pauses of what matches ``pattern``. Returns the remaining pauses."""
+        """End the pauses of the resources that match ``pattern``. Return the remaining pauses. Raises OSError."""
         with self._changing() as pauses:
             pauses[:] = [p for p in _active(pauses, now) if not covers(pattern, (p.pattern,))]
             pauses.append(Pause(pattern, now, None, ""))
@@ -94,11 +94,11 @@ class PauseFile:
         return tuple(pauses)
 
     def is_lost(self) -> bool:
-        """Whether there is no file."""
+        """Whether the file is missing."""
         return not os.path.lexists(self._path)
 
     def write_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
-        """Write the ``known`` pauses of a file that was removed. Returns all pauses; newer ones in the file stay after them."""
+        """Write the ``known`` pauses again after the file was removed. Return all: these, then newer ones."""
         with self._changing() as pauses:
             pauses[:] = _active([*known, *(pause for pause in pauses if pause not in known)], now)
         return tuple(pauses)
@@ -113,7 +113,7 @@ class PauseFile:
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error)
         except OSError as error:
-            if os.path.isfile(self._path):  # a disk error: the file may be readable later
+            if os.path.isfile(self._path):  # a disk error: the file may be readable later, so it is kept
                 raise
             reason = os.strerror(error.errno or 0)
         aside = f"{self._path}.broken-{time.time_ns()}"
@@ -142,7 +142,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _active(pauses: Iterable[Pause], now: float) -> list[Pause]:
-    """The pauses that have not ended, and the exceptions after one of these."""
+    """The pauses that have not ended, and the exceptions that come after one of them."""
     active: list[Pause] = []
     for pause in pauses:
         if bool(active) if pause.until is None else pause.until > now:

@@ -12,7 +12,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 Peer = tuple[str, int | str]
-"""``("user", uid)``, or ``("host", address)`` where the user is not known."""
+"""``("user", uid)``, or ``("host", address)`` if the user is unknown."""
 
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
@@ -50,7 +50,7 @@ def _is_on_this_host(theirs: str, ours: str) -> bool:
 
 
 def _network(host: str) -> str:
-    """The address; for IPv6 the /64 network, because a host can choose the rest freely."""
+    """The address; for IPv6 its /64 network, because a host can choose the other bits freely."""
     address = ip_address(host.partition("%")[0])
     return f"{IPv6Address(int(address) >> 64 << 64)}/64" if address.version == 6 else host  # noqa: PLR2004
 

@@ -1,4 +1,4 @@
-"""What both ends of the control socket share: the path of the socket, the query for a status, a refused request."""
+"""Shared by both ends of the control socket: the path of the socket, the query for a status, a refused request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reactor.graph.names import covers
 
 
 class RefusedError(ReactorError):
-    """The run, or the operating system, refuses a request. ``hint`` says how to fix that."""
+    """The run or the operating system refuses the request. ``hint`` says how to fix that."""
 
     code = "R0606"
 
@@ -43,7 +43,8 @@ IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
 class StatusQuery:
     """Selects resources to show: by default those that are not as desired.
 
-    With ``match``, those that match; with ``everything``, all. ``failed`` leaves only failed and blocked ones of these.
+    ``match`` selects the resources that match it, ``everything`` all resources. ``failed`` leaves only the failed and
+    blocked ones of these.
     """
 
     match: str | None = None

@@ -1,4 +1,4 @@
-"""Requests over HTTP, on the control socket and on the live page: their bodies, and the answers to bad ones."""
+"""Parses the bodies of HTTP requests to the control socket and the live page, and answers bad requests."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LARGEST_BODY = 65536
 
 
 class BadRequestError(ReactorError):
-    """The request says something we can't do."""
+    """The request is invalid."""
 
     code = "R0606"
 
 
 def refuse(message: str, hint: str) -> NoReturn:
-    """Raises BadRequestError."""
+    """Raise BadRequestError."""
     raise BadRequestError(message, hint)
 
 
 async def body_of(request: Request, known: set[str]) -> dict[str, Any]:
-    """The JSON object in the body, with nothing in it that is not `known`. Raises BadRequestError and HTTPException."""
+    """The JSON object in the body. It may have only ``known`` keys. Raises BadRequestError and HTTPException."""
     text = b""
     async with aclosing(request.stream()) as chunks:
         async for chunk in chunks:
@@ -40,7 +40,7 @@ async def body_of(request: Request, known: set[str]) -> dict[str, Any]:
                 raise HTTPException(413, f"the body is longer than {_LARGEST_BODY} bytes")
     try:
         body = json.loads(text)
-        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is not valid text
     except (ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is not JSON: {error}", "send a JSON object") from error
     if not isinstance(body, dict):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _RETRY_SECONDS = 1.0
 
 BACKLOG = 1024
-"""Connections that may wait to be accepted: enough that the slots here decide, and not the kernel."""
+"""Connections that may wait to be accepted. Many, so that the slots limit connections, and not the kernel."""
 
 MOST = 64
-"""Connections of one socket at a time: each takes an open file, and repairs need some too."""
+"""The most connections of one socket at a time: each takes an open file, and repairs need open files too."""
 
 
 async def serve(listener: socket.socket, module: str, run_handle: Any, warn: Callable[[str], None]) -> None:
@@ -126,7 +126,7 @@ class Server:
 
 
 def _bound(directory: str) -> socket.socket:
-    """A listening socket that only its owner may use from the start: bind takes the mode of the inode."""
+    """A listening socket that only its owner may ever use: bind gives the file the mode that the socket has."""
     path = os.path.join(directory, SOCKET_FILE)
     if (found := _identity(path)) is not None:
         if not found[2]:

@@ -1,4 +1,4 @@
-"""The current status of every resource, from the events. A sink: it only reads."""
+"""Keeps the current status of every resource. A sink of events: it never changes anything in the run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ResourceStatus:
     paused: Paused | None = None
     flapping: Flapping | None = None
     degraded_watchers: tuple[WatcherChanged, ...] = ()
-    """The last events of the watchers that can't watch this resource fully."""
+    """The last event of each watcher that can't watch this resource fully."""
 
     def enter(self, state: str, now: float) -> None:
         """Enter ``state`` at ``now``, unless it is in that state already."""
@@ -100,7 +100,7 @@ class StatusTable:
         self.converged_at: float | None = None
         """When the run converged last."""
         self._paused_when_gone: dict[str, Paused] = {}
-        """The pauses of the resources that the last reload removed: they apply to their undo, too."""
+        """Ref -> its pause, for the resources that the last reload removed: a pause also applies to the undo."""
         self.rejected: ReloadRejected | None = None
         """The rejected reload, if the newest version of the manifest is invalid."""
 
@@ -156,7 +156,7 @@ class StatusTable:
 
 
 def _note(resource_status: ResourceStatus, event: Event) -> None:
-    """Take an event about one resource that is not a check."""
+    """Take an event about one resource, other than a check."""
     match event:
         case Blocked():
             resource_status.blocked = event

@@ -1,4 +1,4 @@
-"""TCP ports of a run, and the one that serves its metrics only."""
+"""TCP ports that a run listens on; one serves only its metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ServedMetrics:
 
 
 class TcpListener:
-    """Listens from its creation on, so that a port in use is an error before the run. Raises OSError."""
+    """Listens as soon as it is created, so that a port in use is an error before the run starts. Raises OSError."""
 
     def __init__(self, address: Address) -> None:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET

@@ -1,8 +1,8 @@
-"""The data of a manifest: layers that `hierarchy` selects, merged, and checked against annotations in comments.
+"""The data of a manifest: merges the layers that `hierarchy` selects, and checks them against annotations in comments.
 
 - ``problem``: an error in the data, and its place in the document;
-- ``layers``: how two trees are merged, which facts use too, and which layer each leaf came from;
-- ``annotations``: comments such as ``# @require``; ``validation``: the checks that they ask for;
-- ``expansion``: expressions in data, evaluated in a restricted scope;
-- ``resolve``: the overrides that are looked up, and all of it together.
+- ``layers``: merges two trees (facts are merged too), and records the layer that each leaf came from;
+- ``annotations``: finds comments such as ``# @require``; ``validation``: makes the checks that they demand;
+- ``expansion``: evaluates expressions in data, in a restricted scope;
+- ``resolve``: selects the overrides, and combines all of the above.
 """

@@ -1,7 +1,7 @@
 """Annotations of data: comments such as ``# @require`` at the keys below ``data:`` in a YAML text.
 
-A YAML parser's events contain no comments. But between two tokens of YAML there is only white space and comments, so
-the text between the tokens is the comments, whatever the quoted and block scalars around them contain.
+A YAML parser's events contain no comments. But between two tokens of YAML there are only white space and comments. So
+this module reads the comments between the tokens, and never mistakes a ``#`` in a quoted or block scalar for one.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Comments:
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: list[tuple[int | None, int, str]] = []
-        self._end = 0  # of the last token that is not empty
-        self._next = ""  # "key" or "value", if the next token is one
+        self._end = 0  # where the last token that is not empty ended
+        self._next = ""  # "key" or "value" if the next token is a key or a value
         self._key: int | None = None  # the last key
-        self._about: int | None = None  # the key whose value has just ended or comes next
-        self._open: list[int | None] = []  # the keys of the flow collections around us
+        self._about: int | None = None  # the key whose value just ended, or comes next
+        self._open: list[int | None] = []  # the keys of the flow collections that enclose this position
 
     def read(self, last: int) -> list[tuple[int | None, int, str]]:
-        """Return the key (None: there is none), the offset and the text of each comment, up to the key ``last``.
+        """Return the key (None if there is none), the offset and the text of each comment, up to the key ``last``.
 
-        Invalid YAML ends the pass; the parser reports it.
+        Invalid YAML ends the pass: the parser reports it.
         """
         scanner = _SCANNER(self._text)
         try:
@@ -66,11 +66,11 @@ class Comments:
             self._gap(start)
             self._see(token, start)
             self._end = end
-        if isinstance(token, KeyToken):  # most are empty
+        if isinstance(token, KeyToken):  # most tokens are empty
             self._next = "key"
 
     def _see(self, token: Any, start: int) -> None:
-        """Track the key that a comment after this token would be about."""
+        """Track which key a comment after this token would belong to."""
         if isinstance(token, _TRANSPARENT):
             return
         if isinstance(token, ValueToken):
@@ -89,12 +89,12 @@ class Comments:
     def _scalar(self, token: Any, start: int) -> None:
         if self._next == "key":
             self._key = start
-        elif token.style in _BLOCK_STYLES:  # the first line of such a token may contain a comment
+        elif token.style in _BLOCK_STYLES:  # the token's first line may contain a comment
             header = self._text[start : token.end_mark.index].partition("\n")[0]
             self._comment(start, header, self._about)
 
     def _gap(self, start: int) -> None:
-        """Find comments between the last token and the one at ``start``."""
+        """Record the comments between the last token and the one at ``start``."""
         gap = self._text[self._end : start]
         if "#" not in gap:
             return
@@ -120,7 +120,7 @@ _TAINTS = re.compile(rf"#[ \t]*@{TAINT}")
 
 
 class Annotation(NamedTuple):
-    """A comment ``# @name argument``. ``name`` comes without the ``@``; ``at`` is the offset of the ``#``."""
+    """A comment ``# @name argument``. ``name`` has no ``@``; ``at`` is the offset of the ``#``."""
 
     name: str
     argument: str
@@ -128,14 +128,14 @@ class Annotation(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The annotations in a text by the key they belong to, in the order of the text, and those in a wrong place."""
+    """The annotations in a text by the key they belong to, in the order of the text, and the misplaced ones."""
 
     by_key: dict[Path, list[Annotation]]
     ignored: list[Annotation]
 
 
 def has_annotations(text: str) -> bool:
-    """Whether ``text`` may contain annotations: a quick test."""
+    """Whether ``text`` may contain annotations. A quick test."""
     return _ANY.search(text) is not None
 
 
@@ -144,12 +144,12 @@ def find_annotations(
 ) -> Found:
     """Find the annotations in ``text``.
 
-    ``keys`` has the offset in ``text`` of each key of the data, of maps within maps, but not of those
-    within lists. An alias repeats keys at the same offset: an annotation is about all of them. An annotation
-    is on a line of its own before its key, or on the line of its key after the key or its value.
+    ``keys`` has the offset in ``text`` of each key of the data, also in nested maps, but not within lists. An alias
+    repeats keys at the same offset; an annotation there belongs to all of them. An annotation is on a line of its own
+    before its key, or on the line of its key, after the key or its value.
 
-    ``others`` are the offsets of other keys and of items of lists. Only ``@secret`` is valid there; then the keys
-    of the data that ``others`` has for that offset are secret.
+    ``others`` has the offsets of other keys and of list items. Only ``@secret`` is valid there. It makes the keys
+    secret that ``others`` has for that offset.
     """
     places = _Places(text, keys, others or {})
     found = Found({}, [])
@@ -168,7 +168,7 @@ def find_annotations(
 
 
 class _Places:
-    """The keys and items at the offsets of a text."""
+    """The keys and list items of a text, by offset."""
 
     def __init__(self, text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]]) -> None:
         self._text = text
@@ -180,15 +180,18 @@ class _Places:
 
     @property
     def last(self) -> int:
-        """The last offset that a comment may be about: the end of the text, if a ``@secret`` comes later.
+        """The last offset to which a comment may belong: the end of the text if a ``@secret`` follows the last key.
 
-        It is found there too, to warn its author that it has no effect.
+        Such a ``@secret`` has no effect, so it must be found in order to warn about it.
         """
         last = self._offsets[-1] if self._offsets else -1
         return len(self._text) if _TAINTS.search(self._text, max(last, 0)) else last
 
     def about(self, annotation: Annotation, key_at: int | None) -> tuple[Sequence[Path], bool]:
-        """Return the keys that an annotation at the key ``key_at``, or at none, is about; and whether it is valid there."""
+        """Return the keys that an annotation belongs to, and whether it is valid there.
+
+        ``key_at`` is None for no key.
+        """
         at = self._item(annotation.at) if key_at is None else key_at
         own, others = (self._keys.get(at, ()) if key_at is not None else ()), self._others.get(at, ())
         if annotation.name == TAINT:
@@ -197,7 +200,7 @@ class _Places:
         return own, bool(own) or not others
 
     def _item(self, comment_at: int) -> int:
-        """Return the offset of the list item that a comment is about: the next one, or the one before it on its line."""
+        """Return the offset of the list item that a comment belongs to: the one before it on its line, or the next."""
         line_at = self._text.rfind("\n", 0, comment_at) + 1
         index = bisect(self._offsets, comment_at)
         if self._text[line_at:comment_at].strip():

@@ -1,4 +1,4 @@
-"""Evaluates expressions in data. They can use only facts: data can't refer to data."""
+"""Evaluates expressions in data. These can use only facts: data can't refer to other data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ONLY_FACTS = "expressions in data know Facts and nothing else"
 def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None = None) -> Scope:
     """Return the scope of expressions in data and in the hierarchy.
 
-    When it is not ``strict``, a missing fact is an empty string, as in CCM, and ``Data`` is empty.
+    If it is not ``strict``, a missing fact is an empty string, as in CCM, and ``Data`` is empty.
     """
     if strict:
         scope = Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})
@@ -31,7 +31,10 @@ def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | Non
 
 
 class Expander:
-    """Evaluates expressions of one document; errors are added to ``problems``, missing keys that CCM allows to ``warnings``."""
+    """Evaluates the expressions of one document.
+
+    Adds errors to ``problems``, and missing keys, if CCM allows them, to ``warnings``.
+    """
 
     def __init__(self, scope: Scope, problems: list[DataProblem]) -> None:
         self._scope = scope
@@ -39,7 +42,7 @@ class Expander:
         self.warnings: list[DataProblem] = []
 
     def expand(self, value: Any, path: DocumentPath) -> Any:
-        """Return the value at ``path`` with its expressions evaluated, except those in keys. One that fails is null."""
+        """Return the value at ``path`` with its expressions evaluated, except in keys. A failed one becomes null."""
         if isinstance(value, str):
             return self._text(value, path)
         if isinstance(value, dict):
@@ -49,7 +52,7 @@ class Expander:
         return _whole(value) if isinstance(value, float) else value
 
     def match(self, text: str, path: DocumentPath) -> str | None:
-        """Return the string with its expressions evaluated, or None when none of them had a value."""
+        """Return ``text`` with its expressions evaluated; None if none of them had a value, or on an error."""
         try:
             template = parse_template(text)
             found, matched = (text, text != "") if template is None else template.match(self._scope)

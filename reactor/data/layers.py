@@ -1,4 +1,4 @@
-"""How layers of plain values are merged, and which layer each leaf of a merged tree came from."""
+"""Merges layers of plain values, and records which layer each leaf of a merged tree came from."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 
 def deep_merge(base: Any, over: Any) -> Any:
-    """Merge ``over`` into a copy of ``base``. Neither is changed; the result may share parts with both.
+    """Return a copy of ``base`` with ``over`` merged into it. Changes neither; the result may share parts with both.
 
-    Maps are merged key by key, and lists are concatenated, duplicates included. Everything else, null and values of
-    different kinds included, is replaced.
+    Merges maps key by key, and concatenates lists, including duplicates. Any other value of ``over``, also null or one
+    of another kind, replaces that of ``base``.
     """
     if isinstance(base, dict) and isinstance(over, dict):
         merged = dict(base)
@@ -23,18 +23,18 @@ def deep_merge(base: Any, over: Any) -> Any:
 
 
 LeafPath = tuple[str | int, ...]
-"""The keys to a leaf, and at the end maybe an index in a list."""
+"""The keys that lead to a leaf. The last may be an index in a list."""
 
 
 class Leaf(NamedTuple):
-    """A scalar, or one item of a list. Merging never changes either."""
+    """A scalar, or one item of a list. Merging never changes a leaf."""
 
     value: Any
     layer: str
 
 
 def layered(value: Any, layer: str) -> Any:
-    """Return ``value`` with all its leaves marked as those of ``layer``."""
+    """Return ``value`` with each leaf marked as coming from ``layer``."""
     if isinstance(value, dict):
         return {key: layered(inner, layer) for key, inner in value.items()}
     return [Leaf(item, layer) for item in value] if isinstance(value, list) else Leaf(value, layer)

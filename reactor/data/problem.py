@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DocumentPath = tuple[str | int, ...]
-"""The path from the top of the document: ``("overrides", "os:debian", "ports", 0)``."""
+"""The path from the root of the document: ``("overrides", "os:debian", "ports", 0)``."""
 
 
 class DataProblem(NamedTuple):
-    """One problem. The caller, which knows the positions of the document, finds its place.
+    """One problem. The caller knows the positions in the document, and finds the place of the problem.
 
-    ``code`` is its error code, see `reactor.error_codes`. ``path`` leads to the value that it is about. For an error in an
-    expression, ``start`` and ``end`` are offsets in the text of that value; for one about an annotation or a key,
-    ``comment_at`` is the offset of the comment or key in the document.
+    ``code`` is its error code, see `reactor.error_codes`. ``path`` leads to the value that has the problem. For an
+    error in an expression, ``start`` and ``end`` are offsets in the text of that value. For a problem with an
+    annotation or a key, ``comment_at`` is the offset of the comment or key in the document.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""The data of a manifest on this host: base data, the overrides that ``hierarchy`` selects, the layers on top, and checks."""
+"""Resolves the data of a manifest on this host: the base data, selected overrides, layers on top, and checks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ MERGES = ("first", "deep")
 
 
 class Hierarchy(NamedTuple):
-    """``order`` are keys of overrides, with unevaluated expressions. ``deep`` merges all that apply, else the first wins."""
+    """``order`` has keys of overrides, with unevaluated expressions.
+
+    ``deep`` merges all that apply; else the first is used.
+    """
 
     order: tuple[str, ...] = ("default",)
     deep: bool = False
 
 
 def read_hierarchy(section: Any, problems: list[DataProblem]) -> Hierarchy:
-    """Parse the section; None means that there is none. Errors are added to ``problems``, and their values are not used."""
+    """Parse the section; None means that it is missing.
+
+    Adds errors to ``problems``, and ignores the invalid values.
+    """
     if section is None:
         return Hierarchy()
     if not isinstance(section, dict):
@@ -63,7 +69,7 @@ DATA = "data"
 
 
 class Layer(NamedTuple):
-    """Values from outside the document, their name for people, and the paths in them that are secret."""
+    """Values from outside the document, the name of their origin for messages, and the secret paths in them."""
 
     name: str
     values: Mapping[str, Any]
@@ -71,12 +77,12 @@ class Layer(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The data, and where they came from.
+    """The resolved data, and their origins.
 
-    ``layers`` has the origin of every leaf: ``data``, ``overrides os:debian``, or the name of a
-    `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: everything below
-    them is secret. With ``problems`` the data must not be used. Data that are not ``is_whole`` lack values whose errors
-    were reported.
+    ``layers`` has the origin of every leaf: ``data``, ``overrides os:debian``, or the name of a `Layer`. ``secrets``
+    has the paths of the keys annotated ``@secret``, and the secret paths of the layers: everything below them is
+    secret. If there are ``problems``, the data must not be used. Data that are not ``is_whole`` lack values whose
+    errors were reported.
     """
 
     values: dict[str, Any]
@@ -98,10 +104,10 @@ def resolve(
 ) -> Resolved:
     """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
 
-    The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored, and a missing
-    or null one is empty. The caller has checked that data and overrides are maps. ``annotations`` are those
-    of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a missing fact is a
-    problem, else a warning. ``moment`` is the time that ``now()`` returns; None: the time of each call.
+    The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored; a missing or null
+    section is empty. The caller must have checked that data and overrides are maps. ``annotations`` are those of the
+    data by key, as `reactor.data.annotations` finds them. When ``strict``, a missing fact is a problem, else a
+    warning. ``moment`` is the time that ``now()`` returns; None means the time of each call.
     """
     problems: list[DataProblem] = []
     expander = Expander(data_scope(facts, strict=strict, moment=moment), problems)
@@ -112,7 +118,7 @@ def resolve(
         tree = deep_merge(tree, layered(dict(layer.values), layer.name))
         secrets |= layer.secrets
     values = plain(tree)
-    if not problems:  # a value that failed is not also reported as missing
+    if not problems:  # or a failed value would be reported again, as missing
         problems += check(values, marked, secrets)
     return Resolved(
         values=values,
@@ -136,7 +142,7 @@ def _resolved(document: Mapping[str, Any], expander: Expander, problems: list[Da
 
 
 def _applicable(order: Sequence[str], overrides: dict[str, Any], expander: Expander) -> Iterator[str]:
-    """Yield the keys of the overrides that the hierarchy selects on this host."""
+    """Yield the keys of the overrides that apply to this host, in the order of the hierarchy."""
     for index, entry in enumerate(order):
         key = expander.match(entry, ("hierarchy", "order", index))
         if key is not None and key != DATA and isinstance(overrides.get(key), dict):
@@ -149,7 +155,7 @@ def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def masked(values: Mapping[str, Any], paths: Iterable[Path], mask: str) -> dict[str, Any]:
-    """Return ``values`` with ``mask`` at each of ``paths``."""
+    """Return ``values`` with ``mask`` in place of the value at each of ``paths``."""
     shown = dict(values)
     for path in paths:
         shown = _masked(shown, path, mask)

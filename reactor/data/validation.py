@@ -1,4 +1,4 @@
-"""Checks the merged values against the annotations of data: ``@require``, ``@validate EXPR``, ``@secret``."""
+"""Checks the merged data against their annotations: ``@require``, ``@validate EXPR``, ``@secret``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def secret_paths(annotations: Annotations) -> frozenset[Path]:
 def check(
     values: Mapping[str, Any], annotations: Annotations, secrets: Collection[Path]
 ) -> Iterator[DataProblem]:
-    """Yield a problem for each value that fails a check. No message shows a value below the paths ``secrets``."""
+    """Yield a problem for each value that fails a check. Messages show no value at or below the paths ``secrets``."""
     for path, found in annotations.items():
         value = _at(values, path)
         is_secret = any(path[: len(secret)] == secret for secret in secrets)
@@ -53,7 +53,7 @@ def unknown(annotations: Annotations) -> Iterator[DataProblem]:
 
 
 def ignored(annotations: Sequence[Annotation]) -> Iterator[DataProblem]:
-    """Yield a problem for each annotation in a place where it has no effect."""
+    """Yield a problem for each annotation that has no effect where it is."""
     hint = (
         "@require and @validate hold at keys of 'data' outside of lists; @secret also within lists, "
         "in overrides and in a --data-file"
@@ -79,9 +79,9 @@ def _advice(annotation: Annotation) -> str:
 
 
 def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | None:
-    """Return why the value fails, or None."""
+    """Return the reason why ``value`` fails the check, or None."""
     if annotation.name in REQUIRE:
-        # Exactly these: false and 0 are values.
+        # Only these values are missing: false and 0 are not.
         return "is required but has no value" if value is None or value == "" else None
     is_checked = annotation.name == VALIDATE and annotation.argument
     if not is_checked or value is None or isinstance(value, (dict, list)):

@@ -7,23 +7,28 @@
 
 The scheduler decides which vertex is checked next. It does no I/O and reads no clock:
 
-- ``scheduler``: its door; ``readiness``: which vertices wait for others; ``blocking``: which are blocked by failures;
+- ``scheduler``: its interface; ``readiness``: which vertices wait for others; ``blocking``: which are blocked by
+  failures;
 - ``retries``: when a failed vertex is checked again; ``delay_queue``: vertices that wait for a time;
-- ``limits``: what ``meta`` allows; ``admission``: limits on starts, and vertices that are applied together, such as packages;
-- ``refreshes``: which vertices a change refreshes, at once or after a while without changes.
+- ``limits``: the limits set in ``meta``; ``admission``: enforces limits on starts, and forms batches of vertices that
+  are applied together, such as packages;
+- ``refreshes``: which vertices a change refreshes, at once or after a period without changes.
 
 From an event to a repaired resource:
 
-- ``watch_manager``: starts watchers and marks what they report; ``audit``: marks everything now and then;
+- ``watch_manager``: starts watchers and marks the vertices that they report; ``audit``: periodically marks every
+  vertex;
 - ``dispatcher``: takes marks, and gives ready vertices to the tasks of ``worker_pool``;
-- ``vertex_checks``: the check of one vertex; ``prechecks``: what is decided before it; ``check``: observe, plan, apply, verify,
-  and the health checks;
-- ``path_owners``: refuses a change of what another resource manages by another name; ``batch_apply``: applies a batch;
-- ``check_completion``: what happens when a check has ended; ``outcome``: how it did; ``flapping``: detects flapping.
+- ``vertex_checks``: the check of one vertex; ``prechecks``: what is decided before it; ``check``: observe, plan,
+  apply, verify, and the health checks;
+- ``path_owners``: refuses to change a file that another resource manages by another path; ``batch_apply``: applies a
+  batch;
+- ``check_completion``: what happens when a check has ended; ``outcome``: how a check ended; ``flapping``: detects
+  flapping.
 
 For some runs only:
 
-- ``noop``: what a dry run can foretell; ``reversals``: undoes what left the manifest;
-- ``manifest_follower``: follows the manifest when the run itself changes it;
-- ``follow_up_checks``: what a one-shot run checks again before it ends; ``final_check``: the last of these.
+- ``noop``: what a dry run can predict; ``reversals``: undoes resources that left the manifest;
+- ``manifest_follower``: reloads the manifest when the run itself changes it;
+- ``follow_up_checks``: what a one-shot run checks again before it ends; ``final_check``: the last of these checks.
 """

@@ -1,4 +1,4 @@
-"""Limits on the starts of a vertex besides its place in the graph: its group, its semaphores, its rate.
+"""Limits when a vertex may start, apart from its place in the graph: by its group, its semaphores and its rate.
 
 Part of the scheduler: no I/O and no clock.
 """
@@ -16,9 +16,10 @@ from reactor.resource.base import Resource
 
 
 def group_of(resource: Resource) -> Hashable | None:
-    """What makes resources one group: kind and key. None for one that is always applied alone.
+    """The group of ``resource``: its kind and its group key. None for a resource that is always applied alone.
 
-    One with a timeout of its own is: it must not be kept waiting by others, nor cut them off.
+    A resource with its own timeout is applied alone: others must not keep it waiting, and its timeout must not cut
+    them off.
     """
     if not is_shared(resource) or resource.meta.timeout is not None:
         return None
@@ -27,13 +28,16 @@ def group_of(resource: Resource) -> Hashable | None:
 
 
 def is_shared(resource: Resource) -> bool:
-    """Whether the resources of its kind have groups: then what they change is one thing."""
+    """Whether the kind of ``resource`` has groups. All resources of such a kind change one shared thing."""
     return type(resource).group_key is not Resource.group_key
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Batch:
-    """Vertices of one group that run together. ``members`` leave it as their runs end; ``late`` wait for the next."""
+    """Vertices of one group that run together.
+
+    A member leaves ``members`` when its run ends; ``late`` wait for the next batch.
+    """
 
     group: Hashable
     members: set[int]
@@ -48,14 +52,14 @@ class BatchScheduler:
         self.batch: dict[int, Batch] = {}
         """The batch of each vertex that runs in one."""
         self.followers: deque[int] = deque()
-        """The vertices that run since the first of their batch started, and that no worker has taken yet."""
+        """Vertices that started together with the first of their batch, and that no worker has taken yet."""
         self.of: dict[int, Hashable] = {}
         """The group of each vertex that has one."""
         self._vertices: dict[Hashable, list[int]] = {}
         self.reshape(limits)
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
-        """Continue with other groups; batches that are running do not change."""
+        """Switch to other groups; running batches do not change."""
         self.of.clear()
         self.of.update((vertex, limit.group) for vertex, limit in limits.items() if limit.group is not None)
         self._vertices.clear()
@@ -63,14 +67,17 @@ class BatchScheduler:
             self._vertices.setdefault(group, []).append(vertex)
 
     def is_late(self, vertex: int) -> bool:
-        """Whether a batch of its group is running already; then ``vertex`` is ready again when that is over."""
+        """Whether a batch of the group of ``vertex`` is already running.
+
+        If so, `leave` returns ``vertex`` when that batch ends.
+        """
         if (batch := self._under_way.get(self.of[vertex])) is None:
             return False
         batch.late.append(vertex)
         return True
 
     def lead(self, leader: int, start: Callable[[int], bool]) -> None:
-        """``leader`` has started: form a batch with all of its group that ``start`` can start as well."""
+        """``leader`` has started: form a batch with all other vertices of its group that ``start`` can start too."""
         group = self.of[leader]
         followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
         batch = Batch(group, {leader, *followers}, [])
@@ -79,7 +86,7 @@ class BatchScheduler:
         self.followers.extend(followers)
 
     def leave(self, vertex: int) -> list[int] | None:
-        """The run of ``vertex`` ended. Returns the latecomers once the last of its batch has left, else None."""
+        """The run of ``vertex`` ended. Return the latecomers if it was the last of its batch, else None."""
         batch = self.batch.pop(vertex)
         batch.members.discard(vertex)
         if batch.members:
@@ -92,11 +99,11 @@ _LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
 
 
 class Admission:
-    """Applies the limits of every vertex. ``delay_queue`` delays those that start too often."""
+    """Enforces the limits of every vertex. Uses ``delay_queue`` to delay vertices that start too often."""
 
     def __init__(self, limits: Mapping[int, Limits], delay_queue: DelayQueue) -> None:
         self.limits = dict(limits)
-        """Only of vertices that have limits of their own."""
+        """Only the vertices that have limits of their own."""
         self.batches = BatchScheduler(self.limits)
         self._semaphores = Semaphores()
         self._delay_queue = delay_queue
@@ -106,7 +113,7 @@ class Admission:
         return self.limits.get(vertex, DEFAULT_LIMITS)
 
     def admits(self, vertex: int, now: float) -> bool:
-        """Whether ``vertex`` may start now. If not, `leave` of the vertex that prevents it returns it later."""
+        """Whether ``vertex`` may start now. If not, `leave` of the vertex that prevents it returns ``vertex`` later."""
         limits = self.limits_of(vertex)
         if limits.group is not None and self.batches.is_late(vertex):
             return False
@@ -117,7 +124,10 @@ class Admission:
         return True
 
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
-        """The run of ``vertex`` ended: whether its job, which is that of its batch, ended too; and which vertices may try again."""
+        """The run of ``vertex`` ended. Return whether its job ended too, and the vertices that may try to start again.
+
+        A batch is one job: the job ends when the last member leaves.
+        """
         if vertex not in self.batches.batch and vertex not in self._semaphores.held:
             return _LEFT_ALONE
         late = self.batches.leave(vertex) if vertex in self.batches.batch else []
@@ -125,6 +135,9 @@ class Admission:
         return late is not None, [*(late or ()), *woken]
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
-        """Go on with other limits. What was taken before is given back as it was taken."""
+        """Switch to other limits.
+
+        Semaphores that were acquired under the old limits are released as they were acquired.
+        """
         self.limits = dict(limits)
         self.batches.reshape(self.limits)

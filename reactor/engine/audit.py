@@ -1,4 +1,4 @@
-"""The audit: checks everything about every half hour, and so finds the drift that no event announced.
+"""The audit: checks every resource about every half hour, and so finds drift that no event announced.
 
 `AuditFound` counts that drift. The count should stay 0.
 """
@@ -17,14 +17,20 @@ PAUSE = 0.01
 
 
 class Audit:
-    """Marks every vertex about every ``interval`` seconds, spread by ±10 % so that not all hosts do it at the same time."""
+    """Marks every vertex about every ``interval`` seconds.
+
+    A jitter of ±10 % keeps hosts from doing it at the same time.
+    """
 
     def __init__(self, dispatcher: Dispatcher, interval: float) -> None:
         self._dispatcher = dispatcher
         self._interval = interval
 
     async def run(self) -> None:
-        """Audit until cancelled. Marks the vertices in chunks, so that events in between are not delayed."""
+        """Audit until cancelled.
+
+        Marks the vertices in chunks, so that events that arrive in between are not delayed.
+        """
         while True:
             await trio.sleep(self._interval * random.uniform(0.9, 1.1))  # noqa: S311 - it needs no secrecy
             vertices = sorted(self._dispatcher.vertex_table.present)

@@ -21,13 +21,16 @@ class _BatchMember:
     error: Exception | None = None
 
     def end(self, refusal: Exception | None) -> None:
-        """It was applied with others, or kept from it by ``refusal``."""
+        """Record the result: applied with the others, or not applied because of ``refusal``."""
         self.error = refusal
         if refusal is None:
             self.done += (action.made() for action in self.plan)
 
     async def has_work(self) -> bool:
-        """Whether something is left to do after a failure; true where that can't be read: the next attempt shows it."""
+        """Whether the resource still differs after a failure.
+
+        True if it can't be read: the next attempt will report why.
+        """
         try:
             left = await self.resource.verify()
         except (ResourceError, OSError):
@@ -47,27 +50,28 @@ class _BatchApply:
     over: trio.Event = field(default_factory=trio.Event)
 
     def look(self) -> None:
-        """Begin once all members that are still in the batch wait here."""
+        """Set ``complete`` once all members that are still in the batch wait in `BatchApplier.apply`."""
         if len(self.members) == len(self.batch.members):
             self.complete.set()
 
 
 class BatchApplier:
-    """Lets members that have something to apply wait until the rest of their batch has ended its checks."""
+    """Members that have changes to apply wait here until the rest of their batch has finished checking."""
 
     def __init__(self, batches: Mapping[int, Batch]) -> None:
         self._batches = batches
         self.open: dict[int, _BatchApply] = {}
 
     def look(self) -> None:
-        """A member has left its batch."""
+        """A member has left its batch: begin each apply that waited only for that member."""
         for batch_apply in self.open.values():
             batch_apply.look()
 
     async def apply(self, vertex: int, resource: Resource, plan: Plan, done: list[str]) -> None:
-        """Apply ``plan`` together with the plans of the other members, as `perform` does for one.
+        """Apply ``plan`` together with the plans of the other members; to the caller this works like `perform`.
 
-        One task acts for all. An apply that has begun is not cancelled with one member: it concerns the others too.
+        One task applies for all members. Cancelling one member does not cancel an apply that has begun: the others
+        need it too.
         """
         batch = self._batches[vertex]
         batch_apply = self.open.setdefault(id(batch), _BatchApply(batch))
@@ -94,18 +98,18 @@ class BatchApplier:
 
 
 class _ApplyAttempts:
-    """Applies members together, and after a failure those that are not as desired in halves.
+    """Applies members together; after a failure, retries in two halves the members that still differ.
 
-    When attempts fail in a row without any progress, the reason is most likely not one member: a mirror that is down would
-    be asked 200 times for 100 members. So it gives up after as many failures as it takes to find two bad members by halving:
-    twice the number of halvings, which is the bit length of the number of members.
+    When several attempts in a row fail without progress, the cause is probably not one bad member: if a mirror is
+    down, halving 100 members would ask it 200 times. So it gives up after as many failures as it takes to find two bad
+    members by halving: twice the number of halvings, which is the bit length of the number of members.
     """
 
     def __init__(self, members: Sequence[_BatchMember]) -> None:
         self._patience = self._left = 2 * len(members).bit_length()
 
     async def apply(self, members: Sequence[_BatchMember]) -> None:
-        """Apply all of them, and let each know what came of it."""
+        """Apply all ``members``, and record in each of them whether it was applied or why not."""
         if len(members) == 1:
             await self._apply_alone(members[0])
             return

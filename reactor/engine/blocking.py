@@ -8,17 +8,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from reactor.graph.topology import Topology
 
 _Question = tuple[int, bool]
-"""A vertex that is blocked, and whether it is only about the order that is over for it."""
+"""A blocked vertex, and whether to ask only about the failures that ended its ordered chain."""
 Known = dict[_Question, tuple[int, ...]]
-"""Whom to blame, by what was asked."""
+"""The root failures found so far, by question."""
 
 
 class Blocking:
     """Which vertices failed, and which are blocked because something they require is not ok.
 
-    A vertex is *bad* when it failed or is blocked. ``_bad_count`` counts what is in its way: the direct strong
-    predecessors that are bad, and that an order is *over* for it. That is so once one before it in the order failed, and
-    not when one is only blocked. ``_over_count`` counts the direct predecessors in orders that failed or are over.
+    A vertex is *bad* when it failed or is blocked. An ordered chain (``topology.ends``) ends for all vertices after
+    the first one that failed; a vertex that is only blocked does not end it. ``_bad_count`` counts the direct strong
+    predecessors that are bad, plus one if the chain has ended for the vertex. ``_over_count`` counts the direct
+    predecessors in chains that failed or for which the chain has ended.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -27,40 +28,52 @@ class Blocking:
         self._bad_count = [0] * topology.size
         self._over_count: Counter[int] = Counter()
         self.transitions: list[tuple[int, bool]] = []
-        """The vertices that became blocked (True) or free again (False) since they were taken, in order."""
+        """The vertices that became blocked (True) or unblocked (False) since the last `take_transitions`, in order."""
         self.failed: set[int] = set()
         self.blocked: set[int] = set()
         self.composites: Mapping[int, Collection[int]] = {}
-        """By vertex: those that stand for it. They fail with it, and answer for that."""
+        """The composites of each member vertex.
+
+        They fail when it fails, and count as the root failure instead of it.
+        """
 
     def is_blocked(self, vertex: int) -> bool:
-        """Whether something that ``vertex`` requires is bad, or its order is over."""
+        """Whether ``vertex`` is blocked.
+
+        Something it requires is bad, or its ordered chain ended at an earlier failure.
+        """
         return self._bad_count[vertex] > 0
 
     def is_order_ended(self, vertex: int) -> bool:
-        """Whether an order that ends with the first failure has ended before ``vertex``."""
+        """Whether an ordered chain, which ends at the first failure, has ended before ``vertex``."""
         return self._over_count[vertex] > 0
 
     def root_failures(self) -> set[int]:
-        """Those that failed and that no other stands for."""
+        """The failed vertices, except members of a composite: the composite counts instead."""
         return self.failed.difference(self.composites)
 
     def fail(self, vertex: int, moves: bytearray) -> None:
-        """``vertex`` failed: those below that rest are blocked. Those that move are asked about when they start."""
+        """``vertex`` failed: block the idle vertices below it.
+
+        Active ones (``moves``) are tested when they want to start.
+        """
         if vertex not in self.failed:
             self.failed.add(vertex)
             self._block_below(self._turned(vertex, 1), moves)
         self._worsen(vertex, moves)
 
     def block(self, vertex: int, moves: bytearray) -> None:
-        """``vertex`` wanted to start, and something it requires is bad; a `reshape` may have found that already."""
+        """Block ``vertex``, which wanted to start although something it requires is bad.
+
+        A `reshape` may have blocked it already.
+        """
         if vertex not in self.blocked:
             self.blocked.add(vertex)
             self.transitions.append((vertex, True))
             self._worsen(vertex, moves)
 
     def recover(self, vertex: int, freed: Callable[[int], None]) -> None:
-        """``vertex`` is ok again: those that only waited for it are free, and ``freed`` is called for each."""
+        """``vertex`` is ok again: unblock the vertices that only it blocked, and call ``freed`` for each."""
         self.failed.discard(vertex)
         self._bad[vertex] = 0
         stack: list[Sequence[int]] = [self._topology.strong[vertex], self._turned(vertex, -1)]
@@ -77,9 +90,9 @@ class Blocking:
                     stack.append(self._topology.strong[below])
 
     def reshape(self, topology: Topology, failed: Iterable[int], moves: bytearray) -> None:
-        """Go on with other edges; only ``failed`` are failed, and blocked vertices are found again.
+        """Switch to other edges. Only the vertices in ``failed`` stay failed; the blocked ones are computed again.
 
-        ``moves`` are those that run: only they are not blocked at once by what is bad above them.
+        ``moves`` has 1 for each active vertex: those are not blocked at once by bad vertices above them.
         """
         blocked_before = self.blocked
         self._topology = topology
@@ -95,15 +108,15 @@ class Blocking:
         self.transitions += [(vertex, True) for vertex in sorted(self.blocked - blocked_before)]
 
     def take_transitions(self) -> list[tuple[int, bool]]:
-        """What `transitions` holds, for the last time."""
+        """Return ``transitions`` and clear it."""
         taken, self.transitions = self.transitions, []
         return taken
 
     def culprits(self, vertex: int, known: Known) -> tuple[int, ...]:
-        """The failed vertices at the root of why ``vertex`` is blocked, in order.
+        """The failed vertices that are the root cause of ``vertex`` being blocked, in order.
 
-        ``known`` gets the answers about all that is looked at, for as long as nothing changes: to ask for each vertex of
-        a long chain takes no longer than to walk along it once.
+        ``known`` collects the answers for all vertices on the way. It is valid until something changes, and makes
+        asking for every vertex of a long chain as cheap as one walk along it.
         """
         stack = [(vertex, False)]
         while stack:
@@ -127,7 +140,10 @@ class Blocking:
         return [up for up in bad if up not in self.blocked], blocked + ended
 
     def _turned(self, vertex: int, step: int) -> list[int]:
-        """Count that ``vertex`` failed (1) or recovered (-1) in its orders. Returns for whom that is another answer."""
+        """Count that ``vertex`` failed (1) or recovered (-1) in its ordered chains.
+
+        Return the vertices whose `is_order_ended` changed by this.
+        """
         turned: list[int] = []
         stack = [] if self.is_order_ended(vertex) else [vertex]
         while stack:
@@ -146,7 +162,7 @@ class Blocking:
             self._block_below(self._topology.strong[vertex], moves)
 
     def _block_below(self, vertices: Sequence[int], moves: bytearray) -> None:
-        """One thing more is in the way of each of ``vertices``: those that rest are blocked, and what requires them."""
+        """Each of ``vertices`` has one more blocker: block it if it is idle, and then whatever requires it."""
         stack = [vertices]
         while stack:
             for below in stack.pop():
@@ -161,10 +177,10 @@ class Blocking:
 
 
 class FailFast:
-    """Holds back every vertex that has nothing to do with what failed, until all that counts has recovered.
+    """Holds back every vertex that is neither failed nor above a failed one, until no root failure is left.
 
-    What failed may always start, and so may its ancestors over edges of any kind: it is retried only after all of them
-    have settled, so to hold one of them back would be to hold the retry back for ever.
+    A failed vertex may always start, and so may its ancestors over edges of any kind: it is retried only after all of
+    them have settled, so holding one of them back would hold the retry back for ever.
     """
 
     def __init__(self, topology: Topology, blocking: Blocking) -> None:
@@ -172,7 +188,7 @@ class FailFast:
         self.reshape(topology)
 
     def reshape(self, topology: Topology) -> None:
-        """Continue with another graph. The caller tries all vertices again that may start."""
+        """Switch to another graph. The caller tries to start all vertices again."""
         self._topology = topology
         self._predecessors: list[list[int]] | None = None
         self._upstream: set[int] | None = None
@@ -186,7 +202,10 @@ class FailFast:
         return True
 
     def failed(self, vertex: int) -> list[int]:
-        """``vertex`` failed. Returns those held back that may start now, because they are ancestors of a failure."""
+        """``vertex`` failed.
+
+        Return the held-back vertices that may start now because they are ancestors of a failure.
+        """
         known = self._upstream
         new = self._upstream_of_failures() if known is None else self._walk_up(vertex, known)
         released = [each for each in new if each in self._held_back]
@@ -195,7 +214,7 @@ class FailFast:
         return released
 
     def recovered(self) -> list[int]:
-        """Something that had failed is ok. Returns those held back, if no failure that counts is left."""
+        """A failed vertex is ok again. Return the held-back vertices if no root failure is left, else an empty list."""
         self._upstream = None
         if self._blocking.root_failures():
             return []
@@ -203,7 +222,7 @@ class FailFast:
         return released
 
     def _upstream_of_failures(self) -> set[int]:
-        """All that failed, and all ancestors of it."""
+        """All failed vertices and all their ancestors."""
         if self._upstream is None:
             self._upstream = set()
             for vertex in self._blocking.failed:

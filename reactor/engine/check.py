@@ -1,4 +1,7 @@
-"""One check of one resource: observe, plan, apply, verify, then its health checks. The same code for noop and for real."""
+"""One check of one resource: observe, plan, apply, verify, then its health checks.
+
+Dry and real runs use the same code.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
 
 MOST_OUTPUT = 4096
-"""Characters kept of what a check says: so much a Nagios plugin may write, and it goes into every report."""
+"""How many characters of a health check's output are kept.
+
+Nagios plugins may write as much, and every report includes it.
+"""
 
 
 async def examine(resource: Resource) -> Health:
@@ -28,7 +34,7 @@ async def examine(resource: Resource) -> Health:
 
 
 def complaint(health: Health) -> str | None:
-    """What is not ok, a line or more for each such check; None when all is well."""
+    """The health checks that are not ok, each with a line or more; None when all are ok."""
     return "\n".join(_words(each) for each in health if each.status is not HealthStatus.OK) or None
 
 
@@ -48,7 +54,7 @@ async def _examine(check: HealthCheck) -> Examination:
 
 
 async def _look(check: HealthCheck) -> HealthResult:
-    """One try. What keeps it from an answer is an answer too: unknown."""
+    """One attempt of ``check``. When it can't give an answer, the result is UNKNOWN."""
     name, value = check.method
     try:
         with trio.move_on_after(check.timeout or math.inf):
@@ -62,9 +68,9 @@ async def _look(check: HealthCheck) -> HealthResult:
 
 
 class Verdict(NamedTuple):
-    """What a check found and did: ``actions`` and ``diffs`` are texts for people.
+    """What a check found and did. ``actions`` and ``diffs`` are text for people to read.
 
-    ``declined`` is why the resource is not managed here at all.
+    ``declined`` is the reason why this resource is not managed on this host; None if it is managed.
     """
 
     outcome: Outcome
@@ -75,15 +81,15 @@ class Verdict(NamedTuple):
     declined: str | None = None
     health: Health = ()
     missing: str | None = None
-    """What it failed for the want of, as in a `ResourceError`."""
+    """What was missing and made the check fail, as in a `ResourceError`."""
     drifted_again: str | None = None
-    """What differs again, where all was done and something else has changed it since."""
+    """What differs again because another program changed it after all actions were done."""
     code: str | None = None
-    """The code of ``error``."""
+    """The error code of ``error``."""
 
     @classmethod
     def failed(cls, error: ResourceError, actions: tuple[str, ...] = ()) -> Verdict:
-        """The verdict on a check that ``error`` has ended."""
+        """The verdict for a check that ended with ``error``."""
         return cls(
             Outcome.FAILED,
             actions,
@@ -95,15 +101,15 @@ class Verdict(NamedTuple):
 
 
 Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
-"""Applies the plan of a resource in another way than `perform`, and adds to the list what was done."""
+"""Replaces `perform`: applies the plan of a resource, and adds to the list what was done."""
 
 AS_DESIRED = Verdict(Outcome.OK)
 MOST_PLANS = 5
-"""How many different plans one check carries out while the world moves."""
+"""How many different plans one check carries out while other programs keep changing the resource."""
 
 
 BeforeApply = Callable[[Any], Awaitable[None]]
-"""Is awaited with what `check` found, before the first action of a plan, or before it is said what that would be."""
+"""Called with the observed state before the first action of a plan, or in a dry run before the plan is described."""
 
 
 def check(
@@ -115,10 +121,10 @@ def check(
     before_apply: BeforeApply,
     apply: Apply | None = None,
 ) -> Coroutine[Any, Any, Verdict]:
-    """Bring ``resource`` to its desired state, or with ``noop`` say what that would take.
+    """Bring ``resource`` to its desired state, or with ``noop`` describe what that would take.
 
-    ``apply`` takes the place of `perform`. Never raises for what the world or the kind did wrong: that is a FAILED
-    verdict. Lets trio's Cancelled through.
+    ``apply`` replaces `perform`. Errors of the host or of the kind are not raised: they give a FAILED verdict. Only
+    trio's Cancelled is raised.
     """
     how = (noop, diff, before_apply, apply)
     if resource.meta.timeout is None:
@@ -158,7 +164,7 @@ async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]
 
 
 async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:
-    """The verdict once ``plan`` is carried out, or said. ``done`` gets what was done."""
+    """Carry out ``plan``, or with ``noop`` only describe it, and return the verdict. Adds to ``done`` what was done."""
     noop, diff, before_apply, apply = how
     seen = await _looked(resource, plan) if diff else ()
     await before_apply(state)
@@ -170,10 +176,10 @@ async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, do
 
 
 async def examined(resource: Resource, verdict: Verdict) -> Verdict:
-    """``verdict`` with what the health checks of ``resource`` say, also when its check failed: what is not ok fails it.
+    """``verdict`` with the results of the health checks of ``resource``. Any bad result makes the verdict a failure.
 
-    What was only planned is not looked at: that would be the health of a state that is to go. Never raises, but for
-    Cancelled.
+    Health checks also run when the check failed, but not when a change was only planned: that would test a state which
+    is about to be replaced. Raises nothing except trio's Cancelled.
     """
     if verdict.outcome is Outcome.WOULD_CHANGE:
         return verdict
@@ -187,14 +193,17 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
 
 
 def looked_at(resource: Resource) -> Iterator[str]:
-    """The paths that a check of ``resource`` looks at."""
+    """The paths that a check of ``resource`` reads."""
     yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
     if (deferred := resource.declared.deferred) is not None:
         yield from deferred.reads
 
 
 async def perform(plan: Plan, done: list[str]) -> None:
-    """Make the changes of ``plan`` in order, and add to ``done`` what each was. Raises what they raise."""
+    """Carry out the actions of ``plan`` in order, and add a sentence about each to ``done``.
+
+    Raises what the actions raise.
+    """
     for action in plan:
         await action.make()
         done.append(action.made())
@@ -203,10 +212,10 @@ async def perform(plan: Plan, done: list[str]) -> None:
 async def _carry_out(
     resource: Resource, plan: Plan, apply: Apply | None, done: list[str]
 ) -> tuple[Plan, Plan]:
-    """Apply ``plan``, and what is still to be done after it, as long as all of that is something new.
+    """Apply ``plan``, then whatever `verify` says is still to do, as long as all of it is new.
 
-    Another program may change the same thing meanwhile: that was not planned, and is no failure of the plan.
-    Returns what is left, and all that was carried out.
+    Another program may change the same thing at the same time: a difference that was not in the plan is not a failure
+    of the plan. Returns what is still to do, and all that was carried out.
     """
     tried: Plan = ()
     left = plan
@@ -224,14 +233,18 @@ async def _carry_out(
 
 
 async def _read_back(resource: Resource, unsure: list[Action]) -> None:
-    """Observe which of the actions ``unsure`` have had their effect, and mark these as proved."""
+    """Observe which of the actions ``unsure`` took effect, and mark these as proved."""
     still_due = resource.plan(await resource.observe(), refresh=False)
     for action in unsure:
         action.is_proof = action not in still_due
 
 
 def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ...]) -> Verdict:
-    """The verdict where ``left`` is to be done although ``tried`` was. What was proved to be done, and is not so, has drifted."""
+    """The verdict when ``left`` is still to do after ``tried`` was carried out.
+
+    If every action left was proved to have taken effect, or was never tried, something else has changed the resource
+    since.
+    """
     if not left:
         return Verdict(Outcome.CHANGED, done, diffs)
     wanted = "; ".join(action.would for action in left)
@@ -261,7 +274,7 @@ _WITHHELD = "-[not shown: it may hold a former secret]"
 
 
 async def without_secrets(resource: Resource, diff: Diff) -> str:
-    """The text of ``diff`` as it may be shown; only a sentence where a secret is too short to be masked."""
+    """The text of ``diff`` with secrets masked; just a sentence if a secret is too short to be masked."""
     if not can_mask_all():
         return f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n"
     head, hunks, body = (await diff()).partition("\n@@ ")
@@ -273,7 +286,7 @@ async def without_secrets(resource: Resource, diff: Diff) -> str:
 
 
 async def scrub_aside(text: str) -> str:
-    """``text`` with every secret masked; searched beside the event loop if it is long: a million characters take seconds.
+    """``text`` with every secret masked. Uses a thread for a long text: a million characters take seconds.
 
     Raises OSError when no thread can be started.
     """

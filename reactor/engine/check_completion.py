@@ -1,4 +1,4 @@
-"""What happens when the check of a vertex has ended: repairs of unhealthy ones, scheduling, flap detection, the journal, events."""
+"""What happens when a check has ended: repairs after bad health, scheduling, flap detection, journal and events."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from reactor.resource.base import Resource
 from reactor.resource.health import HealthStatus
 
 MOST_REPAIRS: Final = 5
-"""How many follow each other that don't help. After that, the health is only looked at, until it is ok."""
+"""How many repairs in a row may fail to help. After that, only the health checks run, until they are ok."""
 
 _GAVE_UP: Final = f"{MOST_REPAIRS} repairs in a row have not helped: from now on it is only looked at"
 
 
 class Repairs:
-    """Counts the repairs of each vertex since it was well."""
+    """Counts the repairs of each vertex since it was last healthy."""
 
     def __init__(self) -> None:
         self._made: Counter[int] = Counter()
 
     def begins(self, vertex: int) -> None:
-        """One is made now."""
+        """A repair of ``vertex`` begins: count it."""
         self._made[vertex] += 1
 
     def is_first(self, vertex: int) -> bool:
-        """Whether none was made since ``vertex`` was well."""
+        """Whether ``vertex`` has not been repaired since it was last healthy."""
         return not self._made[vertex]
 
     def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """``verdict`` after a look at the health; it is CRITICAL if the next check is to be a repair."""
+        """``verdict`` after the health checks; CRITICAL if the next check should be a repair."""
         if verdict.outcome is Outcome.UNHEALTHY and wanted(resource, verdict):
             if self._made[vertex] < MOST_REPAIRS:
                 return verdict._replace(outcome=Outcome.CRITICAL)
@@ -52,13 +52,13 @@ class Repairs:
         return verdict
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """``vertices`` are well, or have left the graph."""
+        """Reset the counts: ``vertices`` are healthy, or have left the graph."""
         for vertex in vertices:
             self._made.pop(vertex, None)
 
 
 def wanted(resource: Resource, verdict: Verdict) -> set[str]:
-    """What the health checks that are critical ask for: to ``check`` the resource, to ``refresh`` it, or nothing."""
+    """What the critical health checks ask for: ``check`` the resource, ``refresh`` it, or nothing."""
     both = zip(resource.health_checks, verdict.health, strict=True)
     asked: set[str] = {check.on_critical for check, found in both if found.status is HealthStatus.CRITICAL}
     return asked - {"none"}
@@ -74,7 +74,7 @@ _OK, _CHANGED, _FAILED = (
 )  # looking up a member costs more, see `Outcome`
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY, Outcome.CRITICAL)
 _MOST_ROUNDS: Final = 10
-"""How often a run without watches repairs one resource in a row: what changes it back must not keep the run from ending."""
+"""How often in a row a one-shot run repairs one resource: undone repairs must not keep the run from ending."""
 _FLAPPING_HINT: Final = "find what changes it at the same time, and stop that, or remove it from the manifest"
 
 
@@ -104,7 +104,7 @@ class CheckCompletion:
         self._is_one_shot = is_one_shot
         self._flap_detector = FlapDetector()
         self.last_change = 0.0
-        """The time of the last change, by the clock of the run."""
+        """The time of the last change, by the run's clock."""
 
     def complete(
         self,
@@ -117,9 +117,9 @@ class CheckCompletion:
         started: float,
         run_store: RunStore | None,
     ) -> float:
-        """Record that the check of ``vertex`` ended with ``verdict``; return the time it did.
+        """Record that the check of ``vertex`` ended with ``verdict``. Return the time at which it ended.
 
-        ``causes`` are those it ran for, ``reported`` those that events name. ``run_store`` is None where nothing is kept.
+        The check ran for ``causes``; events name ``reported``. ``run_store`` is None when nothing is stored.
         """
         if verdict.drifted_again is not None or self._flap_detector.again:
             verdict = self._limited(vertex, verdict)
@@ -136,17 +136,17 @@ class CheckCompletion:
         return now
 
     def cancelled(self, vertex: int) -> None:
-        """The check of ``vertex`` was cancelled. It has no result, and is scheduled again."""
+        """The check of ``vertex`` was cancelled: it has no result, and is scheduled again."""
         self._follow_up_checks.ends(vertex)
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
         self._batch_applier.look()
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """``vertices`` have left the graph: other resources may get their numbers."""
+        """``vertices`` have left the graph; other resources may get their numbers."""
         self._flap_detector.forget(vertices)
 
     def _limited(self, vertex: int, verdict: Verdict) -> Verdict:
-        """``verdict``, or a failure where a one-shot run would repair the same drift for ever."""
+        """``verdict``, or a failure if a one-shot run would otherwise repair the same drift for ever."""
         if verdict.drifted_again is None:
             self._flap_detector.stayed_ok(vertex)
             return verdict
@@ -161,7 +161,7 @@ class CheckCompletion:
     def _schedule(
         self, vertex: int, verdict: Verdict, causes: Cause, started: float, now: float
     ) -> float | None:
-        """Tell the scheduler how the check ended. Returns the seconds until the retry, if there is one."""
+        """Report to the scheduler how the check ended. Return the seconds until the retry, or None if there is none."""
         if verdict.outcome is _CHANGED:
             self.last_change = now
             if int(causes) & _DRIFT or verdict.drifted_again is not None:
@@ -178,7 +178,7 @@ class CheckCompletion:
         return retry_in
 
     def _repair_once(self, vertex: int, verdict: Verdict) -> None:
-        """Let a one-shot run refresh once what is critical, unless it has just changed it."""
+        """In a one-shot run, refresh a critical vertex once, unless this run has just changed it."""
         resource = self._vertex_table.resources[vertex]
         if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
             self._dispatcher.mark(vertex, Cause.HEALTH)
@@ -186,7 +186,7 @@ class CheckCompletion:
     def _notice_flapping(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
         took = now - started
         if self._vertex_table.resources[vertex].meta.poll is not None:
-            took = 0.0  # a polled resource may have steady work that takes its time: that is no flapping
+            took = 0.0  # a polled resource may regularly need long repairs: that is not flapping
         if (flap := self._flap_detector.repaired(vertex, verdict.actions, took, now)) is None:
             return
         self._scheduler.delay_queue.pace(vertex, now + flap.wait)
@@ -202,10 +202,11 @@ class CheckCompletion:
 
 
 def reported_causes(causes: Cause, resource: Resource, cause_of: Callable[[Resource], Cause]) -> Cause:
-    """``causes`` as events name them: a first change is `initial`, or comes from the manifest, or is drift since the last run.
+    """``causes`` as events name them.
 
-    ``cause_of`` is the journal's answer. A refresh that is pending from an earlier process explains the change: nothing need
-    have drifted. An event of a file that the manifest includes is no drift; nor is what every run does anyway.
+    A first change is `initial`, or comes from the manifest, or is drift since the last run. ``cause_of`` is the
+    journal's answer. A refresh that is pending from an earlier process explains the change, so it is no drift. An
+    event of a file that the manifest includes is no drift either, nor is an action that every run takes.
     """
     bits = int(causes)  # combining the members of the class takes twenty times as long
     if not bits & (_INITIAL | _DRIFT):

@@ -1,4 +1,4 @@
-"""What waits for a time: starts that are put off, and attempts that follow a failure. Part of the scheduler: no clock."""
+"""Vertices that wait for a time: delayed starts and retries after failures. Part of the scheduler: reads no clock."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ from reactor.engine.retries import Retries
 
 
 class DelayQueue:
-    """When vertices may start. Times are those of the scheduler; ``retries`` has those of the vertices that failed."""
+    """When vertices may start.
+
+    Times are on the scheduler's clock; ``retries`` has the retry times of failed vertices.
+    """
 
     def __init__(self, retries: Retries) -> None:
         self.start_at: dict[int, float] = {}
-        """When each vertex that waits only for a time starts."""
+        """The start time of each vertex that waits only for a time."""
         self.resting: dict[int, float] = {}
-        """Until when a flapping vertex rests: a check for drift is due, and blocks no other vertex."""
+        """For each flapping vertex that waits: until when.
+
+        Its check is due only for drift, and blocks no other vertex meanwhile.
+        """
         self.slowed: set[int] = set()
-        """The vertices that have a rate, or flap. All others may start at once."""
+        """The vertices that have a rate or flap. All others may start at once."""
         self._not_before: dict[int, float] = {}
         self._fought_over_until: dict[int, float] = {}
         self._retries = retries
         self._timers: list[tuple[float, int]] = []
 
     def earliest(self, vertex: int, start: float, *, failed: bool) -> float:
-        """When ``vertex`` may start that is to at ``start``: a rate limits every start, a pause those after a failure."""
+        """The earliest time ``vertex`` may start if it wants to start at ``start``.
+
+        A rate limit delays every start; the retry backoff delays only starts after a failure.
+        """
         if vertex in self.slowed:
             start = max(
                 start, self._not_before.get(vertex, start), self._fought_over_until.get(vertex, start)
@@ -33,16 +42,16 @@ class DelayQueue:
         return max(start, self._retries.earliest(vertex)) if failed else start
 
     def delay_until(self, vertex: int, start: float) -> None:
-        """``vertex`` starts at ``start``, if nothing else is in its way."""
+        """Start ``vertex`` at ``start``, unless something else prevents it."""
         self.start_at[vertex] = start
         self.wake_at(vertex, start)
 
     def wake_at(self, vertex: int, time: float) -> None:
-        """Look at ``vertex`` at ``time``."""
+        """Let `due` return ``vertex`` at ``time``."""
         heapq.heappush(self._timers, (time, vertex))
 
     def throttle_until(self, vertex: int, until: float) -> None:
-        """Let ``vertex`` start no more before ``until``."""
+        """Do not start ``vertex`` before ``until``."""
         self._not_before[vertex] = until
         self.slowed.add(vertex)
 
@@ -52,9 +61,10 @@ class DelayQueue:
         self.slowed.add(vertex)
 
     def rests(self, vertex: int, now: float) -> bool:
-        """Whether ``vertex``, which is due for drift only, must wait at rest; `due` returns it when the wait is over.
+        """Whether ``vertex``, which is due for drift only, must wait because it flaps.
 
-        What is below it goes on meanwhile. A fight would keep it from starting for ever.
+        `due` returns it when the wait is over. The vertices below it are not kept waiting meanwhile: flapping could
+        hold them back for ever.
         """
         if (until := self._fought_over_until.get(vertex, now)) <= now:
             return False
@@ -64,18 +74,18 @@ class DelayQueue:
         return True
 
     def forget(self, vertex: int) -> None:
-        """``vertex`` has left the graph, or is another now: nothing slows it down."""
+        """``vertex`` has left the graph, or has another resource: remove all its delays."""
         self.slowed.discard(vertex)
         self._not_before.pop(vertex, None)
         self._fought_over_until.pop(vertex, None)
         self.resting.pop(vertex, None)
 
     def next_time(self) -> float:
-        """When to ask for what is due; infinity when nothing will be."""
+        """When to call `due` next; infinity if nothing waits."""
         return self._timers[0][0] if self._timers else float("inf")
 
     def due(self, now: float) -> Iterator[tuple[int, Cause | None]]:
-        """The vertices whose time has come, each with the cause to mark it for; None: it may start."""
+        """The vertices whose time has come, each with the cause to mark it for, or None if it may just start."""
         timers, retries = self._timers, self._retries.due
         while timers and timers[0][0] <= now:
             _, vertex = heapq.heappop(timers)

@@ -1,4 +1,4 @@
-"""Starts checks: takes the marks of watchers and timers, and gives the vertices that are ready to the workers."""
+"""Starts checks: takes the marks of watchers and timers, and hands ready vertices to the workers."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ class _Timespec(ctypes.Structure):
 
 
 class _Setting(ctypes.Structure):
-    """The ``struct itimerspec`` of timerfd_settime(2), which Python offers from 3.13 on."""
+    """The ``struct itimerspec`` of timerfd_settime(2). Python has no interface to it before 3.13."""
 
     _fields_ = (("interval", _Timespec), ("value", _Timespec))
 
 
 class Wakeup:
-    """Rings at the time that ``due`` names, while it is entered. `set` it whenever that time may have come nearer.
+    """A timer that ends `wait` at the time that ``due`` returns. Call `set` whenever that time may have become earlier.
 
-    epoll counts whole milliseconds, and trio waits until the last of them is over: for longer than a small file takes.
-    So a timer of the kernel wakes us. trio's deadline is there for clocks that jump.
+    Use it as a context manager. It uses a kernel timer because epoll counts whole milliseconds and trio waits until
+    the last of them is over, which is longer than a check of a small file takes. A trio deadline is set too, for
+    clocks that jump.
     """
 
     def __init__(self, due: Callable[[], float]) -> None:
@@ -59,23 +60,26 @@ class Wakeup:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._timer)
-        self._timer = -1  # a late `set` must not hit another descriptor with that number
+        self._timer = -1  # a later `set` must not affect another descriptor with that number
 
     def set(self) -> None:
-        """Look again when to ring."""
+        """Call ``due`` again, and set the timer earlier if necessary."""
         if (due := self._due()) < self._rings_at:
             self._ring_at(due)
 
     async def wait(self) -> None:
-        """Return when it rings."""
+        """Return at the time that ``due`` returns."""
         with trio.CancelScope() as self._nap:
             self._ring_at(self._due())
             await trio.lowlevel.wait_readable(self._timer)
 
     def _ring_at(self, due: float) -> None:
-        """Ring then, and only then: what the timer has rung for before, it no longer wakes for."""
+        """Set the timer to ``due``.
+
+        This replaces any earlier setting, so a time that is over does not wake us again.
+        """
         self._rings_at = self._nap.deadline = due
-        at_once = 1e-9  # a timer set to 0 never rings
+        at_once = 1e-9  # a timer set to 0 never fires
         seconds = 0.0 if due == math.inf else max(self._clock.deadline_to_sleep_time(due), at_once)
         value = self._setting.value
         value.seconds, value.nanoseconds = divmod(int(seconds * 1e9), 1_000_000_000)
@@ -85,8 +89,8 @@ class Wakeup:
 class Dispatcher:
     """The scheduler of a run, its workers, and the timer that wakes it.
 
-    ``on_idle`` is called whenever no vertex is ready: the run may have converged, or be over. ``slice_seconds`` is as in
-    `WorkerPool`.
+    ``on_idle`` is called whenever no vertex is ready: the run may have converged, or be over. ``slice_seconds`` is the
+    same as in `WorkerPool`.
     """
 
     def __init__(
@@ -105,21 +109,21 @@ class Dispatcher:
         self.pool = WorkerPool(self, scheduler.jobs, slice_seconds)
         self.wakeup = Wakeup(scheduler.delay_queue.next_time)
         self.is_stopping = False
-        """Whether no further check may start, but those of a batch that has begun."""
+        """Whether no more checks may start, except those of a batch that has begun."""
         self.busy_since: float | None = None
-        """Since when something has had to be done; None since the last convergence."""
+        """The time since which there has been work to do; None since the last convergence."""
         self._prechecks = prechecks
         self._on_idle = on_idle
 
     def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
-        """Let the workers begin. The wake-up must have been entered."""
+        """Start the workers. The wake-up must have been entered."""
         nursery.start_soon(self.pool.follow, self.wakeup.wait, self._on_deadline)
         self.pool.start(nursery, checks)
 
     # ---- marks ----
 
     def begin(self) -> float:
-        """The run begins: read its clock. Returns the time."""
+        """Begin the run: read its clock, and return the time."""
         self.clock = trio.lowlevel.current_clock()
         self.busy_since = now = self.clock.current_time()
         return now
@@ -135,27 +139,30 @@ class Dispatcher:
         self.wake()
 
     def hold(self, vertex: int) -> None:
-        """Start no check of ``vertex`` until `release`, and cancel the one that runs: its watches are not armed."""
+        """Start no check of ``vertex`` until `release`, and cancel the running one: its watches are not armed."""
         self.scheduler.order.hold(vertex)
         self.pool.cancel(vertex)
 
     def release(self, vertex: int) -> None:
-        """Take a `hold` back."""
+        """Undo one `hold`."""
         self.scheduler.order.release(vertex)
         self.report_transitions()
         self.wake()
 
     def pause(self, vertex: int) -> None:
-        """Start no further check of ``vertex`` until `unpause`. One that runs goes on; marks are kept."""
+        """Start no further check of ``vertex`` until `unpause`. A running check continues; marks are kept."""
         self.scheduler.pause(vertex)
 
     def unpause(self, vertex: int) -> None:
-        """Take a `pause` back: a check that is due starts now."""
+        """Undo `pause`: a check that is due starts now."""
         self.scheduler.unpause(vertex)
         self.wake()
 
     def report_transitions(self, *checked: int) -> None:
-        """Report which vertices became blocked or free; schedule the composites of those and of the ``checked`` ones."""
+        """Report which vertices became blocked or unblocked.
+
+        Schedule the composites of those and of the ``checked`` vertices.
+        """
         blocking = self.scheduler.blocking
         crossed = self.recorder.transitions(blocking) if blocking.transitions else ()
         if self._prechecks.has_composites:
@@ -165,13 +172,13 @@ class Dispatcher:
     # ---- work ----
 
     def wake(self) -> None:
-        """The scheduler has changed: wake a worker if a vertex is ready, and set the timer."""
+        """The state of the scheduler has changed: wake a worker if a vertex is ready, and set the timer."""
         if self.scheduler.has_ready:
             self.pool.wake()
         self.wakeup.set()
 
     def next_vertex(self, now: float) -> int | None:
-        """The next vertex to check; None when there is none."""
+        """The next vertex to check, or None."""
         may_start = not self.is_stopping or self.scheduler.batches.followers
         vertex = self.scheduler.next_ready(now) if may_start else None
         if vertex is None:
@@ -180,21 +187,21 @@ class Dispatcher:
         return vertex
 
     def suspended(self) -> None:
-        """A check waits for something: let another worker go on, if there is work."""
+        """A check is waiting for something: let another worker run if there is work."""
         if self.scheduler.has_ready:
             if self.scheduler.batches.followers:
                 self.allow_workers()
             self.pool.wake()
 
     def release_job(self, vertex: int) -> None:
-        """The check of ``vertex`` waits for something that may never come: another check may take its job."""
+        """The check of ``vertex`` waits for something that may never happen: let another check use its job."""
         self.scheduler.release_job(vertex)
         self.allow_workers()
         if self.scheduler.has_ready:
             self.pool.wake()
 
     def allow_workers(self) -> None:
-        """One worker for each job, one for each vertex of a batch, which is one job, and one for each released job."""
+        """Allow one worker for each job, each vertex of a batch (a batch is one job), and each released job."""
         scheduler = self.scheduler
         self.pool.allow(scheduler.jobs + len(scheduler.batches.batch) + len(scheduler.without_job))
 

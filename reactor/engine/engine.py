@@ -33,14 +33,15 @@ from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
 
 FREEZE_AT_LAST = 60.0
-"""Seconds from the start."""
+"""Seconds after the start."""
 
 
 class Engine:
-    """Converges one graph, and with ``options.watch`` keeps it converged. It builds the parts of a run and connects them.
+    """Converges one graph, and with ``options.watch`` keeps it converged.
 
-    ``emit`` gets every `Event` as it happens; it must return quickly and must not raise. ``run_store`` makes refreshes
-    survive the process. ``watchers`` maps declarations to the watchers that serve them; by default those installed.
+    It builds the parts of a run and connects them. ``emit`` receives every `Event` as it happens; it must return
+    quickly and must not raise. ``run_store`` makes refreshes survive the process. ``watchers`` maps declarations to
+    the watchers that serve them; the default is the installed watchers.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Engine:
     # ---- the run ----
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
-        """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
+        """Run until nothing is left to do, or until a stop; with ``watch`` only until a stop. Return the last event."""
         started = self._completion.last_change = self.dispatcher.begin()
         self._vertex_checks.fragile = fragile_mounts()
         self._vertex_checks.fragile.on_answer = self._retry_failed
@@ -122,48 +123,49 @@ class Engine:
         )
 
     def _retry_failed(self) -> None:
-        """A mount answers again: retry what failed now, some of it because of that."""
+        """A mount answers again: retry every failed vertex now, because some failed for that reason."""
         for vertex in sorted(self.scheduler.blocking.failed):
             self.dispatcher.mark(vertex, Cause.RETRY)
 
     def stop(self) -> None:
-        """Let running checks end and start no other; then `run` returns."""
+        """Let running checks end and start no others; then `run` returns."""
         self._stop_starting(self._end_reason or "stopped")
         self._on_idle()
 
     def cancel(self) -> None:
-        """Cancel running checks too; `run` returns when they have cleaned up."""
+        """Cancel running checks too; `run` returns after their cleanup."""
         self._stop_starting("cancelled")
         self._everything.cancel()
 
     def desired(self) -> list[Resource]:
-        """The resources of the manifest in force."""
+        """The resources of the manifest in force, without reversals."""
         vertices = sorted(self.vertex_table.present)
         resources = (self.vertex_table.resources[vertex] for vertex in vertices)
         return [resource for resource in resources if resource.ref not in self.reversals.pending]
 
     def holds_secrets(self, ref: str) -> bool:
-        """Whether the resource makes something on the host that may show a secret.
+        """Whether something that the resource creates on the host may show a secret.
 
-        Kinds name the files that they write ``file#PATH``. If no resource has that ref, any known secret may be in it.
+        Kinds name a file that they write ``file#PATH``. If no resource has that ref, the file may contain any known
+        secret.
         """
         vertex = self.vertex_table.find(ref)
         return knows_secrets() if vertex is None else self.vertex_table.resources[vertex].holds_secrets
 
     def running(self) -> list[str]:
-        """The refs whose checks run now."""
+        """The refs of the resources that are being checked now."""
         return [self.vertex_table.refs[vertex] for vertex in self.dispatcher.pool.checking()]
 
     def prepare(self, graph: Graph) -> None:
-        """Evaluate the deferred values of ``graph``, which comes into force next. For a thread: it may take seconds."""
+        """Evaluate the deferred values of ``graph``, the next generation. Call it in a thread: it may take seconds."""
         self._prechecks.settle_all(graph.resources)
 
     def reload(self, graph: Graph, options: RunOptions | None = None) -> Reloaded:
-        """Switch to another generation of the manifest at once. Checks that run go on.
+        """Switch to another generation of the manifest at once. Running checks continue.
 
-        Of ``options``, ``jobs`` and ``fail_fast`` may differ from before, and are in force from now on. Resources that are
-        equal in both keep their watches, stamps, retries and pending refreshes. Resources that left the graph stay as they
-        are, or are undone if they have ``meta.reverse``.
+        Of ``options``, only ``jobs`` and ``fail_fast`` may differ from before; they apply from now on. Resources that
+        are equal in both generations keep their watches, stamps, retries and pending refreshes. Resources that left
+        the graph stay as they are on the host, or are undone if they have ``meta.reverse``.
         """
         if options is not None:
             self._adjust(options)
@@ -204,7 +206,7 @@ class Engine:
             nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
 
     def _watch(self, vertices: Iterable[int]) -> None:
-        """Watch ``vertices``, except reversals: once one has succeeded, drift no longer matters."""
+        """Watch ``vertices``, except reversals: once a reversal has succeeded, drift no longer matters."""
         if not self.options.watch:
             return
         for vertex in vertices:
@@ -212,7 +214,7 @@ class Engine:
                 self.watch_manager.declare(vertex, self.vertex_table.resources[vertex])
 
     def _watch_again(self, vertex: int) -> None:
-        """The resource of ``vertex`` has other watches now. It is not checked before they are armed."""
+        """The resource of ``vertex`` now has different watches. It is not checked before they are armed."""
         if self.options.watch:
             self.watch_manager.forget([vertex])
             self.watch_manager.declare(vertex, self.vertex_table.resources[vertex])
@@ -233,7 +235,7 @@ class Engine:
         self._over.set()
 
     def _stop_starting(self, reason: str) -> None:
-        """Start no further check; the run ends with this ``reason``."""
+        """Start no more checks; the run ends with ``reason``."""
         self._end_reason = reason
         self.dispatcher.is_stopping = True
 
@@ -244,7 +246,7 @@ class Engine:
         return self._end_reason or self.manifest_follower.why or done
 
     def _on_idle(self) -> None:
-        """No vertex is ready. See whether the run has converged, is over, or only waits."""
+        """No vertex is ready: find out whether the run has converged, is over, or only waits."""
         if self.scheduler.active or self._follow_up_checks.is_under_way:
             return
         if self._end_reason:
@@ -264,7 +266,7 @@ class Engine:
         self._on_idle()
 
     def _freeze(self) -> None:
-        """Start the garbage collector, but exempt all objects so far: they live as long as the run."""
+        """Enable the garbage collector, but exempt all objects that exist now: they live as long as the run."""
         if self.options.watch and not self._is_frozen:
             self._is_frozen = True
             gc.collect()
@@ -272,6 +274,9 @@ class Engine:
             gc.enable()
 
     async def _freeze_at_last(self) -> None:
-        """A run that never converges, because a command does not end, needs the collector too."""
+        """Freeze after a while, even if the run has not converged.
+
+        A run with a command that never ends needs the collector too.
+        """
         await trio.sleep(FREEZE_AT_LAST)
         self._freeze()

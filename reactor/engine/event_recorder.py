@@ -33,7 +33,10 @@ _OK, _CHANGED = Result.OK, Result.CHANGED  # see `reactor.engine.outcome.Outcome
 
 
 class Results:
-    """The last result of every vertex, by vertex number; a change made earlier in the run is remembered."""
+    """The last result of every vertex, by vertex number.
+
+    Also records whether a vertex was changed earlier in the run.
+    """
 
     def __init__(self) -> None:
         self._results: dict[int, Result] = {}
@@ -49,27 +52,30 @@ class Results:
             self._changed.add(vertex)
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """Know nothing of ``vertices`` any more: they have left the graph."""
+        """Forget the results of ``vertices``, which have left the graph."""
         for vertex in vertices:
             self._results.pop(vertex, None)
             self._changed.discard(vertex)
 
     def result(self, vertex: int, blocked: Collection[int]) -> Result | None:
-        """How ``vertex`` stands; None when it was never checked."""
+        """The current result of ``vertex``; None if it was never checked."""
         if vertex in blocked:
             return Result.BLOCKED
         result = self._results.get(vertex)
         return _CHANGED if result is _OK and vertex in self._changed else result
 
     def skip_unchecked(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
-        """The run is over: of ``vertices``, those neither checked nor blocked are skipped, and returned."""
+        """At the end of the run, record that those of ``vertices`` that were neither checked nor blocked are skipped.
+
+        Returns these vertices.
+        """
         left = [v for v in vertices if v not in self._results and v not in blocked]
         for vertex in left:
             self._results[vertex] = Result.SKIPPED
         return left
 
     def counts(self, vertices: Collection[int], blocked: Collection[int]) -> dict[str, int]:
-        """How many of ``vertices`` stand how; every `Result` is a key."""
+        """How many of ``vertices`` have each result; every `Result` is a key."""
         found = Counter(map(self._results.get, vertices))
         for vertex in {*self._changed, *blocked}.intersection(vertices):
             found[self._results.get(vertex)] -= 1
@@ -88,7 +94,7 @@ _RESULTS = {
 
 
 class EventRecorder:
-    """Emits events about vertices by their refs. Vertices that left the graph have none."""
+    """Emits events that name vertices by their refs. Emits none for the checks of vertices that left the graph."""
 
     def __init__(self, vertex_table: VertexTable, results: Results, emit: Callable[[Event], None]) -> None:
         self._vertex_table = vertex_table
@@ -98,7 +104,7 @@ class EventRecorder:
     def checked(
         self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
     ) -> None:
-        """A check ended."""
+        """Emit the result of a check, and record it."""
         if vertex not in self._vertex_table.present:
             return
         if verdict.declined is not None:
@@ -122,7 +128,10 @@ class EventRecorder:
             self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], reason))
 
     def transitions(self, blocking: Blocking) -> list[int]:
-        """Emit which vertices became blocked by which, and which are free again. Returns them all."""
+        """Emit which vertices became blocked, with the root failures, and which became unblocked.
+
+        Return all of these vertices.
+        """
         refs = self._vertex_table.refs
         taken = blocking.take_transitions()
         known: Known = {}
@@ -134,25 +143,28 @@ class EventRecorder:
         return [vertex for vertex, _ in taken]
 
     def output(self, vertex: int, line: str) -> None:
-        """The running check said a line."""
+        """The running check wrote a line of output."""
         self._emit(Output(time.time(), self._vertex_table.refs[vertex], line))
 
     def noted(self, vertex: int, line: str) -> None:
-        """The running check said what stays true of the vertex."""
+        """The running check reported a lasting fact about the vertex."""
         self._emit(Noted(time.time(), self._vertex_table.refs[vertex], line))
 
     def flapping(self, vertex: int, actions: dict[str, int]) -> None:
-        """Something else changes the vertex back, or the values that its expressions have."""
+        """Something else keeps undoing the repairs of the vertex, or the values of its expressions keep changing."""
         late = self._vertex_table.resources[vertex].declared.deferred
         expressions = () if late is None else late.moving
         self._emit(Flapping(time.time(), self._vertex_table.refs[vertex], actions, expressions))
 
     def converged(self, duration: float) -> None:
-        """All is as desired."""
+        """Everything is as desired."""
         self._emit(Converged(time.time(), len(self._vertex_table.present), duration))
 
     def reloaded(self, difference: GraphDiff, undoing: Container[str]) -> Reloaded:
-        """Another generation is in force. What is ``undoing`` a resource is gone for people. Returns what was told."""
+        """Emit that another generation is in force, and return that event.
+
+        Reversals (the refs in ``undoing``) are reported as resources that are gone.
+        """
         changed, added, gone = (
             [self._vertex_table.refs[vertex] for vertex in vertices]
             for vertices in (difference.changed, difference.added, difference.gone)
@@ -165,18 +177,21 @@ class EventRecorder:
         return event
 
     def reversing(self, refs: Iterable[str]) -> None:
-        """These have left the manifest and are undone now."""
+        """The resources ``refs`` have left the manifest and are now being undone."""
         for ref in refs:
             self._emit(Reversing(time.time(), ref))
 
     def reversed(self, vertex: int) -> None:
-        """The vertex is undone."""
+        """The resource of the vertex has been undone."""
         self._emit(Reversed(time.time(), self._vertex_table.refs[vertex]))
 
     def ended(
         self, blocking: Blocking, duration: float, reason: str, outdated: tuple[str, ...] = ()
     ) -> Ended:
-        """The run is over; what was never attempted is skipped. ``outdated`` as in `Ended`. Returns the last event."""
+        """The run is over: report every vertex that was never attempted as skipped. Return the last event.
+
+        ``outdated`` is the same as in `Ended`.
+        """
         present = sorted(self._vertex_table.present)
         left = self._results.skip_unchecked(present, blocking.blocked)
         for vertex in left:

@@ -1,6 +1,6 @@
-"""The events that the engine emits. Sinks (console, JSON, later journal and metrics) only read these.
+"""The events that the engine emits. Consumers (console, JSON, journal, metrics) only read them.
 
-`as_json` is the documented form: one object per event, ``event`` naming its type, times in seconds.
+`as_json` gives the documented form: one object per event, ``event`` naming its type, times in seconds.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from reactor.resource.watch import WatchState
 
-if TYPE_CHECKING:  # it needs pydantic, and the commands that only show events do not
+if TYPE_CHECKING:  # this import needs pydantic, which commands that only show events do not load
     from reactor.resource.health import Health
 
 
 class Cause(IntFlag):
-    """Why a check ran. Several that came together are one check."""
+    """Why a check ran. One check can have several causes."""
 
     INITIAL = 1
     INTENT = 2
@@ -29,12 +29,12 @@ class Cause(IntFlag):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The causes in it, in lower case."""
+        """The names of the causes in this set, in lower case."""
         return _words(self)
 
 
 CAUSE_SETS = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
-"""Every set of causes, ready made: building one takes longer than a check of a small file."""
+"""Every set of causes, built in advance: building one takes longer than a check of a small file."""
 
 
 @cache
@@ -57,8 +57,9 @@ class Result(StrEnum):
 class Event:
     """The base of all events. ``time`` is seconds since 1970.
 
-    Events are never changed; they are not frozen because that makes the most frequent one six times as slow to make. And
-    what the base can do for all is not generated for each: every run defines them all before it can begin.
+    Events are never changed. They are not frozen, because creating the most frequent event would take six times as
+    long. Methods that the base can define for all events are not generated for each class, because that would delay
+    the start of every run.
     """
 
     time: float
@@ -76,7 +77,7 @@ class Event:
 
 @dataclass(repr=False, eq=False)
 class Checked(Event):
-    """One check ended. ``duration`` and ``retry_in`` are seconds; ``actions`` are sentences."""
+    """A check ended. ``duration`` and ``retry_in`` are seconds; ``actions`` are sentences."""
 
     ref: str
     result: Result
@@ -91,7 +92,7 @@ class Checked(Event):
     code: str | None = None
 
     def with_diffs(self, diffs: tuple[str, ...]) -> Checked:
-        """The same event with these diffs. Takes a tenth of what ``dataclasses.replace`` does."""
+        """The same event with these diffs. Ten times as fast as ``dataclasses.replace``."""
         other = Checked.__new__(Checked)
         other.__dict__.update(self.__dict__, diffs=diffs)
         return other
@@ -114,7 +115,7 @@ class Unblocked(Event):
 
 @dataclass(repr=False, eq=False)
 class Skipped(Event):
-    """The resource was not attempted, for ``reason``: its ``control`` says so, or the run ended before."""
+    """The resource was not attempted because of ``reason``: its ``control`` condition, or the run ended first."""
 
     ref: str
     reason: str
@@ -122,7 +123,7 @@ class Skipped(Event):
 
 @dataclass(repr=False, eq=False)
 class Paused(Event):
-    """No check of the resource starts before ``until`` (seconds since 1970), for ``reason``; watching goes on."""
+    """No check of the resource starts before ``until`` (seconds since 1970), for ``reason``; watching continues."""
 
     ref: str
     until: float
@@ -131,14 +132,14 @@ class Paused(Event):
 
 @dataclass(repr=False, eq=False)
 class Resumed(Event):
-    """The pause of the resource was taken back or is over; a check that became due meanwhile starts now."""
+    """The pause of the resource was ended or ran out; a check that became due meanwhile starts now."""
 
     ref: str
 
 
 @dataclass(repr=False, eq=False)
 class Output(Event):
-    """A running check said one line."""
+    """A running check wrote one line of output."""
 
     ref: str
     line: str
@@ -146,7 +147,7 @@ class Output(Event):
 
 @dataclass(repr=False, eq=False)
 class Noted(Event):
-    """Something that stays true of a resource which is as desired, and that people may not expect."""
+    """A lasting fact about a resource that is as desired, which people may not expect."""
 
     ref: str
     line: str
@@ -154,7 +155,7 @@ class Noted(Event):
 
 @dataclass(repr=False, eq=False)
 class WatcherChanged(Event):
-    """The state of a watcher has changed, for one resource or (``ref`` is None) as a whole."""
+    """The state of a watcher changed, for one resource or (``ref`` is None) as a whole."""
 
     watcher: str
     state: WatchState
@@ -164,7 +165,7 @@ class WatcherChanged(Event):
 
 @dataclass(repr=False, eq=False)
 class EventsLost(Event):
-    """A watcher lost events; everything it serves is checked."""
+    """A watcher lost events; every resource that it serves is checked."""
 
     watcher: str
     reason: str
@@ -172,17 +173,17 @@ class EventsLost(Event):
 
 @dataclass(repr=False, eq=False)
 class AuditFound(Event):
-    """The slow audit repaired drift that no event had announced."""
+    """The audit repaired drift that no event had announced."""
 
     ref: str
 
 
 @dataclass(repr=False, eq=False)
 class Flapping(Event):
-    """The resource differs again as fast as it is repaired; ``actions``: which repair how often.
+    """The resource differs again as fast as it is repaired. ``actions`` says how often each repair was made.
 
-    ``expressions``: the properties that were asked for otherwise the last time, each with its text in the manifest.
-    Without any, something else changes the resource back.
+    ``expressions`` names the properties whose values changed the last time, each with its source in the manifest. If
+    it is empty, something else changes the resource back.
     """
 
     ref: str
@@ -192,7 +193,10 @@ class Flapping(Event):
 
 @dataclass(repr=False, eq=False)
 class Reloaded(Event):
-    """Another generation of the manifest is in force: ``kept`` resources go on as they were, the others are refs."""
+    """Another generation of the manifest is in force.
+
+    ``kept`` counts unchanged resources; the other fields are refs.
+    """
 
     kept: int
     changed: tuple[str, ...]
@@ -202,28 +206,31 @@ class Reloaded(Event):
 
 @dataclass(repr=False, eq=False)
 class ReloadRejected(Event):
-    """The manifest has changed and can't be used; the last valid generation goes on. ``problems``: place and text."""
+    """The manifest has changed and is invalid; the last valid generation stays in force.
+
+    ``problems``: place and text.
+    """
 
     problems: tuple[str, ...]
 
 
 @dataclass(repr=False, eq=False)
 class Reversing(Event):
-    """The resource has left the manifest and asked to be undone then; checks of it now do that."""
+    """The resource has left the manifest with ``reverse: true``; its checks now undo it."""
 
     ref: str
 
 
 @dataclass(repr=False, eq=False)
 class Reversed(Event):
-    """The resource is undone, and nothing is known of it any more."""
+    """The resource has been undone, and the engine forgets it."""
 
     ref: str
 
 
 @dataclass(repr=False, eq=False)
 class Converged(Event):
-    """No vertex is active, failed or blocked. ``duration``: seconds since it last was not so."""
+    """No vertex is active, failed or blocked. ``duration``: the seconds since there was work to do."""
 
     resources: int
     duration: float
@@ -231,10 +238,10 @@ class Converged(Event):
 
 @dataclass(repr=False, eq=False)
 class Ended(Event):
-    """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts changes made over all the run.
+    """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts the changes of the whole run.
 
-    ``left`` resources were never attempted. ``outdated`` are the files of the manifest that the run has changed, and
-    whose new version it could not bring into force.
+    ``left`` counts the resources that were never attempted. ``outdated`` lists the manifest files that the run has
+    changed and whose new version it could not bring into force.
     """
 
     counts: dict[str, int]

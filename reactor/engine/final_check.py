@@ -1,9 +1,9 @@
-"""The final check of a run without watches: it finds what a change of one resource did to another of its kind.
+"""The final check of a run without watches: it finds what a change of one resource has undone in another.
 
-Kinds whose resources are applied in groups share one thing: one package brings others, or removes them. Other kinds name
-those that they may undo: the start of a service stops one that conflicts with it. In a run with watches, events have all of
-them checked. Without watches, they are checked once more before the run ends. That check repairs nothing: two resources that
-undo each other would keep the run from ending.
+Kinds whose resources are applied in groups share one thing: installing one package may install or remove others. Other
+kinds name the kinds that they may undo: starting a service stops a conflicting one. In a run with watches, events lead
+to a check of the affected resources. Without watches, they are checked once more before the run ends. That check
+repairs nothing: two resources that undo each other would keep the run from ending.
 """
 
 from __future__ import annotations
@@ -34,22 +34,25 @@ class FinalCheck:
         self._changers: dict[str, set[int]] = {}
         self.is_under_way = False
         self.found: dict[int, Verdict] = {}
-        """The verdicts on what is no more as desired, by vertex."""
+        """The verdicts on the vertices that are no longer as desired."""
 
     @property
     def is_due(self) -> bool:
-        """Whether anything that others share was changed."""
+        """Whether anything was changed that may have undone another resource."""
         return bool(self._changers)
 
     def changes(self, vertex: int) -> None:
-        """The check of ``vertex`` is about to change something."""
+        """Record that the check of ``vertex`` is about to change something."""
         resource = self._vertex_table.resources[vertex]
         own = {resource.kind} if is_shared(resource) else set()
         for kind in own | resource.may_undo:
             self._changers.setdefault(kind, set()).add(vertex)
 
     async def take(self, blocked: Collection[int]) -> list[int]:
-        """Look at all that was as desired, and that a change may have undone. Returns what no longer is."""
+        """Check every vertex that was as desired and that a change may have undone.
+
+        Return those that no longer are as desired.
+        """
         changers, self._changers = self._changers, {}
         self.is_under_way = True
         for vertex, resource in self._settled(changers, blocked):
@@ -60,7 +63,10 @@ class FinalCheck:
         return list(self.found)
 
     def _settled(self, kinds: Collection[str], blocked: Collection[int]) -> Iterator[tuple[int, Resource]]:
-        """Those of ``kinds`` that were as desired; where names repeat, the last one says what is to be in the end."""
+        """The vertices of ``kinds`` that were as desired.
+
+        If names repeat, only the last one, which decides the final state.
+        """
         resources = (
             (vertex, self._vertex_table.resources[vertex]) for vertex in sorted(self._vertex_table.present)
         )
@@ -81,4 +87,4 @@ class FinalCheck:
 
 
 async def _never(_: Any) -> None:
-    """Nothing is applied."""
+    """Do nothing: the final check applies nothing."""

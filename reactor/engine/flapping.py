@@ -1,4 +1,4 @@
-"""Detects flapping: something else changes a resource back as often as we repair it. Slows its repairs down."""
+"""Detects flapping: something else changes a resource back as often as we repair it. Slows down the repairs."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class _Repair(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class _RepairStreak:
-    """Repairs of one vertex with little calm between them. Small: everything that ever drifted has one."""
+    """Repairs of one vertex with little calm between them. Kept small: every vertex that ever drifted has one."""
 
     repairs: deque[_Repair] = field(default_factory=lambda: deque(maxlen=REPAIRS))
     backoff: Backoff | None = None
-    """The waits between repairs, once the streak is flapping."""
+    """The waits between repairs, set once the streak counts as flapping."""
 
     def continues_with(self, repair: _Repair) -> bool:
-        """Whether there was hardly any calm since the last repair."""
+        """Whether ``repair`` followed the last one after little calm."""
         calm = repair.started - self.repairs[-1].ended
         return calm <= max(WINDOW, (SHARE - 1) * repair.took)
 
     def is_flapping(self) -> bool:
-        """Whether there are too many repairs for an accident."""
+        """Whether these are too many repairs to be a coincidence."""
         first, last = self.repairs[0], self.repairs[-1]
         lasted = last.ended - first.started
         if lasted <= WINDOW:
@@ -51,10 +51,10 @@ class _RepairStreak:
 
 
 class Flap(NamedTuple):
-    """One repair too many.
+    """A repair of a vertex that flaps.
 
-    ``wait`` is the time in seconds until the next repair may start. ``news`` counts the actions of the streak; it is None but
-    for the repair that made the streak flapping.
+    ``wait`` is the time in seconds until the next repair may start. ``news`` counts the actions of the streak; it is
+    set only for the repair at which the flapping was detected, else None.
     """
 
     wait: float
@@ -62,19 +62,22 @@ class Flap(NamedTuple):
 
 
 class FlapDetector:
-    """Detects flapping of single vertices. Repairs never stop: they are only slowed until there was some calm.
+    """Detects flapping of single vertices. Never stops repairs: slows them down until there was some calm.
 
-    `REPAIRS` repairs within `WINDOW` seconds are flapping. What takes too long for that, such as installing a package that
-    another resource removes, is flapping after `SLOW_REPAIRS` in a row that took a third of the time.
+    `REPAIRS` repairs within `WINDOW` seconds are flapping. Repairs that take too long for that, such as installing a
+    package that another resource removes, are flapping after `SLOW_REPAIRS` in a row that took a third of the time.
     """
 
     def __init__(self) -> None:
         self._streaks: dict[int, _RepairStreak] = {}
         self.again: Counter[int] = Counter()
-        """How often each vertex drifted right after its repair, in a row."""
+        """How often in a row each vertex drifted right after its repair."""
 
     def repaired(self, vertex: int, actions: tuple[str, ...], took: float, now: float) -> Flap | None:
-        """Record that ``actions`` repaired drift of ``vertex`` in ``took`` seconds. Returns a Flap if it is flapping."""
+        """Record that ``actions`` repaired drift of ``vertex`` in ``took`` seconds.
+
+        Return a Flap if it is flapping, else None.
+        """
         repair = _Repair(now, took, actions)
         streak = self._streaks.get(vertex)
         if streak is None or not streak.continues_with(repair):
@@ -89,7 +92,7 @@ class FlapDetector:
         return Flap(streak.backoff.next_wait(now), dict(news))
 
     def drifted_again(self, vertex: int) -> int:
-        """Record that ``vertex`` drifted right after its repair. Returns how often that happened in a row."""
+        """Record that ``vertex`` drifted right after its repair. Return how often that happened in a row."""
         self.again[vertex] += 1
         return self.again[vertex]
 
@@ -98,7 +101,7 @@ class FlapDetector:
         self.again.pop(vertex, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """Drop what is known of ``vertices``: they have left the graph."""
+        """Forget ``vertices``, which have left the graph."""
         for vertex in vertices:
             self._streaks.pop(vertex, None)
             self.again.pop(vertex, None)

@@ -1,4 +1,4 @@
-"""The checks that a run without watches repeats at its end: no event told it what its own changes did to other resources."""
+"""The checks that a run without watches repeats at its end: no event reports how its changes affected others."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from reactor.graph.topology import Topology
 from reactor.resource.base import Resource
 
 _Began = tuple[int, int, int, Hashable]
-"""When the last check of a vertex began: after how many changes of all, and of its batch; the time; and the batch."""
+"""The state when the last check of a vertex began: all changes so far, those of its batch, the time, and the batch."""
 
 
 class ChangeLog:
-    """Counts the checks that changed something, also those that failed halfway, when they end.
+    """Counts the checks that changed something when they end, including those that failed halfway.
 
-    Most runs change nothing, so a check that began before the first change is kept only if it changes something itself: of
-    the others it is known that they began then.
+    Most runs change nothing. So a check that began before the first change is recorded only if it changes something
+    itself; a vertex without a record is known to have begun before the first change.
     """
 
     def __init__(self) -> None:
         self.changes = 0
-        """How many have ended."""
+        """How many checks that changed something have ended."""
         self._started_at = time.time_ns()
         self._began: dict[int, _Began] = {}
         self._own: dict[Hashable, int] = {}
         self._changing: set[int] = set()
 
     def begins(self, vertex: int, batch: Hashable = None) -> None:
-        """A check of ``vertex`` begins. All that are applied together are of one ``batch``.
+        """A check of ``vertex`` begins. Vertices that are applied together have the same ``batch``.
 
-        While nothing has changed, this need not be called.
+        This need not be called before the first change.
         """
         key = vertex if batch is None else batch
         self._began[vertex] = (self.changes, self._own.get(key, 0), time.time_ns(), key)
@@ -59,31 +59,34 @@ class ChangeLog:
             self._own[batch] = self._own.get(batch, 0) + 1
 
     def others_since(self, vertex: int) -> bool:
-        """Whether another change has ended since the last check of ``vertex`` began; one of its batch is none."""
+        """Whether a change by another vertex has ended since the last check of ``vertex`` began.
+
+        Its own batch does not count.
+        """
         changes, own, _, batch = self._began.get(vertex, (0, 0, 0, vertex))
         return self.changes - changes > self._own.get(batch, 0) - own
 
     def began_at(self, vertex: int) -> int:
-        """When the last check of ``vertex`` began, at the earliest, in nanoseconds since 1970."""
+        """The earliest time at which the last check of ``vertex`` may have begun, in nanoseconds since 1970."""
         return self._began[vertex][2] if vertex in self._began else self._started_at
 
 
 MOST_PASSES: Final = 10
-"""How often a run looks: resources that change what each other reads must not keep it from ending."""
+"""How many times a run compares files: resources that change each other's inputs must not keep it from ending."""
 
 
 _Stamp = tuple[int, ...] | None
-"""The fields of a stat that change with a file; None if the file is missing or can't be read."""
+"""The stat fields that change with a file; None if the file is missing or can't be read."""
 
 _CLOCK_TICK_NS: Final = 20_000_000
-"""The most that the time of a change is behind our clock: the kernel stamps files with the time of its last tick."""
+"""How far the change time of a file may lag behind our clock: the kernel uses the time of its last tick."""
 
 
 class StaleReads:
     """Compares the files that settled checks have read with their state when these checks began.
 
-    The time of a file alone does not decide: a file that was written just before a check began looks as new as one that
-    was written just after, and a command that is checked again may run again.
+    A file's time alone is not enough: a file written just before a check began looks as new as one written just after
+    it, and checking a command again may run it again.
     """
 
     def __init__(self, vertex_table: VertexTable, log: ChangeLog) -> None:
@@ -94,17 +97,17 @@ class StaleReads:
         self._passes = 0
 
     def reads(self, vertex: int) -> None:
-        """The check of ``vertex`` begins. Record the stamps of the files that it is known to read."""
+        """The check of ``vertex`` begins: record the stamps of the files that it is known to read."""
         if paths := _read_by(self._vertex_table.resources[vertex]):
             self._stamps[vertex] = {path: _stamp(path) for path in paths if not path.endswith("/")}
 
     @property
     def is_due(self) -> bool:
-        """Whether anything was changed since the last look."""
+        """Whether anything was changed since the last comparison."""
         return self._log.changes > self._seen and self._passes < MOST_PASSES
 
     def take(self, settled: Collection[int]) -> list[int]:
-        """Which of ``settled`` are to be checked again."""
+        """The vertices of ``settled`` that must be checked again."""
         self._seen = self._log.changes
         self._passes += 1
         return [vertex for vertex in settled if self._log.others_since(vertex) and self._is_stale(vertex)]
@@ -133,7 +136,10 @@ def _stamp(path: str) -> _Stamp:
 
 
 def _changed_after(moment: int, path: str) -> bool:
-    """Whether the file may have changed. Whether a whole directory has changed, only a check of its reader can find out."""
+    """Whether the file may have changed.
+
+    Always True for a directory, whose path ends with ``/``: only a check of its reader can tell.
+    """
     if path.endswith("/"):
         return True
     try:
@@ -143,7 +149,7 @@ def _changed_after(moment: int, path: str) -> bool:
 
 
 class Rechecks:
-    """Chooses them. Each pass after the first needs fewer failures than any before it, so the run ends."""
+    """Chooses the failures to check again. Each pass needs fewer failures than any earlier pass, so the run ends."""
 
     def __init__(self, log: ChangeLog) -> None:
         self._log = log
@@ -157,9 +163,9 @@ class Rechecks:
         return self._log.changes > self._seen
 
     def take(self, failed: Collection[int], blocked: Collection[int], topology: Topology) -> list[int]:
-        """The vertices of ``failed`` to check again; ``blocked`` are those that wait for them.
+        """The vertices of ``failed`` to check again; ``blocked`` are the vertices that wait for them.
 
-        ``topology`` tells generations apart: in another one, other things may fail.
+        A different ``topology`` means another generation, in which other things may fail: the passes start again.
         """
         if topology is not self._topology:
             self._topology, self._fewest = topology, float("inf")
@@ -176,9 +182,9 @@ _SETTLED = (Result.OK, Result.CHANGED)
 
 
 class FollowUpChecks:
-    """Decides what is checked again, in this order: what the manifest says now, what read an old file, what failed.
+    """Chooses what to check again at the end: the manifest first, then vertices that read an old file, then failures.
 
-    Last it sees whether one change has undone another.
+    Last, it checks whether one change has undone another.
     """
 
     def __init__(
@@ -200,7 +206,7 @@ class FollowUpChecks:
         self.final_check = FinalCheck(dispatcher.vertex_table, results)
 
     def reads(self, vertex: int) -> None:
-        """The check of ``vertex`` begins, and reads nothing on a mount that does not answer."""
+        """The check of ``vertex`` begins. The caller has made sure that the mounts it reads from answer."""
         self._stale_reads.reads(vertex)
 
     def changing(self, vertex: int) -> None:
@@ -215,7 +221,7 @@ class FollowUpChecks:
 
     @property
     def is_due(self) -> bool:
-        """Whether something was changed that others may depend on."""
+        """Whether something was changed that other resources may depend on."""
         return (
             self._manifest_follower.is_due
             or self._stale_reads.is_due
@@ -226,11 +232,14 @@ class FollowUpChecks:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a look takes place now."""
+        """Whether `take` is busy now."""
         return self._manifest_follower.is_under_way or self.final_check.is_under_way
 
     async def take(self) -> None:
-        """Look, and mark what is to be checked again; the rest has its turn when that has come to rest."""
+        """Do the first step that finds something, and mark what must be checked again.
+
+        The remaining steps follow when these checks have ended.
+        """
         if self._manifest_follower.is_due and await self._manifest_follower.take():
             return
         blocked = self._scheduler.blocking.blocked
@@ -255,11 +264,11 @@ class FollowUpChecks:
 
     @property
     def _rechecks_due(self) -> bool:
-        """With `fail_fast`, the first failure is the end."""
+        """Whether failures may be checked again. Never with `fail_fast`: the first failure ends the run."""
         return self._rechecks.is_due and not self._scheduler.fail_fast
 
     def _tried_at_last(self) -> Collection[int]:
-        """In a dry run: the failed vertices that a run would retry after another resource has provided what they miss."""
+        """In a dry run, the failed vertices that a real run would retry after another has provided what they miss."""
         tried = self._noop_judge.take_late_provided() if self._noop_judge.missed else []
         if self._scheduler.fail_fast:
             return ()
@@ -267,9 +276,10 @@ class FollowUpChecks:
         return [vertex for vertex in tried if not resources[vertex].declared.form.is_ccm]
 
     def _failed_too_early(self, blocked: Collection[int]) -> Collection[int]:
-        """The vertices that failed before another one changed something. Composites follow their members.
+        """The vertices that failed before another one changed something.
 
-        The ``ccm:`` form tries everything once, as CCM does.
+        Composites are left out, since they follow their members. Resources of the ``ccm:`` form are left out: like
+        CCM, they are tried only once.
         """
         if not self._rechecks_due:
             return ()

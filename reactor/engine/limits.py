@@ -1,4 +1,4 @@
-"""What a resource's ``meta`` says about when and how often the engine may check it."""
+"""Limits from a resource's ``meta``: when and how often the engine may check it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNLIMITED = -1
 
 
 class Limits(NamedTuple):
-    """The scheduler's view of one vertex's ``meta``. Times in seconds, ``rate`` in checks per second."""
+    """The limits of one vertex, as the scheduler uses them. Times in seconds, ``rate`` in checks per second."""
 
     retry: int | None = None
     delay: float = 1.0
@@ -23,11 +23,11 @@ class Limits(NamedTuple):
     """Whether nothing may be changed: in a dry run, or with ``mode: warn``."""
     quiet: RefreshDebounce | None = None
     group: Hashable | None = None
-    """Vertices with the same may be applied in one go."""
+    """Vertices of the same group may be applied in one batch."""
 
     @classmethod
     def of(cls, meta: Meta, *, noop: bool) -> Limits:
-        """The limits of a resource; ``noop`` is that of the whole run."""
+        """The limits of a resource; ``noop`` is the setting of the whole run."""
         return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.is_read_only, meta.quiet)
 
 
@@ -36,18 +36,22 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True, eq=False, repr=False)
 class Semaphores:
-    """Counting semaphores, taken all at once or not at all, so that no order of taking can deadlock.
+    """Counting semaphores. A vertex acquires all of its semaphores or none, so that no order of acquiring can deadlock.
 
-    ``name`` lets one vertex run at a time, ``name:3`` three; the same name with another count is another semaphore.
+    ``name`` lets one vertex run at a time, ``name:3`` lets three; the same name with another count is another
+    semaphore.
     """
 
     _free: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, deque[int]] = field(default_factory=dict)
     held: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """What each vertex has taken: its limits may change before it gives that back."""
+    """The semaphores that each vertex has acquired. Its limits may change before it releases them."""
 
     def acquire(self, names: tuple[str, ...], vertex: int) -> bool:
-        """Take all of ``names`` for ``vertex``; if one is taken already, remember the vertex and take none."""
+        """Acquire all of ``names`` for ``vertex`` and return True.
+
+        If one of them is in use, acquire none, remember the vertex, and return False.
+        """
         for name in names:
             if self._free.setdefault(name, _count(name)) == 0:
                 self._waiting.setdefault(name, deque()).append(vertex)
@@ -58,7 +62,7 @@ class Semaphores:
         return True
 
     def release(self, vertex: int) -> list[int]:
-        """Give back all that ``vertex`` holds; return the vertices that should try again."""
+        """Release all semaphores of ``vertex``. Return the vertices that should try again."""
         woken: list[int] = []
         for name in self.held.pop(vertex):
             self._free[name] += 1

@@ -1,8 +1,9 @@
 """Loads the manifest again when the run itself has changed one of its files.
 
-After a check that changes such a file, the manifest is loaded again before anything that depends on the check starts: the
-previous version of a child manifest is never applied after the new one was written. Files that no resource declares, such
-as those that a command writes, are compared when a run without watches has no more work; a run with watches gets events.
+If a check changes such a file, the manifest is loaded again before anything that depends on the check starts. So the
+previous version of a child manifest is never applied after the new one was written. Files that no resource declares,
+such as the output of a command, are compared when a run without watches has no more work; a run with watches gets
+events for them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
 
 MOST_VERSIONS: Final = 10
-"""How many versions of one file a run without watches follows: what rewrites itself must not keep it from ending."""
+"""How many versions of one file a one-shot run follows: a file that keeps changing must not keep it from ending."""
 
 _FORETOLD: Final = "Would have loaded the manifest again: what its new version says is not known yet"
 _FIX_VERSION: Final = "correct what writes the manifest, or what it writes"
@@ -29,37 +30,43 @@ class Origin(Protocol):
     """The files that the graph was loaded from."""
 
     def concerns(self, paths: Iterable[str]) -> bool:
-        """Whether a change of one of ``paths`` may be a change of these files."""
+        """Whether changing one of ``paths`` may change these files."""
 
     async def changed(self) -> Collection[str]:
-        """Those that have changed since they were loaded, or last could not be; changed facts count too."""
+        """The files that have changed since they were loaded, or since loading them last failed.
+
+        Changed facts count too.
+        """
 
 
 class ManifestFollower:
-    """Has the manifest loaded again when this run has changed it.
+    """Loads the manifest again when this run has changed it.
 
-    ``outdated`` are the files whose new version is not in force at the end of a run without watches (``is_one_shot``), and
-    ``why`` says why not.
+    At the end of a run without watches (``is_one_shot``), ``outdated`` lists the files whose new version is not in
+    force, and ``why`` says why not.
     """
 
     def __init__(self, dispatcher: Dispatcher, *, is_one_shot: bool) -> None:
         self._dispatcher = dispatcher
         self._is_one_shot = is_one_shot
         self.origin: Origin | None = None
-        """The files that the graph was loaded from, where they can be loaded again."""
+        """The files that the graph was loaded from; None if they can't be loaded again."""
         self.renew: Callable[[], Awaitable[bool]] | None = None
-        """Loads the manifest again and calls `Engine.reload`; false when the new version can't be used. None: it can't be loaded."""
+        """Loads the manifest again and calls `Engine.reload`; returns False if the new version is invalid.
+
+        None: can't reload.
+        """
         self._versions: Counter[str] = Counter()
         self._is_touched = False
         self._writers: set[int] = set()
-        """The vertices that failed because the files they wrote can't be used."""
+        """The vertices that failed because the manifest files they wrote are invalid."""
         self.is_under_way = False
         self.outdated: tuple[str, ...] = ()
         self.why = ""
 
     @property
     def is_due(self) -> bool:
-        """Whether something was changed since the last look."""
+        """Whether something was changed since the last `take`."""
         return self._is_touched and self.origin is not None
 
     def touched(self) -> None:
@@ -67,7 +74,10 @@ class ManifestFollower:
         self._is_touched = True
 
     async def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """The verdict on what has changed something, or would. It fails with a manifest that can't be used."""
+        """The verdict of a check that changed something, or would.
+
+        If it made the manifest invalid, this is a failure.
+        """
         if (origin := self.origin) is None:
             return verdict
         relations = resource.relations()
@@ -84,7 +94,10 @@ class ManifestFollower:
         return verdict._replace(outcome=Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def take(self) -> bool:
-        """Nothing is left to do: see whether the manifest has changed. Returns whether another version is in force."""
+        """When nothing is left to do, reload the manifest if it has changed.
+
+        Return whether another version is in force.
+        """
         self._is_touched = False
         if (origin := self.origin) is None:
             return False
@@ -96,7 +109,10 @@ class ManifestFollower:
             self.is_under_way = False
 
     async def _renewed(self, files: Collection[str]) -> bool:
-        """Load again, after ``files`` have changed; return whether that went well. Then the vertices that wrote them may go on."""
+        """Load the manifest again after ``files`` have changed, and return whether that succeeded.
+
+        If it did, mark the vertices that had failed because they wrote an invalid version.
+        """
         self._versions.update(files)
         if self.renew is None or self._is_exhausted or not await self.renew():
             if self._is_one_shot:

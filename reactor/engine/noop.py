@@ -1,4 +1,4 @@
-"""What a dry run can foretell of the real run."""
+"""What a dry run can predict about the real run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reactor.resource.plan import ResourceError
 
 
 class NoopJudge:
-    """Knows what of a run is not applied."""
+    """Knows which changes a dry run did not apply, and judges the other checks accordingly."""
 
     def __init__(
         self, vertex_table: VertexTable, results: Results, reversals: Reversals, scheduler: Scheduler
@@ -33,14 +33,14 @@ class NoopJudge:
         self._before: Adjacency = []
         self._providers: dict[str, list[int]] = {}
         self._late_providers: dict[int, int] = {}
-        """The vertex that would provide what a failed one misses, though it need not go before that."""
+        """For each failed vertex, another that would provide what it misses, though it need not come before it."""
         self.missed: dict[int, str] = {}
-        """What the failed vertices miss that no earlier vertex would provide, until `take_late_provided`."""
+        """What each failed vertex misses and no earlier vertex would provide. `take_late_provided` clears it."""
 
     async def preflight(self, vertex: int, state: Any) -> None:
-        """``vertex`` was found as ``state`` and would be changed: raise what is known to keep a run from that."""
+        """``vertex`` was observed as ``state`` and would be changed: raise any error a real run is known to meet."""
         resource = self._vertex_table.resources[vertex]
-        if resource.meta.mode == "warn":  # then no run changes it
+        if resource.meta.mode == "warn":  # no run changes it
             return
         if resource.meta.reverse:
             await self._reversals.preflight(resource, state)
@@ -51,11 +51,11 @@ class NoopJudge:
                 raise
 
     def downgrade(self, vertex: int, verdict: Verdict) -> Verdict:
-        """A failure after something that was not applied proves nothing: the answer is "can't tell".
+        """Turn a failure into "Can't tell" if an earlier change, not applied in this run, might prevent it.
 
-        What is missing may also come by what only goes before, in the order of a manifest.
+        A vertex that comes earlier only in the order of the manifest may also provide what is missing.
         """
-        if self._vertex_table.resources[vertex].declared.members:  # it failed because one of them did
+        if self._vertex_table.resources[vertex].declared.members:  # its members failed
             return verdict
         if verdict.missing is None:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
@@ -66,15 +66,15 @@ class NoopJudge:
             if verdict.missing is not None:
                 self.missed[vertex] = verdict.missing
             return verdict
-        said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
+        said = str(verdict.error).partition("\n")[0]  # the output of a program follows in further lines
         text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
     def take_late_provided(self) -> list[int]:
         """The failed vertices that miss something which another vertex, earlier or later, would provide.
 
-        A run checks its failures once more at its end, so these do not fail there. A command counts only for the paths that
-        it declares.
+        A real run checks its failures once more at its end, so these do not fail there. A command counts only for the
+        paths that it declares.
         """
         self._learn()
         missed, self.missed = self.missed, {}
@@ -87,7 +87,7 @@ class NoopJudge:
         return sorted(found)
 
     def with_consequences(self, vertex: int, verdict: Verdict) -> Verdict:
-        """``verdict`` with what a run would do to ``vertex`` because of what it would have changed before it."""
+        """``verdict``, plus what a real run would do to ``vertex`` as a consequence of earlier changes."""
         resource = self._vertex_table.resources[vertex]
         if type(resource).consequences is Resource.consequences or verdict.declined is not None:
             return verdict
@@ -101,26 +101,26 @@ class NoopJudge:
         return verdict._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *verdict.actions))
 
     def _changed_before(self, vertex: int) -> frozenset[str]:
-        """What those that go before ``vertex`` provide or remove, of what a run would change."""
+        """What the vertices required by ``vertex`` provide or remove, if a real run would change them."""
         strong = self._scheduler.topology.strong_predecessors
         ups = (self._vertex_table.resources[up] for up in self._unapplied(vertex, strong))
         relations = [up.relations() for up in ups if up.meta.mode != "warn"]
         return frozenset(path for each in relations for path in (*each.provides, *each.removes))
 
     def _would_come(self, missing: str) -> bool:
-        """Whether something that was not applied provides that, or something in it."""
+        """Whether a change that was not applied would provide ``missing``, or something in that directory."""
         self._learn()
         return any(map(self._is_unapplied, self._providers.get(missing, ())))
 
     def _bringer(self, vertex: int, missing: str) -> int | None:
-        """Of all that goes before ``vertex`` and was not applied, what most likely brings ``missing``."""
+        """The most likely provider of ``missing`` among the unapplied vertices before ``vertex``, or None."""
         self._learn()
         resources = self._vertex_table.resources
         able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
         return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
 
     def _late_provider(self, vertex: int, missing: str) -> int | None:
-        """Of all vertices that were not applied, the one that most likely provides ``missing``."""
+        """The most likely provider of ``missing`` among all unapplied vertices, or None."""
         resources = self._vertex_table.resources
         relied_on = frozenset(resources[vertex].relations().depends_on)
         certain, likely = [], []
@@ -133,7 +133,7 @@ class NoopJudge:
         return next(iter(certain + likely), None)
 
     def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
-        """Those of all ``before`` ``vertex`` that would be changed, nearest first."""
+        """The vertices before ``vertex`` (by ``before``) that a real run would change, nearest first."""
         seen, ahead = {vertex}, deque([vertex])
         while ahead:
             for up in before[ahead.popleft()]:
@@ -147,7 +147,7 @@ class NoopJudge:
         return self._results.result(vertex, self._scheduler.blocking.blocked) is Result.WOULD_CHANGE
 
     def _learn(self) -> None:
-        """Look at the graph that is in force, once: only what fails asks."""
+        """Index the providers of the graph in force, once. Done late, because only failures need it."""
         topology = self._scheduler.topology
         if self._topology is topology:
             return
@@ -164,7 +164,7 @@ class NoopJudge:
 
 
 def _concerns(resource: Resource, missing: str) -> bool:
-    """Whether ``resource`` provides something at, above or below it."""
+    """Whether ``resource`` provides the path ``missing``, or a path above or below it."""
     return any(
         f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
         for each in resource.relations().provides

@@ -1,4 +1,4 @@
-"""How a run is to go: what the command line and the manifest's settings decide."""
+"""The options of a run, which the command line and the manifest's settings decide."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ DEFAULT_AUDIT_INTERVAL = 1800.0
 
 
 class RunOptions(NamedTuple):
-    """``watch`` keeps the run going and listens for drift; without it the run ends when no vertex is active.
+    """``watch`` keeps the run going and repairs drift; without it the run ends when no vertex is active.
 
-    ``monitor_only`` runs health checks and nothing else. ``partial``: the graph is a part of the manifest only, so what
-    is not in it has not left the manifest.
-    ``converged_timeout`` (seconds) ends a run once nothing has changed for so long. ``audit_interval`` (seconds)
-    is the mean time between two slow re-checks of everything; None switches them off. ``owing`` are refs that have a
-    refresh pending from the start, because of what happened outside of the run. ``recorded`` is for a dry run: the refs
-    whose state before their first change is stored; None when the real run would not store it.
+    ``monitor_only`` runs only health checks. ``partial``: the graph is only a part of the manifest, so resources that
+    are not in it have not left the manifest. ``converged_timeout`` (seconds) ends a run once nothing has changed for
+    that long. ``audit_interval`` (seconds) is the mean time between two audits of every resource; None switches them
+    off. ``owing`` are refs that have a refresh pending from the start, because of something that happened outside the
+    run. ``recorded`` is for a dry run: the refs whose state before their first change is stored; None when the real
+    run would not store it.
     """
 
     watch: bool = False

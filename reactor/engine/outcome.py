@@ -6,13 +6,13 @@ from enum import StrEnum, auto
 
 
 class Outcome(StrEnum):
-    """How a run ended, as far as others are concerned. CANCELLED is no answer: the vertex runs again.
+    """How a run of a vertex ended, as the scheduler sees it. CANCELLED is not a result: the vertex runs again.
 
-    UNHEALTHY is a failure after all was done: a refresh that the run carried is not made again. CRITICAL is the same, and the
-    next run is to repair it.
+    UNHEALTHY means that everything was applied but a health check failed: a refresh that the run made is not repeated.
+    CRITICAL is the same, but the next run should be a repair.
 
-    What is asked in every check has names of its own for the members it needs, of this and of other enumerations: before
-    Python 3.12, looking one up in its class takes ten times as long as comparing with it.
+    Code that every check runs keeps the members it needs, of this and of other enumerations, in its own constants:
+    before Python 3.12, looking one up in its class takes ten times as long as comparing with it.
     """
 
     OK = auto()

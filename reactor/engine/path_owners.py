@@ -1,8 +1,8 @@
-"""Which resource manages which file, by whatever path: a second one that wants it otherwise is refused.
+"""Finds resources that manage the same file by different paths, and refuses the second if it wants another state.
 
-The graph refuses two names of one file when the manifest is loaded, as far as the directories are there. This finds what
-came into being later. It is asked before a change only, and looks at one directory then: a check that changes nothing
-costs nothing here.
+When the manifest is loaded, the graph already refuses two paths of one file, as far as the directories exist then.
+This module finds conflicts that arise later. It runs only before a change, and then reads one directory: a check that
+changes nothing costs nothing here.
 """
 
 from __future__ import annotations
@@ -18,28 +18,31 @@ from reactor.resource.relations import CHANGING_SPACES, FILE_SPACES, UNITS, Clai
 
 
 class PathOwners:
-    """The vertices that claim files and units. A vertex that disagrees with an owner is refused, and then owns nothing itself."""
+    """The vertices that claim files and units.
+
+    A vertex that disagrees with an owner is refused, and then owns nothing.
+    """
 
     def __init__(self, vertex_table: VertexTable) -> None:
         self._vertex_table = vertex_table
         self._refused: set[int] = set()
         self._decided: set[int] = set()
-        """Those whose conditions had to be asked first, and are met."""
+        """The vertices with conditions that were evaluated and are met."""
 
     def forget(self, gone: Iterable[int]) -> None:
-        """Another graph is in force, without ``gone``: refused vertices may try again, and files may have other names."""
+        """Another graph is in force, without ``gone``. Refused vertices may try again; files may have other paths."""
         self._refused.clear()
         self._decided.difference_update(gone)
         self.__dict__.pop("_hard_links", None)
 
     def decide(self, vertex: int, *, is_managed: bool) -> None:
-        """The conditions of ``vertex`` were asked: it owns something only where they are met."""
+        """Record whether the conditions of ``vertex`` are met: only then does it own something."""
         (self._decided.add if is_managed else self._decided.discard)(vertex)
 
     def require_agreement(self, vertex: int, mounts: FragileMounts) -> None:
-        """Raise ResourceError when another resource wants something else of what ``vertex`` claims.
+        """Raise ResourceError when another resource claims the same as ``vertex`` but wants another state.
 
-        The paths of ``vertex`` are looked at, as far as ``mounts`` let them.
+        Paths on a mount that does not answer (see ``mounts``) are not read.
         """
         self._refused.discard(vertex)
         if self._is_alone(self._vertex_table.refs[vertex], mounts):
@@ -51,7 +54,10 @@ class PathOwners:
                 self._compare(vertex, claim, other, mounts)
 
     def _is_alone(self, ref: str, mounts: FragileMounts) -> bool:
-        """Whether it is certain that no other resource claims a path of ``ref`` by any name. If not, claims are compared one by one."""
+        """Whether certainly no other resource claims a path of ``ref`` by any name.
+
+        If False, claims are compared one by one.
+        """
         claimed = self._vertex_table.claimed
         if mounts.by_point or ref in claimed.attributes_only or not (paths := claimed.paths.get(ref)):
             return False
@@ -65,7 +71,7 @@ class PathOwners:
         return True
 
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
-        """The vertices that may claim the same as ``vertex`` does with ``claim``."""
+        """The vertices that may claim the same thing as ``claim``, which is a claim of ``vertex``."""
         for ref in self._refs(claim):
             other = self._vertex_table.find(ref)
             if other is not None and other != vertex and self._is_owner(other):
@@ -94,7 +100,7 @@ class PathOwners:
 
     @cached_property
     def _hard_links(self) -> dict[DirectoryEntry, list[str]]:
-        """The refs that claim only attributes of a file with several hard links, by that file, as it is at the first access."""
+        """The refs that claim only attributes of a file with several hard links, by that file. Read at first access."""
         found: dict[DirectoryEntry, list[str]] = {}
         for ref, paths in self._vertex_table.claimed.attributes_only.items():
             for path in paths:
@@ -103,7 +109,7 @@ class PathOwners:
         return found
 
     def _compare(self, vertex: int, claim: Claim, other: int, mounts: FragileMounts) -> None:
-        """Raise ResourceError if ``other`` wants something else of what ``claim`` stands for."""
+        """Raise ResourceError if ``other`` claims the same thing as ``claim`` but wants another state."""
         resource = self._vertex_table.resources[other]
         for theirs in resource.claims():
             attributes = claim.disagreement(theirs)
@@ -118,7 +124,10 @@ class PathOwners:
 
 
 def _is_same(ours: Claim, theirs: Claim, mounts: FragileMounts) -> bool:
-    """Whether two claims are of one thing. To write content gives a file one name only, so hard links share attributes."""
+    """Whether two claims are of one thing.
+
+    Writing content replaces the file of one path, so hard links share only attributes.
+    """
     if ours.space not in FILE_SPACES or ours.key == theirs.key:
         return ours.key == theirs.key
     if mounts.unresponsive_reason(theirs.key) is not None:

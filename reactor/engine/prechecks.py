@@ -1,4 +1,7 @@
-"""Decides resources that need no check of their own (composites, ``control`` conditions), and resolves deferred values."""
+"""Decides resources that need no check of their own (composites, ``control`` conditions).
+
+Also resolves deferred values before the others are checked.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ from reactor.resource.watch import Watch
 
 _NAMED = 3
 _BRIEF_SECONDS = 0.02
-"""For all conditions that are asked while a reload holds everything up."""
+"""The time limit for all conditions together during a reload, which blocks everything else."""
 _BAD = (Result.FAILED, Result.BLOCKED)
 
 
 class Prechecks:
     """Resolves deferred values and conditions, and decides how a composite ended.
 
-    ``changed`` is called with a vertex whose resource is another object now, with other watches.
+    ``changed`` is called with a vertex whose resource was replaced by one with other watches.
     """
 
     def __init__(self, vertex_table: VertexTable, results: Results, changed: Callable[[int], None]) -> None:
@@ -41,12 +44,12 @@ class Prechecks:
         self._composites: dict[int, list[int]] = {}
         self._bad: set[int] = set()
         self.has_consumers = False
-        """Whether `publish` is worth asking."""
+        """Whether any resource uses outputs of another; if not, `publish` does nothing."""
         self.has_composites = False
-        """Whether `affected_composites` is worth asking."""
+        """Whether there are composites; if not, `affected_composites` finds nothing."""
 
     def learn_graph(self) -> Mapping[int, Collection[int]]:
-        """Another generation is in force: learn the consumers of outputs. Returns the composites of each member."""
+        """Another generation is in force: learn which resources use outputs. Return the composites of each member."""
         self._consumers, self._composites = {}, {}
         self._bad.clear()
         for vertex in sorted(self._vertex_table.present):
@@ -60,7 +63,7 @@ class Prechecks:
         return self._composites
 
     async def verdict(self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict | None:
-        """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
+        """The verdict if no check is needed; None if the resource of ``vertex`` must be checked as it is now."""
         resource = self._vertex_table.resources[vertex]
         if resource.declared.members:
             return self._judge(resource, blocking, refresh=refresh, noop=noop)
@@ -74,7 +77,7 @@ class Prechecks:
                 reason, resource = await in_thread(partial(self._settled, late, resource, briefly=False))
             if (
                 self._vertex_table.resources[vertex].declared.deferred is late
-            ):  # a reload may have come in between
+            ):  # a reload may have happened meanwhile
                 self._vertex_table.resources[vertex] = resource
         except ResourceError as error:
             return Verdict.failed(error)
@@ -86,26 +89,30 @@ class Prechecks:
         return None if reason is None else Verdict(Outcome.OK, declined=reason)
 
     def _settled(self, late: Deferred, resource: Resource, *, briefly: bool) -> tuple[str | None, Resource]:
-        """Why ``resource`` is not managed here, or None; and how it is now. Raises ResourceError, and TooLongError."""
+        """Why ``resource`` is not managed here, or None; and ``resource`` with its current values.
+
+        Raises ResourceError, and TooLongError if ``briefly`` and the time is not enough.
+        """
         reason = late.declined(self._outputs.get, briefly=briefly)
         if reason is None:
             resource = late.settle(resource, self._outputs.get, briefly=briefly)
         return reason, resource
 
     def settle_all(self, resources: dict[str, Resource]) -> None:
-        """Give the resources of another generation the values of now, so that they are compared by these.
+        """Resolve the deferred values of ``resources``, the next generation.
 
-        May take seconds: it is for a thread, before that generation comes into force.
+        It is then compared with the current one by these values. May take seconds: call it in a thread, before that
+        generation comes into force.
         """
         for ref, resource in resources.items():
             if (deferred := resource.declared.deferred) is not None:
-                with suppress(ResourceError):  # the check will say so
+                with suppress(ResourceError):  # the check reports it
                     resources[ref] = deferred.settle(resource, self._outputs.get)
 
     def changed_conditions(self, kept: Collection[int]) -> list[int]:
-        """Of the vertices whose properties are what they were: those whose conditions may now give another answer.
+        """The vertices of ``kept``, whose properties are unchanged, whose conditions may now give another answer.
 
-        Conditions that take too long to evaluate count among them: the checks decide.
+        Conditions that take too long to evaluate are included: the checks decide.
         """
         deadline = time.monotonic() + _BRIEF_SECONDS
         found = []
@@ -119,7 +126,7 @@ class Prechecks:
         return found
 
     def _is_declined(self, late: Deferred) -> bool | None:
-        """Whether it is; None when that takes too long to say."""
+        """Whether the conditions are not met; None if evaluating them takes too long."""
         try:
             return late.declined(self._outputs.get, briefly=True) is not None
         except ResourceError:
@@ -146,7 +153,7 @@ class Prechecks:
         return AS_DESIRED
 
     def affected_composites(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
-        """What stands for any of ``vertices`` that has become bad, or good again, since it was last asked."""
+        """The composites of those of ``vertices`` that became bad, or good again, since the last call."""
         found = []
         for vertex in vertices:
             if vertex in self._composites and (vertex in self._bad) != (
@@ -157,9 +164,10 @@ class Prechecks:
         return found
 
     async def publish(self, resource: Resource) -> list[int]:
-        """Read the outputs of ``resource``, which is as desired. Returns the consumers of those that have changed.
+        """Read the outputs of ``resource``, which is as desired.
 
-        Raises ResourceError or OSError when they can't be read.
+        Return the vertices that use outputs which have changed. Raises ResourceError or OSError when the outputs can't
+        be read.
         """
         names = [resource.ref, f"{resource.kind}#{resource.name}"]
         if resource.alias is not None:
@@ -174,6 +182,6 @@ class Prechecks:
 
 
 def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:
-    """What makes ``resource`` be checked, as far as that depends on its properties."""
+    """The watches of ``resource``, and the paths that its deferred values read. Both depend on its properties."""
     deferred = resource.declared.deferred
     return list(resource.watches()), deferred.reads if deferred is not None else frozenset()

@@ -1,8 +1,9 @@
 """Which vertices are active (dirty or running), and which must wait because of that.
 
 `Readiness.waiting` counts, for each vertex, the direct predecessors that are *unsettled*: active, or themselves
-waiting. It is zero exactly when no ancestor is active, so order is kept without ever walking up the graph. A vertex
-that becomes unsettled notifies its successors once, and once more when it settles: a mark costs what lies below it.
+waiting. It is zero exactly when no ancestor is active, so the order is kept without ever walking up the graph. A
+vertex notifies its successors once when it becomes unsettled, and once more when it settles: the cost of a mark
+depends only on what is below the vertex.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from reactor.graph.topology import Adjacency
 
 
 class Readiness:
-    """The motion of every vertex.
+    """The state of every vertex: active or idle, and whether it waits.
 
-    ``cleared`` is asked when the last thing a moving vertex waited for has settled; it returns whether the vertex
-    thereby stops being active (it does not start: it is blocked).
+    ``cleared`` is called when the last predecessor of an active vertex has settled. It returns whether the vertex
+    stops being active, because it is blocked.
     """
 
     def __init__(self, successors: Adjacency, cleared: Callable[[int], bool]) -> None:
@@ -24,7 +25,7 @@ class Readiness:
         self._successors = successors
         self._holds: dict[int, int] = {}
         self.active = bytearray(len(successors))
-        """1 for a vertex that is dirty or running, and not failed or blocked."""
+        """1 for a vertex that is dirty or running, and neither failed nor blocked."""
         self.waiting = [0] * len(successors)
         self.active_count = 0
         """How many vertices are active."""
@@ -37,7 +38,7 @@ class Readiness:
             self._unsettle(vertex)
 
     def begin_all(self, indegree: Sequence[int]) -> None:
-        """Every vertex becomes active, where none was: each waits for all its predecessors, and its holds."""
+        """Every vertex becomes active, when none was: each waits for all its predecessors and its holds."""
         self.active = bytearray(b"\1" * len(indegree))
         self.active_count = len(indegree)
         self.waiting = list(indegree)
@@ -45,7 +46,7 @@ class Readiness:
             self.waiting[vertex] += count
 
     def end(self, vertex: int) -> None:
-        """``vertex`` rests again."""
+        """``vertex`` is idle again."""
         self.active[vertex] = 0
         self.active_count -= 1
         if self._successors[vertex] and not self.waiting[vertex]:
@@ -57,14 +58,14 @@ class Readiness:
         return bool(self._holds)
 
     def hold(self, vertex: int) -> None:
-        """Let ``vertex`` wait, and what is below it, until `release`; holds are counted."""
+        """Make ``vertex`` and everything below it wait until `release`; holds are counted."""
         self._holds[vertex] = self._holds.get(vertex, 0) + 1
         self.waiting[vertex] += 1
         if self.waiting[vertex] == 1 and not self.active[vertex]:
             self._unsettle(vertex)
 
     def release(self, vertex: int) -> None:
-        """Take one `hold` back."""
+        """Undo one `hold`."""
         self._holds[vertex] -= 1
         if not self._holds[vertex]:
             del self._holds[vertex]
@@ -72,9 +73,10 @@ class Readiness:
             self._settle(vertex)
 
     def reshape(self, successors: Adjacency, resting: set[int]) -> None:
-        """Go on with other edges over the same vertex numbers, of which there may be more; ``resting`` move no more.
+        """Switch to other edges over the same vertex numbers, of which there may be more.
 
-        Nothing is asked through ``cleared``: the caller looks at every active vertex afterwards.
+        Vertices in ``resting`` become idle. Does not call ``cleared``: the caller tests every active vertex
+        afterwards.
         """
         moving = [vertex for vertex, moves in enumerate(self.active) if moves and vertex not in resting]
         holds, self._holds = self._holds, {}
@@ -89,7 +91,7 @@ class Readiness:
             self.begin(vertex)
 
     def _unsettle(self, vertex: int) -> None:
-        """``vertex`` is no longer settled: those below wait for it."""
+        """``vertex`` is no longer settled: the vertices below wait for it."""
         waiting, motion, successors = self.waiting, self.active, self._successors
         stack = [vertex]
         while stack:
@@ -99,14 +101,14 @@ class Readiness:
                     stack.append(below)
 
     def _settle(self, vertex: int) -> None:
-        """``vertex`` is settled: those below wait for one less, and may be ready, blocked or settled by it."""
+        """``vertex`` is settled: the vertices below wait for one less, and may become ready, blocked or settled."""
         successors = self._successors
         stack = [vertex]
         while stack:
             stack += [below for below in successors[stack.pop()] if self._one_less(below)]
 
     def _one_less(self, vertex: int) -> bool:
-        """``vertex`` waits for one less. Returns whether that settled it."""
+        """``vertex`` waits for one predecessor less. Return whether that settled it."""
         self.waiting[vertex] -= 1
         if self.waiting[vertex]:
             return False

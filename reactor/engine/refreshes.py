@@ -1,4 +1,7 @@
-"""Which vertices have pending refreshes, and which refreshes wait for further changes. Part of the scheduler: no clock."""
+"""Which vertices have pending refreshes, and which refreshes wait for further changes.
+
+Part of the scheduler: no clock.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from reactor.resource.common_properties import RefreshDebounce
 
 _REFRESH = int(Cause.REFRESH)
 _AT_ONCE = int(Cause.INITIAL | Cause.INTENT)
-"""The first check of a resource, or of another version of it, makes pending refreshes at once: all that it waits for has
-settled, and a first start must not be delayed."""
+"""Causes that make pending refreshes at once: the first check of a resource, or of another version of it.
+
+Everything that it waits for has settled, and a first start must not be delayed.
+"""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -24,15 +29,15 @@ class _Burst:
 
 
 class RefreshDebouncer:
-    """The bursts that are ``pending``, by vertex. Times are those of the scheduler."""
+    """The bursts that are ``pending``, by vertex. Times are on the scheduler's clock."""
 
     def __init__(self) -> None:
         self.pending: dict[int, _Burst] = {}
 
     def add(self, vertex: int, quiet: RefreshDebounce | None, now: float) -> None:
-        """Something that ``vertex`` subscribes to has changed: its burst begins, or lasts longer.
+        """Something that ``vertex`` subscribes to has changed: begin or extend its burst.
 
-        Unless the refresh is made at once, for it is not ``quiet``, and with it all that was gathered.
+        If ``quiet`` is None, the refresh is not delayed: drop the burst.
         """
         if quiet is None:
             self.forget(vertex)
@@ -41,14 +46,14 @@ class RefreshDebouncer:
         burst.due = min(burst.latest, now + quiet.calm)
 
     def due(self, vertex: int) -> float | None:
-        """When the burst of ``vertex`` is over; None when there is none."""
+        """When the burst of ``vertex`` ends; None if it has none."""
         burst = self.pending.get(vertex)
         return None if burst is None else burst.due
 
     def deferred_causes(self, vertex: int, owed: int, now: float) -> int:
-        """The part of the due causes ``owed`` that a check which starts now leaves due.
+        """Those of the due causes ``owed`` that a check which starts now must leave for later.
 
-        If that is none, the burst lasts all the same until the check does start, and is forgotten then.
+        If this returns 0, the burst continues until the check really starts, which calls `forget`.
         """
         burst = self.pending.get(vertex)
         if burst is None or not owed & _REFRESH or burst.due <= now or owed & _AT_ONCE:
@@ -56,15 +61,15 @@ class RefreshDebouncer:
         return _REFRESH
 
     def forget(self, vertex: int) -> None:
-        """The refresh of ``vertex`` begins, or it has left the graph, or is another now."""
+        """The refresh of ``vertex`` begins, or the vertex has left the graph or has another resource."""
         self.pending.pop(vertex, None)
 
 
-_OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see there
+_OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see its class
 
 
 class Refreshes:
-    """The refreshes to propagate. ``mark`` schedules a subscriber, ``debouncer`` delays it."""
+    """The refreshes to propagate. ``mark`` schedules a subscriber; ``debouncer`` may delay it."""
 
     def __init__(
         self,
@@ -81,15 +86,18 @@ class Refreshes:
         self._pledged: dict[int, set[int]] = {}
 
     def change_started(self, vertex: int) -> None:
-        """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
+        """The run of ``vertex`` begins to change things: if it fails, its next success counts as a change."""
         self._touched.add(vertex)
 
     def owe_from_previous_run(self, vertex: int, below: int) -> None:
-        """``below`` has a refresh pending since an earlier process: propagate it once ``vertex`` is as desired."""
+        """``below`` has a refresh pending from an earlier process: propagate it once ``vertex`` is as desired."""
         self._pledged.setdefault(vertex, set()).add(below)
 
     def propagate(self, vertex: int, outcome: Outcome, now: float) -> None:
-        """Schedule refreshes of the subscribers of ``vertex`` if it changed, now or in a failed run; or would have, in noop."""
+        """Schedule refreshes of the subscribers of ``vertex`` if it changed now or in an earlier, failed run.
+
+        In noop, also if it would have changed.
+        """
         if vertex in self._touched:
             self._touched.discard(vertex)
             outcome = _CHANGED
@@ -103,10 +111,10 @@ class Refreshes:
                 self._mark(below, Cause.REFRESH, now)
 
     def reshape(self, topology: Topology, gone: Collection[int]) -> list[int]:
-        """Continue with another graph, without ``gone``. Returns the vertices that have a refresh pending from now on.
+        """Switch to another graph, without ``gone``.
 
-        Those are the subscribers that waited for a vertex that has left, or that they no longer subscribe to: there is nothing
-        left to wait for.
+        Return the vertices whose refresh must now be made without waiting. These are the subscribers that waited for a
+        vertex that has left, or to which they no longer subscribe.
         """
         self._topology = topology
         self._touched.difference_update(gone)

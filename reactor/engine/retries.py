@@ -23,9 +23,10 @@ _DONE = int(Cause.REFRESH | Cause.HEALTH)
 class Backoff:
     """The waits after repeated failures of one thing.
 
-    Each failure doubles the wait, from ``base`` up to ``cap`` seconds, spread by ±10 % so that many that fail
-    together do not retry together. One success does not reset it: something that fails every second time would
-    otherwise never slow down. It decays with time instead, by one doubling for each wait's length without failure.
+    Each failure doubles the wait, from ``base`` up to ``cap`` seconds, with ±10 % jitter so that many vertices that
+    fail together do not retry together. One success does not reset it: otherwise something that fails every second
+    time would never slow down. Instead, it decays with time: for each wait's length without a failure, by one
+    doubling.
     """
 
     base: float
@@ -42,7 +43,7 @@ class Backoff:
         return self.wait_after(self.level)
 
     def next_wait(self, now: float) -> float:
-        """Record a failure at ``now`` (seconds of any steady clock); return the seconds to wait."""
+        """Record a failure at ``now`` (seconds on a steady clock). Return the seconds to wait."""
         calm = now - self.last_failure - self._raw() * (1 + JITTER)
         if calm > 0:
             self.level = max(0.0, self.level - calm / self._raw())
@@ -58,9 +59,10 @@ EAGER_CAP = 5.0
 
 @dataclass(slots=True, eq=False, repr=False)
 class _History:
-    """``patient`` paces what time triggers, ``eager`` what events do. Both outlive a success, and decay with time.
+    """``patient`` is the backoff of retries, ``eager`` that of checks after events.
 
-    ``planned`` is when the retry is to be that an event has forestalled.
+    Both survive a success, and decay with time. ``planned`` is when a retry is due if an event has started an attempt
+    before it.
     """
 
     patient: Backoff
@@ -71,23 +73,23 @@ class _History:
 
 
 class Retries:
-    """The attempts at every vertex that ever failed. ``default`` is how many follow where limits name no number."""
+    """The attempts at every vertex that ever failed. ``default`` is the number of retries if the limits give none."""
 
     def __init__(self, default: int, rng: random.Random) -> None:
         self._default = default
         self._rng = rng
         self._histories: dict[int, _History] = {}
         self.due: dict[int, float] = {}
-        """When each vertex that will be retried is."""
+        """When each vertex will be retried."""
 
     def failed(
         self, vertex: int, limits: Limits, now: float, *, fresh: bool = False, echoed: bool = False
     ) -> float | None:
-        """An attempt failed. Returns the seconds to the next, or None when there is none left.
+        """An attempt failed. Return the seconds until the next one, or None if none is left.
 
-        ``fresh``: something new happened meanwhile, so the attempts are counted from zero. ``echoed``: something happened that may
-        be no more than what the attempt did itself. No event is lost, so another attempt follows, also after the last;
-        its wait grows with their number, however long each takes, for the event may be the attempt's own echo.
+        ``fresh``: something new happened meanwhile, so attempts are counted from zero. ``echoed``: an event came that
+        the attempt may have caused itself. No event may be lost, so another attempt follows even after the last one.
+        Since the event may be only an echo, the wait grows with the number of attempts, however long each takes.
         """
         history = self._histories.get(vertex)
         if history is None:
@@ -108,7 +110,7 @@ class Retries:
         return wait
 
     def began(self, vertex: int) -> None:
-        """An attempt begins before the retry that is due. If it fails, that stays due when it was."""
+        """An attempt begins before its retry is due. If it fails, the retry stays due at the same time."""
         self._histories[vertex].planned = self.due.pop(vertex)
 
     def succeeded(self, vertex: int) -> None:
@@ -118,25 +120,28 @@ class Retries:
         self.count_anew(vertex)
 
     def count_anew(self, vertex: int) -> None:
-        """Something new happened to a failed vertex: it gets all its attempts again."""
+        """Something new happened to a failed vertex: give it all its attempts again."""
         self._histories[vertex].attempts = 0
 
     def is_first(self, vertex: int) -> bool:
-        """Whether the attempt that failed last was the first since something new happened."""
+        """Whether the last failed attempt was the first since something new happened."""
         return self._histories[vertex].attempts == 1
 
     def earliest(self, vertex: int) -> float:
-        """When an event may have a failed vertex tried again."""
+        """The earliest time at which an event may start another attempt of a failed vertex."""
         return self._histories[vertex].eager_at
 
     def forget(self, vertex: int) -> None:
-        """The vertex is another now, or gone."""
+        """The vertex has another resource, or has left the graph."""
         self._histories.pop(vertex, None)
         self.due.pop(vertex, None)
 
 
 def causes_left(outcome: Outcome, carried: int) -> int:
-    """Of the causes that a bad run ``carried``, as bits, those that are still due; what it did is not done again."""
+    """The causes, as bits, that are still due after a failed run that ``carried`` them.
+
+    Finished work is not repeated.
+    """
     if outcome is Outcome.CRITICAL:
         return _REPAIR
     return carried & ~_DONE | _RETRY if outcome is Outcome.UNHEALTHY else carried

@@ -1,6 +1,6 @@
-"""Undoes what has left the manifest and asked for that: ``meta: {reverse: true}``.
+"""Undoes resources that have left the manifest with ``meta: {reverse: true}``.
 
-What undoes a resource is a resource like any other. It joins the graph until a check of it has succeeded.
+The reversal of a resource is itself a resource. It joins the graph until a check of it has succeeded.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from reactor.resource.plan import ResourceError
 
 
 class Reversals:
-    """What is being undone.
+    """The reversals that are in progress.
 
-    ``undoing`` is false for a run that changes nothing, or that sees a part of the manifest only: what it does not see
-    has not left. ``recorded`` is what a dry run has in place of the journal.
+    ``undoing`` is False for a run that changes nothing, or that sees only a part of the manifest: resources that it
+    does not see have not left. ``recorded`` replaces the journal in a dry run.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Reversals:
         self.pending: dict[str, Resource] = {}
 
     def join(self, graph: Graph) -> Graph:
-        """``graph``, which comes into force, and what undoes those that left it."""
+        """``graph``, which comes into force, with the reversals of the resources that left it."""
         if self._run_store is None or not self._undoing:
             return graph
         if not (found := self._found(self._run_store, graph)):
@@ -43,22 +43,25 @@ class Reversals:
         owned = {claim[:2] for resource in graph.resources.values() for claim in resource.claims()}
         self.pending = {}
         for reversal in found:
-            if any(claim[:2] in owned for claim in reversal.claims()):  # by a resource of another name
+            if any(claim[:2] in owned for claim in reversal.claims()):  # by another resource now
                 self._run_store.undone(reversal.ref)
             else:
                 self.pending[reversal.ref] = reversal
         return with_reversals(graph, list(self.pending.values()))
 
     def _found(self, run_store: RunStore, graph: Graph) -> list[Resource]:
-        """What undoes those that are not in ``graph``; while a part of the manifest can't be seen, none that is new."""
+        """The reversals of resources that are not in ``graph``.
+
+        No new ones while a part of the manifest can't be read.
+        """
         if any(isinstance(each, Composite) and each.refusal is not None for each in graph.resources.values()):
             return [each for ref, each in self.pending.items() if ref not in graph.resources]
         return run_store.reversals(graph.resources)
 
     async def record(self, resource: Resource, state: Any) -> None:
-        """``resource`` is about to be changed: see that ``state`` can be brought back.
+        """Before ``resource`` is changed for the first time, store a reversal that can restore ``state``.
 
-        Raises ResourceError or OSError when it can't.
+        Raises ResourceError or OSError when that is impossible.
         """
         if self._run_store is None:
             hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
@@ -67,7 +70,7 @@ class Reversals:
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
 
     async def preflight(self, resource: Resource, state: Any) -> None:
-        """``resource`` would be changed: raise what `record` would, and keep nothing."""
+        """``resource`` would be changed: raise what `record` would raise, and store nothing."""
         if self._is_recorded(resource.ref):
             return
         token = backup_store.set(_Nowhere())
@@ -77,13 +80,13 @@ class Reversals:
             backup_store.reset(token)
 
     def _is_recorded(self, ref: str) -> bool:
-        """Whether it is on record how ``ref`` was, or nothing ever is."""
+        """Whether the state of ``ref`` before its first change is stored, or this run never stores any."""
         if self._run_store is not None:
             return self._run_store.can_undo(ref)
         return self._recorded is None or ref in self._recorded
 
     def done(self, ref: str) -> bool:
-        """A check of ``ref`` succeeded. Returns whether that has undone it."""
+        """A check of ``ref`` succeeded. Return whether that has undone a resource."""
         if self._run_store is None or self.pending.pop(ref, None) is None:
             return False
         self._run_store.undone(ref)
@@ -96,6 +99,6 @@ class _Nowhere:
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep nothing."""
 
-    async def keep_for_undo(self, ref: str, fd: int) -> str:  # noqa: ARG002  as keepers are asked
+    async def keep_for_undo(self, ref: str, fd: int) -> str:  # noqa: ARG002 - the signature of BackupStore
         """Keep nothing; return a path that is never read."""
         return os.devnull

@@ -1,4 +1,4 @@
-"""What outlives a run, which the journal stores: causes, pending refreshes, reversals."""
+"""The interface to the data that outlives a run: causes, pending refreshes, reversals. The journal implements it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from reactor.resource.base import Resource
 
 
 class RunStore(Protocol):
-    """Told before and after what must not be forgotten; asked at the start."""
+    """Records what must survive the process before and after each change, and returns it at the start of a run."""
 
     def cause_of(self, resource: Resource) -> Cause:
-        """Why ``resource`` is changed, when that is not clear: it is the first time in this life, or an event came.
+        """Which cause to report for a change at the first check of this process, or after an event.
 
-        INITIAL when the journal does not know it, INTENT when its properties have changed since it was last applied, or
-        a file that it `reads`; DRIFT when they have not: then the world did.
+        INITIAL if the journal does not know ``resource``; INTENT if its properties, or one of its source files, have
+        changed since it was last applied; else DRIFT: the host has changed.
         """
 
     def owed_refreshes(self) -> Mapping[str, Collection[str]]:
         """Refreshes still pending from an earlier process: subscriber -> the resources whose changes caused it."""
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
-        """``ref`` is about to be changed, so refreshes of ``subscribers`` are pending. On disk when this returns."""
+        """``ref`` is about to be changed, so refreshes of ``subscribers`` become pending. On disk when this returns."""
 
     def applied(self, resource: Resource) -> None:
-        """``resource`` was found, or made, as its properties say."""
+        """``resource`` was found to be as its properties say, or was changed to be."""
 
     def begins(self, ref: str) -> None:
         """A check of ``ref`` that carries a refresh begins."""
@@ -38,26 +38,29 @@ class RunStore(Protocol):
         """That check succeeded: the refreshes pending when it began are done; those recorded since stay pending."""
 
     def can_undo(self, ref: str) -> bool:
-        """Whether it is on record how things were before the first change of ``ref``."""
+        """Whether the state before the first change of ``ref`` is stored."""
 
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
-        """``reversal`` brings that back. On disk when this returns; raises ResourceError when that can't be."""
+        """Store ``reversal``, which restores that state.
+
+        On disk when this returns; raises ResourceError if it can't be stored.
+        """
 
     def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
-        """``resources`` are in force now: what undoes those that have left and asked for it, the last done first.
+        """The reversals of resources that are not in ``resources`` and asked to be undone, the last changed first.
 
-        Of those that no longer ask for it, nothing is kept on record.
+        Deletes the records of resources that no longer ask for it.
         """
 
     def undone(self, ref: str) -> None:
-        """``ref`` is as it was before its first change: forget it."""
+        """``ref`` is as it was before its first change: delete its record."""
 
 
 _UNWELL = (None, Result.FAILED, Result.BLOCKED)
 
 
 class OwedRefreshes:
-    """Schedules the refreshes pending from before the run: those in ``run_store``, and those of the refs ``owing``."""
+    """Schedules the refreshes pending from before the run: those in ``run_store`` and those of the refs ``owing``."""
 
     def __init__(
         self,
@@ -76,8 +79,8 @@ class OwedRefreshes:
     def schedule_owed(self, vertices: Iterable[int], now: float) -> None:
         """Schedule the pending refreshes of ``vertices``.
 
-        A subscriber that does not require the source is refreshed only once the source is as desired: a change that failed
-        half-way, and fails again, must not refresh it.
+        A subscriber that does not require the source is refreshed only once the source is as desired: if a change
+        failed half-way and fails again, it must not refresh the subscriber.
         """
         remembered = {} if self._run_store is None else self._run_store.owed_refreshes()
         if not (owing := {*self._owing, *remembered}):
@@ -89,7 +92,10 @@ class OwedRefreshes:
                         self._scheduler.mark(vertex, Cause.REFRESH, now)
 
     def _pledge(self, source: str, below: int) -> bool:
-        """Leave the refresh of ``below`` to the scheduler if it subscribes to ``source`` without requiring it; return whether."""
+        """If ``below`` subscribes to ``source`` without requiring it, leave its refresh to the scheduler.
+
+        Returns whether it did.
+        """
         vertex = self._vertex_table.find(source)
         if vertex is None or not self._scheduler.topology.refreshes_only(vertex, below):
             return False

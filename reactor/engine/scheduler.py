@@ -33,7 +33,7 @@ from reactor.engine.retries import Retries, causes_left
 from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
-_CANCELLED = Outcome.CANCELLED  # see there
+_CANCELLED = Outcome.CANCELLED  # see its class
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 _BAD = (Outcome.FAILED, *_UNWELL)
 _DRIFT = int(Cause.DRIFT)
@@ -44,8 +44,8 @@ _REFRESH = int(Cause.REFRESH)
 class Scheduler:
     """The state of every vertex of one graph.
 
-    ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits name none. With ``fail_fast``, only
-    failed vertices and their ancestors start while `blocking` has a root failure. Times are of a steady clock.
+    ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits set none. With ``fail_fast``,
+    only failed vertices and their ancestors start while `blocking` has a root failure. Times are on a steady clock.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Scheduler:
         self._barrier = FailFast(topology, self.blocking)
         self.debouncer = RefreshDebouncer()
         self.active = 0
-        """The jobs in use: one for each vertex that runs, or for each batch."""
+        """The jobs in use: one for each vertex that runs alone, and one for each batch."""
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self.delay_queue = DelayQueue(self._retries)
         self._start_at, self._slowed = self.delay_queue.start_at, self.delay_queue.slowed
@@ -75,7 +75,7 @@ class Scheduler:
         self.refreshes = Refreshes(topology, self._admission, self.debouncer, self.mark)
         self._owed = bytearray(topology.size)
         self.without_job: set[int] = set()
-        """Vertices that run and have released their jobs."""
+        """Running vertices that have released their jobs."""
         self._running: dict[int, int] = {}
         self.running: Collection[int] = self._running.keys()
         self._gone: set[int] = set()
@@ -85,7 +85,7 @@ class Scheduler:
     # ---- what happened ----
 
     def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
-        """Something about ``vertex`` may have changed: a check is due, to start ``delay`` seconds from now."""
+        """Something may have changed ``vertex``: a check is due, which starts ``delay`` seconds from now."""
         self._owed[vertex] = int.__or__(
             self._owed[vertex], cause
         )  # the operator of IntFlag takes ten times as long
@@ -105,7 +105,7 @@ class Scheduler:
         self._schedule(vertex, start, now)
 
     def mark_all(self, cause: Cause) -> None:
-        """Mark every vertex, at the start, when none is marked: the same as a `mark` of each, and much faster."""
+        """Mark every vertex at the start, when none is marked. Does the same as a `mark` of each, and much faster."""
         self._owed = bytearray(bytes((cause,)) * self.topology.size)
         self.order.begin_all(self.topology.indegree)
         self._ready.extend(v for v, waiting in enumerate(self.order.waiting) if not waiting)
@@ -115,13 +115,13 @@ class Scheduler:
         self._paused.add(vertex)
 
     def unpause(self, vertex: int) -> None:
-        """Take a `pause` back."""
+        """Undo `pause`."""
         self._paused.discard(vertex)
         if self._may_start(vertex):
             self._ready.append(vertex)
 
     def next_ready(self, now: float) -> int | None:
-        """The next vertex that may start, which runs from now on; None when there is none."""
+        """Start the next vertex that may start, and return it; None if there is none."""
         if self.batches.followers:
             return self.batches.followers.popleft()
         while self._ready and self.active - len(self.without_job) < self.jobs:
@@ -134,12 +134,12 @@ class Scheduler:
         return None
 
     def release_job(self, vertex: int) -> None:
-        """From now on, the run of ``vertex`` uses no job."""
+        """The run of ``vertex`` no longer uses a job."""
         if vertex not in self.batches.batch:
             self.without_job.add(vertex)
 
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
-        """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
+        """The run of ``vertex`` ended. Return the seconds until its retry, or None if it is not retried."""
         carried = self._running.pop(vertex)
         self.without_job.discard(vertex)
         job_ended, woken = self._admission.leave(vertex)
@@ -155,7 +155,7 @@ class Scheduler:
             fresh = again & ~_DRIFT
             wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
             if not self._retries.is_first(vertex):
-                again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
+                again = fresh  # the failed run itself may cause drift events, for ever; the retry covers them
             if outcome in _UNWELL:
                 self.refreshes.propagate(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
@@ -174,7 +174,7 @@ class Scheduler:
         return wait
 
     def elapsed(self, now: float) -> None:
-        """It is ``now``: start the vertices that waited for a time until now, retries among them."""
+        """The time is now ``now``: start the vertices that waited until then, including retries."""
         for vertex, cause in self.delay_queue.due(now):
             if cause is not None:
                 self.mark(vertex, cause, now)
@@ -184,10 +184,10 @@ class Scheduler:
     def reshape(
         self, topology: Topology, limits: Mapping[int, Limits], changed: _Vertices, gone: _Vertices
     ) -> None:
-        """Continue with another graph. Vertices keep their numbers; there may be more of them.
+        """Switch to another graph. Vertices keep their numbers; there may be more of them.
 
-        ``changed`` vertices forget their failures and keep their due causes. ``gone`` vertices have left the graph: runs of
-        them end without effect, unless they come back before. Mark new and changed vertices afterwards.
+        ``changed`` vertices forget their failures but keep their due causes. ``gone`` vertices left the graph: their
+        running checks end without effect, unless they come back first. Mark new and changed vertices afterwards.
         """
         self.topology = topology
         self._admission.reshape(limits)
@@ -216,7 +216,7 @@ class Scheduler:
 
     @property
     def has_ready(self) -> bool:
-        """Whether `next_ready` is worth asking."""
+        """Whether `next_ready` may return a vertex."""
         has_room = self.active - len(self.without_job) < self.jobs
         return bool(self.batches.followers) or (bool(self._ready) and has_room)
 
@@ -229,12 +229,12 @@ class Scheduler:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing will happen without a new mark (ask after `next_ready` returned None)."""
+        """Whether nothing will happen without a new mark. Valid after `next_ready` returned None."""
         return not (self.under_way or self._retries.due)
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing is due, not even a retry."""
+        """Whether nothing is due, including retries."""
         return not (self.order.active_count or self._retries.due or self.delay_queue.resting)
 
     @property
@@ -261,14 +261,14 @@ class Scheduler:
         )
 
     def _start(self, vertex: int, now: float) -> bool:
-        """Start ``vertex`` if nothing prevents that; otherwise whatever prevents it makes it ready again later."""
+        """Start ``vertex`` unless something prevents it; if so, what prevents it makes ``vertex`` ready again later."""
         if not self._may_start(vertex):
             return False
         if self.fail_fast and self._barrier.holds_back(vertex):
             return False
         if vertex in self._slowed:
             start = self.delay_queue.earliest(vertex, now, failed=False)
-            if start > now:  # `mark` has delayed it already, unless it was blocked, or slowed down since
+            if start > now:  # it was blocked, or has been throttled, since `mark` computed its start
                 self._schedule(vertex, start, now)
                 return False
         owed, later = self._owed[vertex], 0
@@ -288,7 +288,7 @@ class Scheduler:
         return True
 
     def _rests(self, vertex: int, now: float) -> bool:
-        """Whether ``vertex`` rests because it flaps, and nothing but another repair of it is due."""
+        """Whether ``vertex`` must wait because it flaps and nothing but another repair of it is due."""
         return not self._owed[vertex] & ~_ONLY_LOOKED_AT and self.delay_queue.rests(vertex, now)
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
@@ -300,7 +300,7 @@ class Scheduler:
             self._ready.append(vertex)
 
     def _cleared(self, vertex: int) -> bool:
-        """Everything that ``vertex`` waited for has ended. Returns whether that blocks it."""
+        """All predecessors of ``vertex`` have settled. Return whether it is blocked."""
         if vertex in self._running:
             return False
         if self.blocking.is_blocked(vertex):
@@ -329,12 +329,12 @@ class Scheduler:
         self.refreshes.propagate(vertex, outcome, now)
 
     def _freed(self, vertex: int) -> None:
-        """``vertex`` is not blocked any more: make it active if a check is due."""
+        """``vertex`` is no longer blocked: make it active if a check is due."""
         if self._owed[vertex]:
             self.order.begin(vertex)
 
     def _reorder(self, freed: Collection[int]) -> None:
-        """Find out, under the new edges, which active vertices are blocked, wait, or may start."""
+        """With the new edges, determine which active vertices are blocked, wait, or may start."""
         order, blocked = self.order, self.blocking.blocked
         for vertex in sorted(blocked):
             if order.active[vertex]:

@@ -31,13 +31,13 @@ from reactor.resource.plan import ResourceError
 
 _REFRESH = Cause.REFRESH.value
 _HEALTH = Cause.HEALTH.value
-_OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
+_OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see its class
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 
 
 class VertexChecks:
-    """Checks one vertex at a time for each worker, and hands the verdict to `CheckCompletion`."""
+    """Checks the vertices that the workers take, and hands the verdicts to `CheckCompletion`."""
 
     def __init__(
         self,
@@ -75,10 +75,10 @@ class VertexChecks:
             is_one_shot=self._is_one_shot,
         )
         self.fragile: FragileMounts
-        """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
+        """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
 
     async def check(self, vertex: int, started: float) -> float:
-        """Check ``vertex`` and complete the check; return the time it ended."""
+        """Check ``vertex`` and complete the check. Return the time it ended."""
         causes = self._scheduler.causes(vertex)
         refresh = bool(int(causes) & _REFRESH)
         resource = self._vertex_table.resources[vertex]
@@ -109,7 +109,7 @@ class VertexChecks:
         )
 
     def _noop_verdict(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
-        """The verdict of a dry run: a failure that earlier changes may prevent is none, and consequences are added."""
+        """The verdict of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""
         if verdict.outcome in (_FAILED, *_UNWELL):
             return self._noop_judge.downgrade(vertex, verdict)
         return verdict if monitor_only else self._noop_judge.with_consequences(vertex, verdict)
@@ -117,7 +117,7 @@ class VertexChecks:
     async def _careful_verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
-        """As `_verdict`, where mounts may not answer, or for a resource with deferred values or members."""
+        """As `_verdict`, but for mounts that may not answer, and resources with deferred values or members."""
         if not monitor_only and (failure := await self._mount_failure(looked_at(resource))):
             return Verdict.failed(failure)
         if self._is_one_shot and not monitor_only:
@@ -135,7 +135,7 @@ class VertexChecks:
         return None
 
     async def _reported(self, causes: Cause, resource: Resource) -> Cause:
-        """The causes that events name; ``causes`` where the source files that decide can't be read now."""
+        """The causes that events name. ``causes`` if the source files that decide this can't be read now."""
         if self._run_store is None:
             return causes
         if self.fragile.by_point and await self._mount_failure(resource.source_files()):
@@ -170,7 +170,7 @@ class VertexChecks:
         return verdict
 
     def _refused(self, vertex: int) -> ResourceError | None:
-        """The error of ``vertex`` where another resource manages its files by another name, or None."""
+        """The error if another resource manages the files of ``vertex`` by another path, or None."""
         try:
             self._owners.require_agreement(vertex, self.fragile)
         except ResourceError as error:
@@ -178,7 +178,7 @@ class VertexChecks:
         return None
 
     async def _may_change(self, vertex: int, noop: bool, state: Any) -> None:
-        """``vertex`` was observed as ``state`` and differs: raise whatever forbids the change, and record that it begins."""
+        """``vertex`` was observed as ``state`` and differs: raise what forbids the change, or record that it begins."""
         self._owners.require_agreement(vertex, self.fragile)
         await (self._noop_judge.preflight if noop else self._before_apply)(vertex, state)
 
@@ -187,7 +187,7 @@ class VertexChecks:
     ) -> Verdict:
         """As `_verdict`, for a resource with deferred values or members."""
         verdict = await self._prechecks.verdict(vertex, self._scheduler.blocking, refresh=refresh, noop=noop)
-        # If the watches have changed just now, the vertex is held, which cancels this check here.
+        # If the watches have just changed, the vertex is held, and its check is cancelled here.
         await trio.lowlevel.checkpoint()
         self._owners.decide(vertex, is_managed=verdict is None)
         if verdict is None:
@@ -204,7 +204,7 @@ class VertexChecks:
 
     async def _repairs_with_refresh(self, vertex: int, resource: Resource) -> bool:
         """Begin a repair of ``resource`` unless it is healthy again; return whether the repair is a refresh."""
-        asked = {"check"}  # for the health of what it belongs to
+        asked = {"check"}  # for the health of the composite that it is a member of
         if resource.health_checks:
             asked = wanted(resource, await self._examined(vertex, resource, AS_DESIRED))
         if asked:
@@ -213,7 +213,7 @@ class VertexChecks:
         return "refresh" in asked
 
     def _repair_members(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
-        """The repair of a composite is a check of its members. A one-shot run has just checked them."""
+        """Repair a composite by checking its members. A one-shot run does nothing: it has just checked them."""
         verdict = self._repairs.judged(vertex, resource, verdict)
         if verdict.outcome is Outcome.CRITICAL and not self._is_one_shot:
             self._repairs.begins(vertex)
@@ -221,7 +221,7 @@ class VertexChecks:
                 self._dispatcher.mark(self._vertex_table.number(ref), Cause.HEALTH)
 
     async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
-        """The verdict, after loading a manifest that this check has changed or found; None: check once more."""
+        """The verdict, after loading a manifest that this check has changed or found; None to check once more."""
         if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
             return await self._renewed(resource, verdict)
         if verdict.outcome in _DIFFERS and self.manifest_follower.origin is not None:
@@ -229,13 +229,13 @@ class VertexChecks:
         return verdict
 
     async def _examined(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
-        """``verdict`` with the health of ``resource``. Health checks take no job: slow ones do not delay repairs."""
+        """``verdict`` with the health of ``resource``. Health checks use no job, so slow ones do not delay repairs."""
         self._dispatcher.release_job(vertex)
         async with self._health_limiter:
             return await examined(resource, verdict)
 
     async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
-        """Load the manifest of ``resource`` if it exists by now: None when it is in force, else the failure."""
+        """Load the manifest of ``resource`` if it exists now. None if it is now in force, else the failure."""
         path = resource.manifest_path
         if (renew := self.manifest_follower.renew) is None or await self._mount_failure((path,)):
             return verdict
@@ -252,7 +252,7 @@ class VertexChecks:
         )
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
-        """Publish the outputs of ``resource``; check the idle consumers of those that have changed."""
+        """Publish the outputs of ``resource``; check the idle users of outputs that have changed."""
         if self.fragile.by_point and (failure := await self._mount_failure(looked_at(resource))):
             return Verdict.failed(failure, verdict.actions)
         try:
@@ -269,7 +269,7 @@ class VertexChecks:
         return verdict
 
     async def _before_apply(self, vertex: int, state: Any) -> None:
-        """The check has observed ``state`` and will change it now: record what must outlive a crash."""
+        """The check has observed ``state`` and will change it now: record what must survive a crash."""
         if (resource := self._vertex_table.resources[vertex]).meta.reverse:
             await self._reversals.record(resource, state)
         below, left_out = self._scheduler.topology.notify[vertex], self._vertex_table.left_out
@@ -283,7 +283,7 @@ class VertexChecks:
         self._scheduler.refreshes.change_started(vertex)
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """``vertices`` have left the graph: other resources may get their numbers."""
+        """``vertices`` have left the graph; other resources may get their numbers."""
         self.completion.forget(gone := tuple(vertices))
         self._owners.forget(gone)
         self._repairs.forget(gone)

@@ -1,4 +1,4 @@
-"""Which resource has which vertex number. It keeps that for as long as it is in the manifest."""
+"""Assigns a vertex number to each resource. A resource keeps its number for as long as it is in the manifest."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reactor.resource.redaction import show_names
 
 
 class GraphDiff(NamedTuple):
-    """What another generation means for the vertices, by number. ``kept`` are equal in all their properties.
+    """The differences between two generations, as vertex numbers. ``kept`` are equal in all their properties.
 
-    ``gone`` are no part of it any more. ``absent`` are those and all that left before and had a number until now.
+    ``gone`` have left the graph. ``absent`` are those, and the ones that left earlier and had a number until now.
     """
 
     kept: list[int]
@@ -29,44 +29,44 @@ class GraphDiff(NamedTuple):
 
 
 class VertexTable:
-    """The vertices of a run. The number of a ref that left the graph is given to others from the next generation on.
+    """The vertices of a run. When a ref leaves the graph, its number may be reused from the next generation on.
 
-    So a run that is given ever new names does not grow. A ref whose check still runs keeps its number, and finds that
-    check when it comes back.
+    So a run whose manifest keeps getting new names does not grow. A ref whose check still runs keeps its number; if it
+    comes back, it is again the vertex of that check.
     """
 
     def __init__(self, *, noop: bool, monitor_only: bool) -> None:
         self.refs: list[str] = []
         self.resources: list[Resource] = []
         self.limits: dict[int, Limits] = {}
-        """Only of vertices that have limits of their own."""
+        """Only the vertices that have limits of their own."""
         self.present: set[int] = set()
         self.left_out: dict[str, list[str]] = {}
-        """The subscribers of a ref that are not in this run, as in `Graph`: their refreshes stay pending."""
+        """The subscribers of each ref that are not in this run, as in `Graph`: their refreshes stay pending."""
         self.claimed = Claimed()
-        """What the graph that is in force claims."""
+        """The claims of the graph in force."""
         self._monitor_only = monitor_only
         self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
         self._number: dict[str, int] = {}
         self._free: list[int] = []
 
     def number(self, ref: str) -> int:
-        """The vertex of ``ref``. Raises KeyError when the run does not know it, or no more."""
+        """The vertex of ``ref``. Raises KeyError when the run does not know it, or knows it no longer."""
         return self._number[ref]
 
     def find(self, ref: str) -> int | None:
-        """The vertex of ``ref``, if it is in the graph that is in force."""
+        """The vertex of ``ref`` if it is in the graph in force, else None."""
         vertex = self._number.get(ref)
         return vertex if vertex in self.present else None
 
     def noop(self, vertex: int) -> bool:
-        """Whether ``vertex`` is only to say what would be done."""
+        """Whether ``vertex`` must not be changed: a check only reports what it would do."""
         return self.limits.get(vertex, DEFAULT_LIMITS).noop
 
     def replace_graph(self, graph: Graph, running: Container[int] = ()) -> tuple[Topology, GraphDiff]:
-        """Go over to ``graph``. Resources that are equal stay the very objects: they know what they have seen.
+        """Switch to ``graph``. Equal resources stay the same objects, because they hold what they have observed.
 
-        ``running`` are those whose checks have not ended.
+        ``running`` are the vertices whose checks have not ended.
         """
         self._add(graph.resources)
         difference = self._compare(graph)
@@ -79,7 +79,7 @@ class VertexTable:
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
         topology = Topology.of(graph, self._number, len(self.refs))
-        if self._monitor_only:  # health checks of one must not end those of others
+        if self._monitor_only:  # in this mode, a bad health check must not block other resources
             topology.ends.clear()
             topology.ended_by.clear()
         for vertex in difference.absent:
@@ -113,7 +113,7 @@ class VertexTable:
                 known = self.resources[vertex]
                 if (
                     known.declared.deferred is not resource.declared.deferred
-                ):  # the same values now, and later maybe others
+                ):  # the values are equal now, but may differ later
                     declare(known, known.declared._replace(deferred=resource.declared.deferred))
             else:
                 changed.append(vertex)

@@ -1,4 +1,4 @@
-"""Arms the watches of all resources and keeps the watchers alive: a dead one is restarted, what it served checked."""
+"""Arms the watches of all resources and supervises watchers: restarts a dead one and checks the resources it served."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DRIFT = Cause.DRIFT  # see `reactor.engine.outcome.Outcome`
 
 
 class WatchManager:
-    """All event sources of one run. What is no resource listens under a negative number."""
+    """All event sources of one run. Listeners that are not resources have negative numbers."""
 
     def __init__(
         self,
@@ -35,17 +35,17 @@ class WatchManager:
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
         self.looks: dict[int, Callable[[], None]] = {}
-        """What a listener does each time its watch is armed: like the first check of a resource, it finds earlier changes."""
+        """Called each time a listener's watch is armed, to find earlier changes as the first check of a vertex does."""
         self._last_listener = 0
 
     def start(self, nursery: trio.Nursery) -> None:
-        """Begin to arm what was declared; sources that come later are started as they come."""
+        """Begin to arm what was declared. Sources that are declared later start at once."""
         self._nursery = nursery
         for source in self._sources.values():
             nursery.start_soon(source.supervise)
 
     def declare(self, vertex: int, resource: Resource) -> None:
-        """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
+        """Watch for anything that could make ``resource`` drift. It is not checked before all its watches are armed."""
         watches = list(resource.watches())
         if (deferred := resource.declared.deferred) is not None:
             watches.extend(PathWatch(path, is_input=True) for path in sorted(deferred.reads))
@@ -60,7 +60,7 @@ class WatchManager:
     ) -> int:
         """Call ``callback`` at every event of ``watch``, and ``armed`` each time the watch is armed.
 
-        Returns the number it listens under.
+        Returns the number of the listener, for `unlisten`.
         """
         self._last_listener -= 1
         self.listeners[self._last_listener] = callback
@@ -70,13 +70,13 @@ class WatchManager:
         return self._last_listener
 
     def unlisten(self, number: int) -> None:
-        """Take a `listen` back."""
+        """Undo a `listen`."""
         self.forget([number])
         del self.listeners[number]
         self.looks.pop(number, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """Listen no longer for ``vertices``."""
+        """Stop watching for ``vertices``."""
         for vertex in vertices:
             for source in self._sources.values():
                 source.forget(vertex)
@@ -100,7 +100,7 @@ class WatchManager:
 
 
 class Source:
-    """One watcher and what it serves, over all its restarts. It is the watcher's `WatchSink`."""
+    """One watcher and the vertices it serves, over all its restarts. It is the watcher's `WatchSink`."""
 
     def __init__(self, watch_manager: WatchManager, watcher: type[Watcher]) -> None:
         self._watch_manager = watch_manager
@@ -117,38 +117,38 @@ class Source:
     # ---- the watcher's side ----
 
     def mark(self, vertex: int, delay: float = 0.0) -> None:
-        """Something about ``vertex`` may have changed."""
+        """Something may have changed ``vertex``."""
         if vertex >= 0:
             self._dispatcher.mark(vertex, _DRIFT, delay)
         elif (callback := self._watch_manager.listeners.get(vertex)) is not None:
             callback()
 
     def mark_all(self, reason: str) -> None:
-        """Events were lost."""
+        """Events were lost: check every vertex that the watcher serves."""
         self._emit(EventsLost(time.time(), self.name, reason))
         for vertex in list(self._watches):
             self.mark(vertex)
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
-        """The state of the watcher has changed."""
+        """Report that the state of the watcher has changed."""
         ref = self._dispatcher.vertex_table.refs[vertex] if vertex is not None and vertex >= 0 else None
         self._emit(WatcherChanged(time.time(), self.name, state, reason, ref))
 
     async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``handle``, for ever."""
+        """Await ``wait`` and call ``handle``, in a loop."""
         await self._dispatcher.pool.follow(wait, handle)
 
     # ---- the engine's side ----
 
     def add(self, vertex: int, watches: list[Watch]) -> None:
-        """Serve ``vertex`` too. It is held until it is armed."""
+        """Serve ``vertex`` too. It is held until its watches are armed."""
         self._watches[vertex] = watches
         self._unarmed[vertex] = None
         self._hold(vertex)
         self._news.set()
 
     def forget(self, vertex: int) -> None:
-        """Serve ``vertex`` no longer."""
+        """Stop serving ``vertex``."""
         watches = self._watches.pop(vertex, ())
         if vertex in self._unarmed:
             del self._unarmed[vertex]
@@ -158,7 +158,10 @@ class Source:
         self._release(vertex)
 
     async def supervise(self) -> None:
-        """Keep the watcher alive. Restarts at once, then with growing waits, during which checks go on unwatched."""
+        """Keep the watcher alive.
+
+        Restarts at once, then with growing waits, during which checks continue without events.
+        """
         backoff = Backoff(RESTART_WAIT, RESTART_CAP)
         while True:
             if await self._serve():
@@ -170,7 +173,7 @@ class Source:
             await trio.sleep(backoff.next_wait(trio.current_time()))
 
     async def _serve(self) -> bool:
-        """Run one instance of the watcher until it dies. Returns whether it had armed everything."""
+        """Run one instance of the watcher until it dies. Return whether it had armed all watches."""
         self._unarmed = dict.fromkeys(self._watches)
         armed = trio.Event()
         try:
@@ -182,14 +185,14 @@ class Source:
             finally:
                 watcher, self._watcher = self._watcher, None
                 watcher.close()
-        except Exception as error:  # noqa: BLE001 - whatever killed it, the remedy is a new one
+        except Exception as error:  # noqa: BLE001 - whatever the cause, the remedy is a new watcher
             self.report(WatchState.DOWN, f"the watcher died and is restarted: {_reason(error)}")
             for vertex in list(self._watches):
                 self.mark(vertex)
         return armed.is_set()
 
     async def _arm(self, watcher: Watcher, armed: trio.Event) -> None:
-        """Arm what is not armed, for ever: a reload may bring more."""
+        """Arm all watches that are not armed, in a loop: a reload may add more."""
         while True:
             while self._unarmed:
                 await self._arm_one(watcher, next(iter(self._unarmed)))
@@ -205,7 +208,7 @@ class Source:
             await watcher.arm(watch, vertex)
         if (
             self._watches.get(vertex) is not watches
-        ):  # forgotten meanwhile; others may be waiting in their place
+        ):  # forgotten meanwhile; other vertices may wait for the same watches
             for watch in watches:
                 watcher.disarm(watch, vertex)
             return

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from reactor.engine.vertex_checks import VertexChecks
 
 SLICE = 0.0005
-"""Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
+"""Seconds of uninterrupted work after which a worker lets trio read the event descriptors."""
 UNWATCHED_SLICE = 0.01
-"""The same in a run without watches: only signals, commands and the progress bar wait for their turn."""
+"""The same in a run without watches, where only signals, commands and the progress bar wait."""
 
 
 class WorkerPool:
     """At most ``most`` tasks, started when they are needed. They park when there is nothing to do.
 
-    A check that never suspends (of a small file) costs no task switch: its worker goes on with the next vertex. When a check
-    suspends (for a command), another worker is woken. Each works for ``slice_seconds`` before other tasks get a turn.
+    A check that never suspends (of a small file) costs no task switch: its worker continues with the next vertex. When
+    a check suspends (for a command), another worker is woken. Each works for ``slice_seconds`` before other tasks get
+    a turn.
     """
 
     def __init__(self, dispatcher: Dispatcher, most: int, slice_seconds: float) -> None:
@@ -39,7 +40,7 @@ class WorkerPool:
         self._checking: dict[int, trio.CancelScope] = {}
 
     def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
-        """Begin to look for work, which ``checks`` do."""
+        """Begin to take vertices; ``checks`` checks them."""
         self._nursery = nursery
         self._checks = checks
         self._clock = trio.lowlevel.current_clock()
@@ -50,7 +51,10 @@ class WorkerPool:
         self._most = max(most, self._count)
 
     def wake(self) -> None:
-        """Let one more worker look for work. One that is on its way is enough: it wakes the next."""
+        """Let one more worker look for a ready vertex.
+
+        Does nothing if one was woken already: that one wakes the next.
+        """
         if self._on_its_way:
             return
         if self._parked:
@@ -71,11 +75,11 @@ class WorkerPool:
         return sorted(self._checking)
 
     async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``handle``, for ever, and check the vertices that it marks in the same task.
+        """Await ``wait`` and call ``handle`` in a loop, and check the vertices that ``handle`` marks in the same task.
 
         Waking a worker for them would take half as long as the repair of a small file. When a check has to wait for
-        something, another task takes over here: the leader/followers pattern. Raises what ``wait`` and ``handle`` raise;
-        checks that run then go on.
+        something, another task takes over here (the leader/followers pattern). Raises what ``wait`` and ``handle``
+        raise; running checks then continue.
         """
         followed = _FollowedSource(wait, handle)
         self._nursery.start_soon(self._lead, followed)
@@ -89,7 +93,7 @@ class WorkerPool:
     async def _worker(self) -> None:
         output_context = _OutputContext(self._dispatcher)
         while True:
-            # Cancelling this scope cancels the check that runs; the worker itself lives on.
+            # Cancelling this scope cancels the running check; the worker itself continues.
             with trio.CancelScope() as scope:
                 while True:
                     if await self._check_all(scope, output_context, self._dispatcher.suspended):
@@ -98,7 +102,7 @@ class WorkerPool:
                         await self._parked.park()
 
     async def _lead(self, followed: _FollowedSource) -> None:
-        """Wait for the source and check what it marks, until another task has taken over."""
+        """Wait for the source and check the vertices it marks, until another task has taken over."""
         output_context = _OutputContext(self._dispatcher)
 
         def suspended() -> None:
@@ -113,11 +117,14 @@ class WorkerPool:
                 while followed.is_led_by(output_context) and await self._next_event(followed, scope):
                     if self._scheduler.has_ready and await self._check_all(scope, output_context, suspended):
                         self.wake()
-            if self._scheduler.has_ready:  # a cancelled check is due again, and this task may lead no more
+            if self._scheduler.has_ready:  # a cancelled check is due again, and this task may no longer lead
                 self.wake()
 
     async def _next_event(self, followed: _FollowedSource, scope: trio.CancelScope) -> bool:
-        """Wait for an event and handle it; return whether the source still works. The caller checks what was marked."""
+        """Wait for an event and handle it. Return whether the source still works.
+
+        The caller checks the marked vertices.
+        """
         followed.listening = scope
         try:
             await followed.wait()
@@ -134,7 +141,7 @@ class WorkerPool:
     async def _check_all(
         self, scope: trio.CancelScope, output_context: _OutputContext, suspended: Callable[[], None]
     ) -> bool:
-        """Check until there is nothing to do; return True if the slice was used up before that."""
+        """Check until there is nothing to do; return True if the time slice was used up first."""
         now = self._clock.current_time()
         slice_end = now + self._slice
         while now <= slice_end:
@@ -149,7 +156,7 @@ class WorkerPool:
             try:
                 try:
                     trap = check.send(None)
-                except StopIteration as end:  # it waited for nothing
+                except StopIteration as end:  # the check ended without waiting
                     now = ended = end.value
                 else:
                     suspended()
@@ -163,12 +170,12 @@ class WorkerPool:
 
 @types.coroutine
 def _continued(check: Coroutine[Any, Any, float], trap: Any) -> Generator[Any, Any, float]:
-    """Await the rest of ``check``, which waits in ``trap``."""
+    """Await the rest of ``check``, which is suspended in ``trap``."""
     try:
         while True:
             try:
                 answer = yield trap
-            except BaseException as error:  # noqa: BLE001 - everything thrown in is for the check
+            except BaseException as error:  # noqa: BLE001 - every exception thrown in belongs to the check
                 trap = check.throw(error)
             else:
                 trap = check.send(answer)
@@ -177,7 +184,7 @@ def _continued(check: Coroutine[Any, Any, float], trap: Any) -> Generator[Any, A
 
 
 class _OutputContext:
-    """Assigns the output of the task that makes it, and its waits, to the check that runs there."""
+    """Assigns the output and the waits of a task to the check that runs in it."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -198,7 +205,7 @@ class _OutputContext:
 
 
 class _FollowedSource:
-    """A source of events. ``leader`` belongs to the task that waits for it now: there is one at a time."""
+    """A source of events. ``leader`` is the output context of the task that waits for it: at most one task does."""
 
     def __init__(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
         self.wait = wait
@@ -215,7 +222,7 @@ class _FollowedSource:
         return self.leader is output_context and not self.closed
 
     def close(self) -> None:
-        """Stop listening. A check in the task that listened goes on."""
+        """Stop listening. A check that runs in the listening task continues."""
         self.closed = True
         if self.listening is not None:
             self.listening.cancel()

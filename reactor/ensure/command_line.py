@@ -15,7 +15,7 @@ from reactor.manifest.scalar_types import UNKNOWN, Shape
 from reactor.manifest.source import Source
 
 FILE = "command line"
-"""The name of the file in places. Relative paths start at the current directory."""
+"""The file name in the places of errors. It has no directory, so relative paths start at the current directory."""
 
 
 class Given(NamedTuple):
@@ -45,7 +45,7 @@ class CommandLine:
         return Source(FILE, " ".join(self._words))
 
     def assume(self, key: str, text: str) -> None:
-        """Set a property that is not on the command line; errors about it point at the name."""
+        """Set a property that is not on the command line. Errors about it point at the name of the resource."""
         if key not in self.body:
             self.body.put(key, text, self.body.at, self.body.at, None)
 
@@ -77,12 +77,12 @@ class CommandLine:
                 items.put(value, at, raw)
 
     def put_group(self, key: str, options: Iterable[Given]) -> None:
-        """Set a property to a map of options that go together."""
+        """Set a property to a map with one key for each of these options."""
         group = self._group(options)
         self.body.put(key, group, group.at, group.at, None)
 
     def put_groups(self, key: str, groups: Iterable[Iterable[Given]]) -> None:
-        """Set a property to a list of such maps."""
+        """Set a property to a list of maps, one for each group of options."""
         items = Sequence(self._length)
         for options in groups:
             group = self._group(options)
@@ -115,7 +115,7 @@ class CommandLine:
         target.put(key, value, at, at, raw)
 
     def _write(self, *words: str) -> int:
-        """Add words to the line; return where the last begins."""
+        """Add words to the line; return the position at which the last word begins."""
         for word in words:
             at = self._length + 1
             self._words.append(word)

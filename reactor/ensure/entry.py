@@ -1,6 +1,6 @@
 """Loads one entry without a manifest, by the same rules, except references to other resources.
 
-There are no other resources: those that it requires or subscribes to are in its session.
+The entry is the only resource here: resources that it requires or subscribes to are in its session.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> Entry:
-    """Load the resource of ``kind`` with the properties in ``body``, which has the name, too. Raises ManifestError."""
+    """Load the resource of ``kind`` with the properties in ``body``, including its name. Raises ManifestError."""
     _refuse_bytes(problems, body)
     own = Mapping(body.at)
     for key, value in body.items():
@@ -52,7 +52,7 @@ def unknown(problems: Problems, body: Mapping, name: str, hint: str | None) -> M
 
 
 def _refuse_bytes(problems: Problems, body: Mapping) -> None:
-    """Report values that are not UTF-8: a command line and JSON may have them, but a manifest can't, and kinds rely on that."""
+    """Report values that are not UTF-8. A command line or JSON may have them; manifests can't: kinds rely on it."""
     try:
         json.dumps(body, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:

@@ -21,7 +21,7 @@ _TEXT = frozenset((str,))
 class Property:
     """One property. ``names`` are all its names in a manifest, the usual one first; ``default`` is a JSON value.
 
-    ``is_secret``: it is left out of the `repr` of the resource.
+    ``is_secret`` says that it is left out of the `repr` of the resource.
     """
 
     field: str
@@ -62,7 +62,7 @@ class Property:
 
 
 def properties_of(model: type[Resource]) -> list[Property]:
-    """The properties of a kind in order, those of every kind first."""
+    """The properties of a kind in order; first the properties that every kind has."""
     docs = attribute_docs(model)
     names: dict[str, list[str]] = {}
     shapes = Shape(model=model).fields
@@ -84,7 +84,7 @@ def properties_of(model: type[Resource]) -> list[Property]:
 
 
 def value_of(shape: Shape, text: str) -> tuple[Any, str | None]:
-    """The value of ``text`` from a command line for ``shape``, and ``text`` itself if the value is not a string.
+    """The value of ``text``, from a command line, for ``shape``; and ``text`` itself, or None if the value is a string.
 
     If only a string is valid, the value is always a string, also ``null`` or an empty one.
     """
@@ -106,7 +106,7 @@ def _word(shape: Shape) -> str:
 
 
 def _default(model: type[Resource], field: str, info: FieldInfo) -> Any:
-    """The default as a JSON value; None also if there is none."""
+    """The default as a JSON value; None if there is no default, or it is null."""
     if info.is_required() or info.default is None:
         return None
     builder = model.model_construct(**{field: info.get_default(call_default_factory=True)})
@@ -114,7 +114,7 @@ def _default(model: type[Resource], field: str, info: FieldInfo) -> Any:
 
 
 def _marks(info: FieldInfo) -> Iterator[Any]:
-    """The metadata of the field's type, also within ``... | None``."""
+    """The metadata in the type of the field, also for a type ``... | None``."""
     yield from info.metadata
     for argument in get_args(info.annotation):
         yield from getattr(argument, "__metadata__", ())

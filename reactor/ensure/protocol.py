@@ -30,7 +30,7 @@ _GUARDS = {
 def type_fields(resource: Resource, provider: str, found: abc.Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a state that are specific to its type; none for a kind that CCM does not have.
 
-    For a command they are beside the common fields, for all others in ``metadata``. Unknown values are left out.
+    For `exec` they stand beside the common fields, for all other kinds in ``metadata``. Unknown values are left out.
     """
     if resource.kind == "exec":
         return {theirs: found.get(ours) is True for theirs, ours in _GUARDS.items()}
@@ -67,7 +67,7 @@ EVENT = "io.choria.ccm.v1.transaction.event"
 STATE = "io.choria.ccm.v1.resource.{}.state"
 
 _FILE = "request"
-"""The name of the file in places. Relative paths start at the current directory."""
+"""The file name in the places of errors. It has no directory, so relative paths start at the current directory."""
 
 
 class RequestError(ReactorError):
@@ -110,7 +110,7 @@ def response(*, error: str | None = None, state: dict[str, Any] | None = None) -
 
 
 class RequestResult(NamedTuple):
-    """The result of a request: ``short`` form, the ``check`` if there was one, and the current ``status`` of the resource."""
+    """The result of a request: ``short``, the ``check`` if there was one, and the current ``status``."""
 
     short: Ensured
     check: Checked | None
@@ -182,7 +182,7 @@ def _properties(resource: Resource) -> dict[str, Any]:
 
 
 def _body(properties: Any) -> Mapping:
-    """The properties with the name: as they are, or from a list of one name with its properties."""
+    """The properties, including the name. ``properties`` is a map, or a list with one ``{name: properties}``."""
     if isinstance(properties, Mapping):
         body = properties
     elif isinstance(properties, Sequence) and len(properties) == 1 and isinstance(properties[0], Mapping):
@@ -220,7 +220,7 @@ def _decimal(text: str) -> _Decimal:
 
 
 def _tree(value: Any, depth: int) -> Any:
-    """The tree of a JSON value. Raises ValueError when it is deeper than YAML may be."""
+    """The tree of a JSON value. Raises ValueError if it is deeper than YAML may be."""
     if depth < 0:
         raise ValueError("it is nested too deeply")
     if isinstance(value, dict):

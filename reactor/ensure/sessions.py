@@ -1,7 +1,7 @@
 """A session: the results of the calls of one script, in a directory with a journal, like that of a run.
 
-A later resource can require an earlier one, or be refreshed because that has changed. The order of the recorded events
-decides, so a refresh stays pending until it has succeeded.
+A later resource can require an earlier one, or be refreshed because an earlier one has changed. Whether a refresh is
+pending follows from the order of the recorded events, so it stays pending until it has succeeded.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Ensured(Event):
 
 
 class Prerequisites(NamedTuple):
-    """What a session means for a resource: the failed resources that block it, and whether it must be refreshed."""
+    """The effects of a session on a resource: the failed resources that block it, and whether it must be refreshed."""
 
     culprits: tuple[str, ...] = ()
     refresh: bool = False
@@ -74,7 +74,7 @@ class Session:
             return [_ensured(entry.record) for entry in history.entries() if entry.event == "ensured"]
 
     def note(self, events: Iterable[Event], warn: Callable[[str], None]) -> None:
-        """Record the events of one call. One process at a time writes, also while the first one creates the journal."""
+        """Record the events of one call. A lock lets one process at a time write, also while the journal is created."""
         with self._locked():
             journal = Journal.open(self.directory, "", warn)
             try:
@@ -105,7 +105,7 @@ class Session:
 def prerequisites(
     past: Sequence[Ensured], ref: str, require: Iterable[str], subscribe: Sequence[str], *, noop: bool
 ) -> Prerequisites:
-    """The prerequisites of ``ref`` in the results ``past``. Raises UnknownNameError for a name that is not in it."""
+    """The prerequisites of ``ref``, from the results ``past``. Raises UnknownNameError for a name not in them."""
     last = {name: index for index, each in enumerate(past) for name in names_of(each)}
     culprits: dict[str, None] = {}
     for name in (*require, *subscribe):
@@ -129,7 +129,7 @@ def prerequisites(
 
 
 def names_of(ensured: Ensured) -> Iterable[str]:
-    """The names that a later call can refer to it by."""
+    """The names by which a later call can refer to the resource."""
     kind = ensured.ref.partition("#")[0]
     return (ensured.ref, f"{kind}#{ensured.alias}") if ensured.alias else (ensured.ref,)
 
@@ -157,7 +157,7 @@ def summary(past: Sequence[Ensured]) -> dict[str, Any]:
 
 
 def _has_refreshed(each: Ensured, ref: str, *, noop: bool) -> bool:
-    """Whether ``each`` is a successful check of ``ref``, so that its refresh is done; a dry run counts for dry runs only."""
+    """Whether ``each`` shows that the refresh of ``ref`` is done. The result of a dry run counts only for dry runs."""
     return each.ref == ref and each.result in _FINE and (noop or not each.noop)
 
 

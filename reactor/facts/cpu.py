@@ -15,7 +15,7 @@ _TEXTS = {
     "modelName": ("model name",),
     "microcode": ("microcode",),
 }
-"""String facts, each with its names in /proc/cpuinfo; the second is ARM's."""
+"""The names in /proc/cpuinfo of each string fact. The second name is used on ARM."""
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _processor(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def _megahertz(number: int, fields: dict[str, str]) -> float:
-    """Return the highest clock rate if the kernel reports it: the current one is no property of the processor."""
+    """Return the highest clock rate if the kernel reports it. The current rate is not a property of the processor."""
     highest = read_if_allowed(f"/sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq")
     return int(highest) / 1000 if highest.isdecimal() else float(fields.get("cpu MHz", 0))
 

@@ -1,4 +1,4 @@
-"""The tree of facts: each part is gathered when it is first read, and refreshed when it may have changed."""
+"""The tree of facts. Each part is gathered when it is first read, and refreshed when it may have changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.facts.gathering import Gatherer
 
 
 class Named(dict[str, Any]):
-    """A map whose key ``platformFamily`` can be read as ``PlatformFamily`` too: in CCM it is a field of a Go structure."""
+    """A map where ``PlatformFamily`` also finds ``platformFamily``: in CCM it is a field of a Go struct."""
 
     def __missing__(self, key: str) -> Any:
         if key[:1].isupper():
@@ -23,7 +23,7 @@ class Named(dict[str, Any]):
 
 
 def named(tree: Any) -> Any:
-    """Return ``tree`` with every map in it as a `Named`."""
+    """Return ``tree`` with every map in it converted to a `Named`."""
     if isinstance(tree, dict):
         return Named({key: named(value) for key, value in tree.items()})
     return [named(item) for item in tree] if isinstance(tree, list) else tree
@@ -33,7 +33,7 @@ Source = Callable[[Gatherer], dict[str, Any]]
 
 
 def _source(name: str) -> Source:
-    """Return the source of one part, which is imported when it is first called: most manifests read no fact."""
+    """Return the source of one part. Imports it when first called, because most manifests read no facts."""
     return lambda gatherer: cast("dict[str, Any]", import_module(f"reactor.facts.{name}").gather(gatherer))
 
 
@@ -43,10 +43,10 @@ SOURCES: Mapping[str, Source] = {
 TIMEOUT = 2.0
 
 _FOLLOWED = {"host": ("uptime", "procs"), "network": ()}
-"""The parts that are refreshed, each with the values in its ``info`` that are not, because they always change.
+"""The parts that are refreshed. For each, the values of its ``info`` that are not: these change all the time.
 
-Memory, processors and partitions consist mostly of such values, so they stay as they were first read: a resource that
-depended on them would never converge.
+Memory, processors and partitions consist mostly of such values. So they keep the values of the first read: a resource
+that depended on changing values would never converge.
 """
 
 _NONE = object()
@@ -54,11 +54,11 @@ _SYSTEM_FILES = ("/etc/hostname", "/etc/machine-id", "/etc/os-release")
 
 
 class Facts(Mapping[str, Any]):
-    """The facts about this host: those of its sources, overridden by fact files, overridden by ``given`` ones.
+    """The facts about this host. Fact files override those of the sources, and ``given`` facts override both.
 
-    A part (a top-level key) is gathered when it is first read, and then stays the same until `refreshed` is called. The
-    part of a source that takes longer than ``timeout`` seconds is empty; `notes` says so. Never raises for the state of
-    a host. ``where`` are the directories of the fact files, and ``parse`` parses one.
+    A part (a top-level key) is gathered when it is first read, and does not change until `refreshed` is called. If a
+    source takes longer than ``timeout`` seconds, its part is empty, and `notes` says so. The state of the host never
+    causes an exception. ``where`` has the directories of the fact files, and ``parse`` parses one file.
     """
 
     def __init__(
@@ -103,16 +103,16 @@ class Facts(Mapping[str, Any]):
 
     @property
     def notes(self) -> list[str]:
-        """The facts that could not be gathered so far, and why, one sentence each."""
+        """The facts that could not be gathered so far, with the reasons, one sentence each."""
         return [f"{what}: {why}" for what, why in {**self._gatherer.notes, **self._files.notes}.items()]
 
     def with_fallbacks(self, values: Mapping[str, Any]) -> Facts:
-        """Return the same facts, not gathered yet, with ``values`` as defaults for those that were given."""
+        """Return the same facts, not gathered yet, with ``values`` as defaults for the given facts."""
         given = deep_merge(dict(values), self._given)
         return Facts(given, parse=self._parse, where=self._where, sources=self._sources)
 
     def watch_paths(self) -> list[str]:
-        """Return the paths at which a change is a reason to call `refreshed`. Addresses have no path: poll them."""
+        """Return the paths to watch: call `refreshed` when one changes. Addresses have no path, so poll them."""
         return [*_SYSTEM_FILES, *fact_paths(self._where)]
 
     def refreshed(self) -> set[str]:
@@ -124,7 +124,7 @@ class Facts(Mapping[str, Any]):
         return differ | {key for key in _FOLLOWED if key in self._gathered and self._follow(key)}
 
     def _follow(self, key: str) -> bool:
-        """Gather the part again; return whether it changed. A part that fails now stays the same."""
+        """Gather the part again, and return whether it changed. A part that fails this time keeps its value."""
         old = self._gathered[key]
         new: dict[str, Any] = named(self._sources[key](self._gatherer))
         if any(name.startswith(key) for name in self._gatherer.notes):
@@ -135,7 +135,7 @@ class Facts(Mapping[str, Any]):
         return new != old
 
     def _additions(self) -> dict[str, Any]:
-        """Return the facts of files, overridden by those given."""
+        """Return the facts from files, overridden by the given facts."""
         if self._added is None:
             answer = self._gatherer({"fact files": lambda: read_fact_files(self._where, self._parse)})
             self._files = answer.get("fact files", self._files)

@@ -1,4 +1,4 @@
-"""Facts that people and programs write into files. Files that untrusted users could change are skipped."""
+"""Facts that users and programs write into files. Skips files that untrusted users could change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reactor.resource.diagnostic import ManifestError
 from reactor.trust.rule import DistrustedError, Trust
 
 Parse = Callable[[str, str], dict[str, Any]]
-"""Turns the text of a file, and its name for messages, into a map. Raises ManifestError."""
+"""Parses the text of a file to a map; the second argument is its name for messages. Raises ManifestError."""
 
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -26,7 +26,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def directories() -> tuple[str, ...]:
-    """Return the directories of fact files, lowest priority first: the system's, then the user's; CCM's, then ours."""
+    """Return the directories of fact files, lowest priority first: for the system, then the user; CCM's, then ours."""
     home = os.path.expanduser("~/.config")
     user = os.environ.get("XDG_CONFIG_HOME") or home
     return ("/etc/choria/ccm", "/etc/reactor", f"{user}/choria/ccm", f"{user}/reactor")
@@ -34,21 +34,21 @@ def directories() -> tuple[str, ...]:
 
 @dataclass(eq=False, repr=False)
 class FileFacts:
-    """The merged facts of the files, and the reason for each file that was skipped."""
+    """The merged facts of all files, and the reason for each file that was skipped."""
 
     values: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
 
 
 class _SkippedError(Exception):
-    """A file is there but must not be used."""
+    """A file exists but must not be used."""
 
 
 def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
-    """Merge the fact files of these directories deeply, a later one over the earlier ones.
+    """Merge the fact files of these directories deeply. Later files override earlier ones.
 
-    In each: facts.json, facts.yaml, then the .json and .yaml files of facts.d by name. Missing files are ignored; files
-    that can't be used are skipped with a note.
+    The order in each directory is: facts.json, facts.yaml, then the .json and .yaml files of facts.d by name. Missing
+    files are ignored. Files that can't be used are skipped with a note.
     """
     found = FileFacts()
     for directory in where:
@@ -71,7 +71,7 @@ def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
 
 
 def fact_paths(where: Sequence[str]) -> list[str]:
-    """Return all paths at which a change may change facts."""
+    """Return all paths to watch: a change there may change facts."""
     usable = [directory for directory in where if os.path.isabs(directory)]
     fixed = [os.path.join(directory, name) for directory in usable for name in (*_ALONE, _DIRECTORY)]
     return [*fixed, *(path for directory in usable for path in _entries(os.path.join(directory, _DIRECTORY)))]
@@ -98,9 +98,9 @@ def _entries(directory: str) -> Iterator[str]:
 
 
 def _content(path: str) -> str:
-    """Return the text of a fact file. Raises for one that is not trusted; the opened file is checked, not its name.
+    """Return the text of a fact file. Raises for an untrusted file; checks the opened file, not its name.
 
-    The user did not name the file, so only root and our own user may be able to change or replace it.
+    The user did not choose this file, so only root and our own user may be able to change or replace it.
     """
     with open(path, "rb", opener=_opened) as file:
         _check(os.fstat(file.fileno()))

@@ -1,4 +1,4 @@
-"""Gathers facts from sources that may hang, with a timeout; reads the small files of the kernel and the system."""
+"""Gathers facts from sources that may hang, with a timeout; and reads small files of the kernel and the system."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 
 def read(path: str) -> str:
-    """Return the text at ``path``, without white space around it. Raises OSError."""
+    """Return the text at ``path`` without surrounding white space. Raises OSError."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read().strip()
 
 
 def read_if_there(path: str) -> str:
-    """Return the text at ``path``, empty when there is no such file. Raises OSError for a file that can't be read."""
+    """Return the text at ``path``, empty if there is no such file. Raises OSError for an unreadable file."""
     try:
         return read(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -23,7 +23,7 @@ def read_if_there(path: str) -> str:
 
 
 def read_if_allowed(path: str) -> str:
-    """Return the text at ``path``, empty when it can't be read, for whatever reason."""
+    """Return the text at ``path``, empty if it can't be read for any reason."""
     try:
         return read(path)
     except OSError:
@@ -47,9 +47,9 @@ Jobs = Mapping[str, Callable[[], Any]]
 class Gatherer:
     """Runs each job in a daemon thread: a statvfs on a dead mount can't be interrupted, only abandoned.
 
-    ``timeout`` is in seconds, for all jobs of one call together. A job that hung is not started again while
-    it still hangs, so asking often does not pile up threads. ``notes`` has the reason for each source that failed,
-    until it succeeds.
+    ``timeout`` is in seconds, for all jobs of one call together. A job that still hangs is not started again, so
+    repeated calls do not accumulate threads. ``notes`` has the reason for each source that failed, until that source
+    succeeds.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -58,7 +58,7 @@ class Gatherer:
         self.notes: dict[str, str] = {}
 
     def __call__(self, jobs: Jobs) -> dict[str, Any]:
-        """Return the results by the name of their job, in the order of the jobs, without those that failed."""
+        """Return the results by job name, in the order of the jobs, without failed jobs."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
         started = {
@@ -80,7 +80,7 @@ class Gatherer:
         def run() -> None:
             try:
                 results[name] = job()
-            except Exception as error:  # noqa: BLE001 - however it fails, its facts are missing
+            except Exception as error:  # noqa: BLE001 - on any failure, these facts are missing
                 failures[name] = str(error) or type(error).__name__
 
         thread = Thread(target=run, name=f"facts: {name}", daemon=True)

@@ -1,4 +1,4 @@
-"""The facts ``host``: names, versions, uptime, the distribution (in the words of CCM and gopsutil), and the virtualization."""
+"""The facts ``host``: names, versions, uptime, the distribution (as CCM and gopsutil name it), and virtualization."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _FAMILY_OF = {name: name for name in _OWN_FAMILY.split()} | {
 }
 
 _VERSION_FILES = {"debian": "debian_version", "raspbian": "debian_version", "alpine": "alpine-release"}
-"""The files with the full version: VERSION_ID of Debian 12.11 is 12."""
+"""The files that contain the full version: VERSION_ID of Debian 12.11 is only 12."""
 
 _RELEASE = re.compile(r"release (\d[\d.]*)")
 
 
 class Distribution(NamedTuple):
-    """``platform`` is the distribution, ``family`` its family, such as rhel, and ``version`` such as 12.11."""
+    """``platform`` names the distribution, ``family`` its family, such as rhel; ``version`` is such as 12.11."""
 
     platform: str
     family: str
@@ -42,7 +42,7 @@ class Distribution(NamedTuple):
 
 
 def distribution(etc: str = "/etc") -> Distribution:
-    """Return the distribution whose files are in ``etc``. Unknown values are empty."""
+    """Return the distribution described by the files in ``etc``. Unknown values are empty."""
     release = _os_release(read_if_there(f"{etc}/os-release") or read_if_there(f"{etc}/../usr/lib/os-release"))
     platform = _platform(release.get("ID", ""))
     family = _family(platform, release.get("ID_LIKE", "").split())
@@ -66,7 +66,7 @@ def _platform(identity: str) -> str:
 
 
 def _family(platform: str, alike: list[str]) -> str:
-    """Return the family of the platform; if unknown, that of the platforms in ID_LIKE; else its own name."""
+    """Return the family of the platform; else that of a platform in ID_LIKE; else the platform itself."""
     known = (_FAMILY_OF.get(name) for name in (platform, *map(_platform, alike)))
     return next(filter(None, known), platform)
 
@@ -90,7 +90,7 @@ class Virtualization(NamedTuple):
 
 
 class _Sign(NamedTuple):
-    """A file that shows virtualization: by content that matches the pattern, or without a pattern by its existence."""
+    """A file that shows virtualization: if there is a pattern, by content that matches it; else by existing."""
 
     system: str
     role: str
@@ -124,11 +124,11 @@ _SIGNS = (
     _Sign("kvm", "host", "proc/modules", "(?m)^kvm"),
     _Sign("vbox", "host", "proc/modules", "(?m)^vboxdrv"),
 )
-"""Innermost first: a container in a virtual machine is a container, and a guest may be a host too."""
+"""Innermost first: a container in a virtual machine is a container, and a guest may also be a host."""
 
 
 def virtualization(root: str = "/") -> Virtualization:
-    """Detect the virtualization by files below ``root``."""
+    """Detect virtualization by the files below ``root``."""
     for sign in _SIGNS:
         path = os.path.join(root, sign.path)
         if re.search(sign.pattern, read_if_allowed(path)) if sign.pattern else os.path.exists(path):
@@ -140,7 +140,10 @@ _MACHINE_ID = re.compile("([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """Return the facts under ``host``, without those that could not be gathered. Times are in seconds, ``bootTime`` since 1970."""
+    """Return the facts under ``host``, without those that could not be gathered.
+
+    Times are in seconds, ``bootTime`` since 1970.
+    """
     parts = {
         "host.info": _system,
         "host.info of the processes": _processes,
@@ -183,7 +186,7 @@ def _virtualization() -> dict[str, Any]:
 
 
 def _host_id() -> str:
-    """Return the UUID of the machine: its own, which only root can read, else systemd's, else that of this boot."""
+    """Return the UUID of the machine: the hardware's, which only root can read; else systemd's; else this boot's."""
     if own := read_if_allowed("/sys/class/dmi/id/product_uuid"):
         return own.lower()
     if match := _MACHINE_ID.fullmatch(read_if_there("/etc/machine-id")):

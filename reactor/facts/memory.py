@@ -39,7 +39,7 @@ def gather(gatherer: Gatherer) -> dict[str, Any]:
 
 
 def virtual() -> dict[str, Any]:
-    """Return the usage of memory. ``cached`` and ``used`` are the same as in free(1) of procps 4."""
+    """Return the memory usage. ``cached`` and ``used`` are calculated as in free(1) of procps 4."""
     meminfo = numbers("/proc/meminfo", ":")
     facts = {
         **{fact: meminfo.get(name, 0) * _KIBI for fact, name in _IN_KIBIBYTES.items()},
@@ -52,7 +52,7 @@ def virtual() -> dict[str, Any]:
 
 
 def swap() -> dict[str, Any]:
-    """Return the usage of swap, and the bytes swapped and paged since boot; faults are counts."""
+    """Return the swap usage, and the bytes swapped and paged since boot. Faults are counts."""
     meminfo, vmstat = numbers("/proc/meminfo", ":"), numbers("/proc/vmstat")
     total, free = (meminfo.get(name, 0) * _KIBI for name in ("SwapTotal", "SwapFree"))
     page = os.sysconf("SC_PAGE_SIZE")

@@ -1,7 +1,7 @@
-"""The facts ``network``: interfaces, the addresses others can reach, and the ones used to reach others.
+"""The facts ``network``: interfaces, addresses that others can reach, and source addresses to reach others.
 
-Interfaces and addresses come from the kernel over one rtnetlink socket: see rtnetlink(7). These are two requests and a
-few fixed structures; importing pyroute2 for them would take a tenth of a second.
+The kernel lists interfaces and addresses over one rtnetlink socket: see rtnetlink(7). This takes two requests and a
+few fixed structures; importing pyroute2 for it would take a tenth of a second.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BUFFER = 256 * 1024
 
 @dataclass
 class Link:
-    """A network interface. ``flags`` are IFF_*; each of ``addresses`` has its prefix length."""
+    """A network interface. ``flags`` are IFF_*; each of ``addresses`` includes its prefix length."""
 
     index: int
     name: str
@@ -50,7 +50,7 @@ class _InterruptedError(OSError):
 
 
 def links() -> list[Link]:
-    """Return all interfaces of this network namespace by index. Raises OSError."""
+    """Return all interfaces of this network namespace, by index. Raises OSError."""
     for _ in range(_ATTEMPTS):
         with suppress(_InterruptedError):
             return _links()
@@ -66,7 +66,7 @@ def _links() -> list[Link]:
         for body in _dump(kernel, _RTM_GETADDR, _ADDRESS):
             family, prefix, _, _, index = _ADDRESS.unpack_from(body)
             attributes = _attributes(body[_ADDRESS.size :])
-            # On a point-to-point link, IFA_ADDRESS is the other end.
+            # On a point-to-point link, IFA_ADDRESS is the address of the other end.
             address = attributes.get(_IFA_LOCAL) or attributes.get(_IFA_ADDRESS)
             if address and index in found and family in (socket.AF_INET, socket.AF_INET6):
                 found[index].addresses.append((socket.inet_ntop(family, address), prefix))
@@ -86,7 +86,7 @@ def _link(body: bytes) -> Link:
 
 
 def _dump(kernel: socket.socket, request: int, header: struct.Struct) -> Iterator[bytes]:
-    """Send a dump request, and yield the body of each message of the kernel's response."""
+    """Send a dump request, and yield the body of each message of the response."""
     empty = bytes(header.size)
     kernel.send(_MESSAGE.pack(_MESSAGE.size + len(empty), request, _NLM_F_REQUEST_DUMP, 0, 0) + empty)
     while True:
@@ -121,17 +121,17 @@ def _aligned(length: int) -> int:
 _FLAGS = {0x1: "up", 0x2: "broadcast", 0x8: "loopback", 0x10: "pointtopoint", 0x1000: "multicast"}
 _FAR_IPV4 = (socket.AF_INET, "1.1.1.1")
 _FAR_IPV6 = (socket.AF_INET6, "2001:4860:4860::8888")
-"""Any public address will do: the kernel selects our source address for it, and nothing is sent."""
+"""Any public address works: the kernel selects our source address for it, and no packet is sent."""
 
 _DNS_PORT = 53
 _NO_WAY = frozenset((
     errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EACCES, errno.EINVAL, errno.EPERM,
 ))  # fmt: skip
-"""The errors of a destination without a route, with a prohibited one, or whose protocol is off."""
+"""The errors for a destination without a route, with a prohibited route, or whose protocol is disabled."""
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """Return the facts under ``network``; none when the kernel does not answer: unknown is not the same as no address."""
+    """Return the facts under ``network``; none if the kernel does not answer: unknown is not the same as empty."""
     return dict(gatherer({"network": network}).get("network", {}))
 
 

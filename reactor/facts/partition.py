@@ -1,4 +1,4 @@
-"""The facts ``partition``: mounted file systems that are on a device, and how full they are."""
+"""The facts ``partition``: mounted file systems on devices, and their usage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reactor.mountinfo import MountInfo, read_mounts
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """Return the facts under ``partition``. A file system that does not answer has no usage."""
+    """Return the facts under ``partition``. A file system that does not answer has no usage facts."""
     listed = gatherer({"partition.partitions": partitions})
     if not listed:
         return {}
@@ -24,7 +24,7 @@ def gather(gatherer: Gatherer) -> dict[str, Any]:
 
 
 def partitions() -> list[dict[str, Any]]:
-    """Return the mounts whose file system needs a device, and those of ZFS. Raises OSError when there is no /proc."""
+    """Return the mounts whose file system needs a device, and those of ZFS. Raises OSError if /proc is missing."""
     on_devices = {"zfs"} | {
         line.strip() for line in read("/proc/filesystems").splitlines() if not line.startswith("nodev")
     }
@@ -33,7 +33,7 @@ def partitions() -> list[dict[str, Any]]:
 
 
 def usage(mountpoint: str, fstype: str) -> dict[str, Any]:
-    """Return the usage of a file system, in bytes; ``free`` is what users other than root may still use."""
+    """Return the usage of a file system in bytes. ``free`` is the space that users other than root may still use."""
     found = os.statvfs(mountpoint)
     free, used = found.f_bavail * found.f_frsize, (found.f_blocks - found.f_bfree) * found.f_frsize
     inodes_used = found.f_files - found.f_ffree
@@ -62,7 +62,7 @@ def _partition(mount: MountInfo) -> dict[str, Any]:
 
 
 def _real_device(device: str, number: str) -> str:
-    """Resolve the device behind an indirect name: a device mapper's link, or the kernel's /dev/root."""
+    """Return the device behind an indirect name: a link of the device mapper, or the kernel's /dev/root."""
     if device == "/dev/root":
         return f"/dev/{os.path.basename(os.path.realpath(f'/sys/dev/block/{number}'))}"
     return os.path.realpath(device) if device.startswith("/dev/mapper/") else device

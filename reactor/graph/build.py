@@ -1,4 +1,4 @@
-"""From resources to the graph, by named steps."""
+"""Builds the graph from resources, by named steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEPS: tuple[Step, ...] = (
     release_declined,
     find_covered,
 )
-"""In this order. Cycles come before automatic edges, which never close one."""
+"""The steps, in this order. Cycles are reported before automatic edges are added, which never close one."""
 
 
 def build(
@@ -49,14 +49,15 @@ def build(
 
     With problems, the graph must not be run: it may lack edges, or have a cycle.
 
-    - ``locate`` finds a property in the manifest; it is asked only about problems.
-    - ``chains`` are the numbers of resources that go one after the other, because the manifest has them in this order.
-    - ``placeholders`` are resources with wrong properties: only their names and references are used. Their numbers follow
-      those of ``resources``.
+    - ``locate`` finds a property in the manifest; it is called only for problems.
+    - ``chains`` are the numbers of resources that must run one after the other, because the manifest has them in this
+      order.
+    - ``placeholders`` are resources with invalid properties: only their names and references are used. Their numbers
+      follow those of ``resources``.
     - ``broken`` are names that the manifest declares but that can't be used: a reference to one is no further problem.
-    - ``unread`` says that a part of the manifest could not be read: no reference to a missing name is a problem.
-    - ``external`` are names that something else declares, or globs over those: a reference to one is no problem, and
-      has no edge.
+    - ``unread``: a part of the manifest could not be read, so a reference to a missing name is no problem.
+    - ``external`` are names that are declared elsewhere, or globs over such names: a reference to one is no problem,
+      and gives no edge.
 
     Raises ValueError when two resources have the same ref.
     """
@@ -76,7 +77,7 @@ def build(
 
 
 def finished(builder: GraphBuilder) -> Graph:
-    """The graph that ``builder`` has come to. Raises ValueError when two resources have the same ref."""
+    """The graph of the resources and edges in ``builder``. Raises ValueError when two resources have the same ref."""
     by_ref = dict(zip(builder.refs, builder.resources, strict=True))
     if len(by_ref) < len(builder.refs):
         raise ValueError("two resources have the same ref")
@@ -93,7 +94,7 @@ _REASON = "what was done last is undone first"
 
 
 def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
-    """``graph`` and ``reversals``, one ``after`` the other, with the edges that follow from the paths of all.
+    """``graph`` with ``reversals``, one ``after`` the other, and with the edges that follow from all paths.
 
     None of their refs may be in ``graph``.
     """

@@ -1,4 +1,4 @@
-"""The graph itself: resources as vertices, the reasons for their order as edges."""
+"""The graph: resources as vertices, the reasons for their order as edges."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DirectoryId = tuple[int, int]
 
 @dataclass(slots=True)
 class Claimed:
-    """The refs of the resources that claim things which two names may stand for.
+    """Indexes the claims of things that can have two names.
 
-    ``by_path`` has those of each claimed path, ``paths`` the paths of each. ``directories`` has the names of the parent directories
-    of these paths, by device and inode; missing directories are not among them. ``attributes_only`` has the paths whose content no
-    resource manages, by claimant. ``repeated_names`` are the last components that several claims have. ``units`` are the refs
-    of the resources that claim units.
+    ``by_path`` has the claiming refs of each path, ``paths`` the claimed paths of each ref. ``directories`` has all
+    names of the parent directories of these paths, by device and inode, without directories that do not exist.
+    ``attributes_only`` has the paths whose content no resource manages, by claiming ref. ``repeated_names`` are the
+    last components that several claims have. ``units`` are the refs of the resources that claim units.
     """
 
     by_path: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Claimed:
 
     @classmethod
     def of(cls, claims: Iterable[tuple[int, Claim]], refs: Sequence[str], real_paths: RealPaths) -> Claimed:
-        """The index of ``claims``, which come with the numbers of ``refs``."""
+        """The index of ``claims``, each of which comes with a vertex number, an index of ``refs``."""
         claimed = cls()
         parents, names = set[str](), set[str]()
         for vertex, claim in claims:
@@ -61,7 +61,10 @@ class Claimed:
         return claimed
 
     def names_of(self, directory: str, found: DirectoryId) -> Collection[str]:
-        """All names of ``directory``, whose device and inode are ``found`` now. If they have changed, the old entry is dropped."""
+        """All names of ``directory``, whose device and inode are now ``found``.
+
+        If they have changed, drops the old entry.
+        """
         before = self._ids.get(directory)
         if before == found:
             return self.directories[found]
@@ -76,10 +79,10 @@ class Claimed:
 
 
 class EdgeKind(StrEnum):
-    """Why one resource goes before another, strongest last: a stronger edge replaces a weaker one.
+    """Why one resource goes before another. The strongest is last: a stronger edge replaces a weaker one.
 
-    ``notify`` carries refreshes as ``subscribe`` does, and does not block: members are connected to their composite by it.
-    Together with an edge that blocks it is a ``subscribe``.
+    ``notify`` carries refreshes as ``subscribe`` does, but does not block: it connects members to their composite.
+    Together with an edge that blocks, it becomes a ``subscribe`` edge.
     """
 
     AFTER = "after"
@@ -99,9 +102,9 @@ REFRESHING = frozenset((EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY))
 class Edge(NamedTuple):
     """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``).
 
-    ``quiet`` says how long a refresh over this edge waits for further ones. With ``ends``, a failure of ``first`` ends the
-    order that both are part of: ``second`` and what comes after it over such edges is blocked, whatever their kind. That
-    ``first`` is blocked itself does not end it.
+    ``quiet`` says how long a refresh over this edge waits for further ones. With ``ends``, a failure of ``first`` ends
+    the ordered chain that both are part of: ``second``, and what comes after it over such edges, is blocked, whatever
+    the kinds of the edges. If ``first`` is only blocked, the chain does not end.
     """
 
     first: str
@@ -116,8 +119,8 @@ class Edge(NamedTuple):
 class Graph:
     """Resources and the DAG between them. ``resources`` maps each ref to its resource, in the manifest's order.
 
-    When it is a part of another graph, ``left_out`` maps a ref to those it would refresh that are not in this part.
-    ``claimed`` says which resources claim which files and units; it may name some that are not in this part.
+    If the graph is a part of another one, ``left_out`` maps a ref to its subscribers that are not in this part.
+    ``claimed`` indexes which resources claim which files and units; it may name resources that are not in this part.
     """
 
     resources: dict[str, Resource]
@@ -127,11 +130,12 @@ class Graph:
 
     @cached_property
     def dag(self) -> nx.DiGraph[str]:
-        """The graph as a `networkx.DiGraph`, for whatever is to be asked of it: ancestors, generations, paths, components.
+        """The graph as a `networkx.DiGraph`, for queries of ancestors, generations, paths and components.
 
-        Its nodes are refs. Its edges lead from the resource that goes first, and have the attributes ``kind`` (`EdgeKind`) and
-        ``reason``. Do not change it. It is built at the first access, because importing networkx takes longer than converging
-        a hundred files: a run does not need it; pictures, selections and the explanation of a cycle do.
+        Its nodes are refs. Its edges lead from the resource that goes first, and have the attributes ``kind``
+        (`EdgeKind`) and ``reason``. Do not change it. It is built at the first access, because importing networkx
+        takes longer than converging a hundred files: only pictures, selections and the explanation of a cycle need it,
+        not a run.
         """
         import networkx as nx  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The graph while it is built: integers and plain dictionaries, which cost a tenth of networkx."""
+"""The graph while it is built, as integers and plain dictionaries: ten times cheaper than networkx."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import PATHS, Claim, Relations
 
 Locate = Callable[[int, PropertyPath], Place | None]
-"""Where the manifest declares a property of the resource with that number."""
+"""Returns where the manifest declares a property of the resource with that number."""
 
 Chain = tuple[Sequence[int], bool]
-"""Vertices that go one after the other, and whether a failure ends it."""
+"""Vertices that must run one after the other, and whether a failure ends the chain."""
 
 _STRENGTH = {kind: strength for strength, kind in enumerate(EdgeKind)}
 
 
 class BuilderEdge(NamedTuple):
-    """Why one resource goes before another, and the property of which resource says so."""
+    """Why one resource goes before another, and which property of which resource is the reason."""
 
     kind: EdgeKind
     reason: str
@@ -36,14 +36,15 @@ class BuilderEdge(NamedTuple):
 
 
 def nowhere(_vertex: int, _path: PropertyPath) -> Place | None:
-    """Where resources are declared that no manifest has."""
+    """The place of resources that are not in a manifest: None."""
     return None
 
 
 class GraphBuilder:
-    """What the build steps share and change: edges by vertex number, and the problems found so far.
+    """The state that the build steps share and change: edges by vertex number, and the problems found so far.
 
-    The arguments are those of `reactor.graph.build.build`. The vertices are ``resources``, and then the ``placeholders``.
+    The arguments are those of `reactor.graph.build.build`. The vertices are ``resources``, followed by
+    ``placeholders``.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class GraphBuilder:
 
     @cached_property
     def declined(self) -> frozenset[int]:
-        """The vertices whose conditions, known while the manifest is loaded, leave them alone on this host."""
+        """The vertices that are not managed on this host, judging by conditions known when the manifest is loaded."""
         return frozenset(vertex for vertex, late in self.late.items() if late.is_declined)
 
     @cached_property
@@ -86,7 +87,7 @@ class GraphBuilder:
         return [vertex for vertex in range(self._sound) if vertex not in self.declined]
 
     def relations(self, vertex: int) -> Relations:
-        """The relations of the resource: it is asked once, because some look at the host for that."""
+        """The relations of the resource. Cached, because some kinds read the host for them."""
         if (known := self._relations.get(vertex)) is None:
             known = self._relations[vertex] = self.resources[vertex].relations()
         return known
@@ -98,24 +99,24 @@ class GraphBuilder:
 
     @cached_property
     def real_paths(self) -> RealPaths:
-        """The paths of this host. What the manifest manages itself need not stay the symlink that it may be."""
+        """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
         return RealPaths(frozenset(claim.key for _, claim in self.claims if claim.space == PATHS))
 
     def is_sound(self, vertex: int) -> bool:
-        """Whether ``vertex`` is a resource. What is left of a broken one has a name and references, and no properties."""
+        """Whether ``vertex`` is a valid resource. A placeholder has only a name and references."""
         return vertex < self._sound
 
     def is_missed(self, name: str) -> bool:
-        """Whether it is a problem of its own that nothing has this name."""
+        """Whether to report that no resource has this name."""
         if self._unread or name in self._broken:
             return False
         return not any(covers(pattern, (name,)) for pattern in self._external)
 
     def connect(self, first: int, second: int, edge: BuilderEdge) -> None:
-        """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.
+        """Add an edge. Between the same two resources, the stronger kind stays; of equal kinds, the first edge.
 
-        An edge that only refreshes and one that only blocks are a subscription together. An order that a failure
-        ends is ended by it whatever else is between them.
+        An edge that only refreshes and one that only blocks together become a ``subscribe`` edge. If either of them
+        ends a chain at a failure, so does the result.
         """
         known = self.successors[first].setdefault(second, edge)
         if known is edge:

@@ -1,4 +1,4 @@
-"""Names of resources, as people write them: refs, aliases and globs over both."""
+"""The names by which people refer to resources: refs, aliases and globs over both."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from reactor.resource.base import Resource
 from reactor.resource.properties import nearest
 
 HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
-"""The hint where a pattern means nothing."""
+"""The hint for an invalid pattern."""
 
 
 def covers(pattern: str, names: Iterable[str]) -> bool:
-    """Whether the resource with these names is meant. A name that happens to hold ``[`` matches itself too."""
+    """Whether ``pattern`` matches one of ``names``, those of one resource.
+
+    A name that contains ``[`` also matches itself.
+    """
     return any(name == pattern or fnmatchcase(name, pattern) for name in names)
 
 
@@ -23,10 +26,10 @@ _NEIGHBOURS = 8
 
 
 class Names:
-    """The vertex for each ``kind#name`` and ``kind#alias``; a name goes before an equal alias.
+    """The vertex for each ``kind#name`` and ``kind#alias``; a name takes precedence over an equal alias.
 
-    Several resources may have one name, where a manifest allows that: the refs of the later ones end with a number.
-    A resource that refers to such a name, or to an alias that several have, means the last of them before itself.
+    If a manifest allows it, several resources may have one name: the refs of the later ones end with a number. A
+    reference to such a name, or to an alias that several have, means the last of them before the referring resource.
     """
 
     def __init__(self, resources: Collection[Resource], refs: Sequence[str]) -> None:
@@ -43,21 +46,21 @@ class Names:
             vertices.sort()
 
     def find(self, name: str, owner: int | None = None) -> int | None:
-        """The vertex that ``owner`` calls ``name``, or None."""
+        """The vertex that ``name`` means in a reference of ``owner``, or None."""
         if owner is not None and name in self._called:
             earlier = [vertex for vertex in self._called[name] if vertex < owner]
             return earlier[-1] if earlier else self._vertices.get(name)
         return self._vertices.get(name)
 
     def items(self) -> Iterable[tuple[str, int]]:
-        """Every name with its vertex; one with an alias comes twice."""
+        """Every name with its vertex. A vertex with an alias appears twice."""
         return self._vertices.items()
 
     def hint(self, name: str, owner: int | None = None) -> str | None:
-        """The hint when ``owner`` refers to a name that is not there; None when no other name is like it.
+        """The hint when ``owner`` refers to a name that does not exist; None when no name is similar.
 
-        Comparing with all of 10,000 names takes a second. A misspelt name is like the right one before or after
-        the mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.
+        Comparing with all of 10,000 names takes a second. A misspelt name equals the right one before or after the
+        mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.
         """
         if name not in self._nearest:
             forwards = _around(self._sorted, name)
@@ -76,10 +79,10 @@ class Names:
 
 
 def _nearest(name: str, refs: Iterable[str]) -> list[str]:
-    """Those of ``refs`` that may be meant by ``name``, the nearest first.
+    """Those of ``refs`` that ``name`` may mean, the most similar first.
 
-    Two refs of one kind have much in common, however little of it is what the resources are called: that must be
-    alike too. Where it is the same, only the kind is wrong.
+    Two refs of one kind have much in common even if their names differ, so the names must be similar too. If the names
+    are equal, only the kind is wrong.
     """
     said = name.partition("#")[2] or name
     called = {ref: ref.partition("#")[2] for ref in refs}
@@ -94,7 +97,7 @@ def _around(words: list[str], word: str) -> list[str]:
 
 
 def parents(path: str) -> Iterator[str]:
-    """The directories above an absolute path, the nearest first. Nothing is above an account."""
+    """The directories above an absolute path, the nearest first. Empty for an account."""
     while path.startswith("/") and path != "/":
         path = path.rpartition("/")[0] or "/"
         yield path

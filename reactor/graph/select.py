@@ -1,4 +1,4 @@
-"""A part of the graph: resources selected by name, and those that must come or go with them."""
+"""Selects a part of the graph: resources by name, and the resources that must come or go with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class Follower(NamedTuple):
-    """A resource that is not named itself: ``because`` is its neighbour on the way to a named one."""
+    """A resource that is selected without being named: ``because`` is its neighbour on the path to a named one."""
 
     ref: str
     because: str
@@ -21,7 +21,10 @@ class Follower(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """What is left of a graph. ``pulled_in`` is needed by what was asked for, ``left_out`` needs what was excluded."""
+    """The selected part of a graph.
+
+    ``pulled_in`` is needed by what was asked for; ``left_out`` needs what was excluded.
+    """
 
     graph: Graph
     pulled_in: list[Follower]
@@ -31,9 +34,9 @@ class Selection:
 def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selection:
     """The part of ``graph`` that matches ``only`` (empty: all of it) and not ``exclude``.
 
-    Both hold globs over ``kind#name`` and ``kind#alias``, where ``*`` also matches ``/``. What matches ``only``
-    brings along everything it needs; what matches ``exclude`` takes with it everything that needs it, and wins
-    over ``only``. Raises ManifestError with every glob that matches nothing.
+    Both contain globs over ``kind#name`` and ``kind#alias``, where ``*`` also matches ``/``. A match of ``only``
+    includes everything it needs; a match of ``exclude`` excludes everything that needs it, and takes precedence over
+    ``only``. Raises ManifestError with every glob that matches nothing.
     """
     names = Names(graph.resources.values(), graph.refs)
     wanted, unwanted = _matching(graph, names, only=only, exclude=exclude)
@@ -52,7 +55,7 @@ def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selecti
 
 
 def around(graph: Graph, name: str, depth: int) -> Graph:
-    """The resource called ``name`` (a ref or ``kind#alias``) and what is at most ``depth`` edges away, both ways.
+    """The resource ``name`` (a ref or ``kind#alias``), and all at most ``depth`` edges away in both directions.
 
     Raises ManifestError when there is no such resource.
     """
@@ -68,10 +71,10 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
 
 
 def restricted(graph: Graph, kept: set[str]) -> Graph:
-    """The graph of ``kept`` alone, in the same order.
+    """The graph with only the refs in ``kept``, in the same order.
 
-    Where a way from one to another led through what is gone, an ``after`` edge keeps their order, which a failure ends
-    if it ended the whole way. The refreshes of subscribers that are gone stay pending.
+    If a path between two of them led through removed resources, an ``after`` edge keeps their order; a failure ends it
+    if it ended the whole path. The refreshes of removed subscribers stay pending.
     """
     resources = {ref: resource for ref, resource in graph.resources.items() if ref in kept}
     edges = [edge for edge in graph.edges if edge.first in kept and edge.second in kept]
@@ -92,7 +95,7 @@ def restricted(graph: Graph, kept: set[str]) -> Graph:
 
 
 def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:
-    """The nearest kept vertices on all ways that begin with one that is not kept."""
+    """The nearest kept vertices on all paths from ``start`` that begin with a vertex which is not kept."""
     stack = [ref for ref in graph.dag.succ[start] if ref not in kept]
     seen = set(stack)
     while stack:
@@ -111,12 +114,15 @@ def _needed(graph: Graph, refs: set[str]) -> dict[str, str]:
 
 
 def _tied(neighbours: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """Those that come or go with a resource; ``notify`` is among the edges, because members go with their whole."""
+    """The neighbours that come or go with a resource.
+
+    Includes ``notify`` edges, because members go with their composite.
+    """
     return (ref for ref, attributes in neighbours.items() if attributes["kind"] is not EdgeKind.AFTER)
 
 
 def _spread(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> dict[str, str]:
-    """What can be reached from ``start`` and is not in it, each with the vertex it was reached from."""
+    """What can be reached from ``start`` and is not in it, each with the vertex from which it was reached."""
     reached: dict[str, str] = {}
     queue = deque(sorted(start))
     while queue:

@@ -1,4 +1,4 @@
-"""The graph as integers: vertices 0..n-1 and their successors, and how the scheduler reads it."""
+"""The graph as integers: vertices 0..n-1 and their successors, and the form of it that the scheduler uses."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from reactor.graph.graph import WEAK, EdgeKind, Graph
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.gc_control import gc_paused
 
-# The functions on `Successors` are used while a run loads its manifest: importing networkx takes 0.15 to 0.26 s, and building
-# its graph ten times as long as these lists.
+# The functions on `Successors` are used while a run loads its manifest: importing networkx takes 0.15 to 0.26 s, and
+# building its graph takes ten times as long as these lists.
 
 Successors = Sequence[Collection[int]]
-"""For each vertex, the vertices its edges lead to, none of them twice."""
+"""For each vertex, its successors, without duplicates."""
 
 
 def predecessors(successors: Successors) -> list[list[int]]:
-    """The same edges, read backwards; each list is in ascending order."""
+    """The same edges reversed; each list is in ascending order."""
     backwards: list[list[int]] = [[] for _ in successors]
     for first, seconds in enumerate(successors):
         for second in seconds:
@@ -28,7 +28,7 @@ def predecessors(successors: Successors) -> list[list[int]]:
 
 
 def topological_order(successors: Successors) -> list[int]:
-    """The vertices so that every edge leads onwards; of those that may come next, the lowest number first.
+    """The vertices in topological order; whenever several may come next, the lowest number first.
 
     Vertices on or behind a cycle are left out.
     """
@@ -47,7 +47,7 @@ def topological_order(successors: Successors) -> list[int]:
 def tangled(successors: Successors) -> set[int]:
     """The vertices on a cycle or between two cycles: empty exactly when the graph is acyclic.
 
-    Takes away what no cycle can pass, from both ends, so that slower questions are asked of the rest only.
+    Removes from both ends the vertices that can't be on a cycle, so that slower searches run only on the rest.
     """
     everything = set(range(len(successors)))
     behind = everything.difference(_peeled(successors))
@@ -55,10 +55,10 @@ def tangled(successors: Successors) -> set[int]:
 
 
 def _peeled(onwards: Successors) -> list[int]:
-    """The vertices that nothing leads to, then those that only they lead to, and so on, in such an order."""
+    """The vertices without predecessors, then those with only these as predecessors, and so on, in this order."""
     waits_for = _indegrees(onwards)
     loose = [vertex for vertex, count in enumerate(waits_for) if not count]
-    for vertex in loose:  # it grows
+    for vertex in loose:  # the list grows
         for second in onwards[vertex]:
             waits_for[second] -= 1
             if not waits_for[second]:
@@ -76,7 +76,7 @@ def _indegrees(successors: Successors) -> list[int]:
 
 
 Adjacency = list[tuple[int, ...]]
-"""For each vertex, the vertices on the other end of its edges."""
+"""For each vertex, its successors or predecessors."""
 
 _Lists = defaultdict[int, list[int]]
 _NONE: tuple[int, ...] = ()
@@ -84,11 +84,11 @@ _NONE: tuple[int, ...] = ()
 
 @dataclass(slots=True, repr=False)
 class Topology:
-    """The order of vertices, by number; vertices are numbered as in `Graph.refs`.
+    """The edges between vertices, by number; vertices are numbered as in `Graph.refs`.
 
     Every list has ``size`` entries and is only read once built. ``strong`` holds the edges over which a failure
-    blocks: all but ``after`` and ``notify``. ``notify`` holds those that carry a refresh. Equal neighbour lists are one object,
-    so a graph of ``require`` edges only stores them once.
+    blocks: all except ``after`` and ``notify``. ``notify`` holds the edges that carry a refresh. Equal neighbour lists
+    are one object, so a graph of ``require`` edges stores them only once.
     """
 
     size: int
@@ -98,11 +98,11 @@ class Topology:
     strong_predecessors: Adjacency
     indegree: list[int]
     quiet: dict[tuple[int, int], RefreshDebounce] = field(default_factory=dict)
-    """Of the edges over which a refresh waits for further ones."""
+    """The debounce of each edge over which a refresh waits for further ones."""
     ends: dict[int, list[int]] = field(default_factory=dict)
-    """By vertex, those that an order does not come to when it fails."""
+    """By vertex: the vertices that are next in an ordered chain which ends when this one fails."""
     ended_by: dict[int, list[int]] = field(default_factory=dict)
-    """The same, read backwards."""
+    """The same, reversed."""
 
     def refreshes_only(self, first: int, second: int) -> bool:
         """Whether ``second`` is refreshed by changes of ``first`` and not blocked by its failures."""
@@ -110,7 +110,7 @@ class Topology:
 
     @classmethod
     def of(cls, graph: Graph, number: Mapping[str, int] | None = None, size: int | None = None) -> Topology:
-        """The topology of ``graph``, which must be acyclic, as `build` returns it.
+        """The topology of ``graph``, which must be acyclic, as returned by `build`.
 
         ``number`` gives each ref its vertex; by default as in `Graph.refs`. There are ``size`` vertices, of which some
         may have no ref; by default as many as refs.
@@ -129,7 +129,7 @@ class Topology:
 
     @classmethod
     def of_edges(cls, size: int, edges: Iterable[tuple[int, int, EdgeKind]]) -> Topology:
-        """The topology of ``size`` vertices and ``(first, second, kind)`` edges: no pair twice, no cycle."""
+        """The topology of ``size`` vertices and ``(first, second, kind)`` edges, without duplicate pairs or cycles."""
         strong, after, notify, strong_predecessors = (_Lists(list) for _ in range(4))
         indegree = [0] * size
         with gc_paused():
@@ -158,14 +158,14 @@ class Topology:
             )
 
     def end_orders(self, edges: Iterable[tuple[int, int]]) -> None:
-        """Let failures end orders over these edges, which the topology has already."""
+        """Let a failure end the ordered chain over each of these edges, which the topology already has."""
         for first, second in edges:
             self.ends.setdefault(first, []).append(second)
             self.ended_by.setdefault(second, []).append(first)
 
 
 def _adjacency(size: int, lists: _Lists, shared: Adjacency | None = None) -> Adjacency:
-    """A tuple for each vertex: the one in ``shared`` where that is equal."""
+    """A tuple for each vertex; reuses the one in ``shared`` if it is equal."""
     adjacency = [_NONE] * size
     for vertex, neighbours in lists.items():
         found = tuple(neighbours)

@@ -31,6 +31,8 @@ FLUSH_PATIENCE = 30.0
 _LOOK = 0.25
 """Seconds after which a change is slow, and between the checks of a slow one."""
 _MOST_AT_LENGTH = 4
+_MOST_ON_A_SLOW_DISK = 64
+"""Changes in progress on a slow disk. More would not be faster, and each of them is looked at every `_LOOK` seconds."""
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
@@ -47,6 +49,7 @@ class Disk:
         self.slow: set[_Change] = set()
         """Changes that have taken longer than `_LOOK`: later changes will probably wait, too."""
         self._given_up = 0
+        self._places = trio.CapacityLimiter(_MOST_ON_A_SLOW_DISK)
 
     async def make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
         """Make ``change``, which concerns ``path``.
@@ -55,8 +58,16 @@ class Disk:
         """
         if self.hung is not None:
             raise self.hung.failure()
-        if self.slow:
-            waits()
+        if not self.slow:
+            await self._make(path, change)
+            return
+        waits()
+        async with self._places:
+            if self.hung is not None:
+                raise self.hung.failure()
+            await self._make(path, change)
+
+    async def _make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
         this = _Change(self)
         trio.lowlevel.spawn_system_task(this.run, change, context=this.context)
         try:

@@ -23,14 +23,14 @@ _KEEP_METHOD = {307, 308}
 
 @asynccontextmanager
 async def http_response(request: HttpRequest, limits: HttpLimits) -> AsyncIterator[HttpResponse]:
-    """Yield the response to ``request`` after all redirects, for a block that reads its body.
+    """Yield the response to ``request`` after all redirects; read its body in the block.
 
-    Raises HttpError when there is none within ``limits``, also at the end of the block; and OSError when no TLS context
-    can be made, or no thread started.
+    Raises HttpError when there is no response within ``limits``, also at the end of the block. Raises OSError when a
+    TLS context or a thread can't be made.
     """
     with trio.move_on_after(limits.seconds) as limit:
         await in_thread(import_module, "reactor.http.response")
-        from reactor.http.response import response_of  # noqa: PLC0415 - at once: a thread has taken the time for it
+        from reactor.http.response import response_of  # noqa: PLC0415 - fast: a thread has imported it before
 
         first = url = parse_url(request.url)
         request = replace(request, credentials=request.credentials or first.credentials)
@@ -50,7 +50,10 @@ async def http_response(request: HttpRequest, limits: HttpLimits) -> AsyncIterat
 
 
 def _after(status: int, request: HttpRequest) -> HttpRequest:
-    """Return the request after a redirect: content is only sent again if the status says so (RFC 9110, 15.4)."""
+    """Return the request after a redirect.
+
+    Its content is sent again only if ``status`` demands it (RFC 9110, 15.4).
+    """
     if status in _KEEP_METHOD or request.method in ("GET", "HEAD"):
         return request
     return replace(request, method="GET", content=None)

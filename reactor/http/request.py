@@ -1,4 +1,4 @@
-"""What a request asks of a server, the limits of the response, and the errors when there is none."""
+"""A request, the limits of the response, and the errors when there is none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from reactor.errors import ReactorError
 
 _LONGEST = 200
-"""The most characters of a reason, which may quote the server."""
+"""The most characters of an error reason, which may quote the server."""
 
 
 class HttpError(ReactorError):
-    """A request has no response, or one that is refused."""
+    """A request got no response, or its response was refused."""
 
     code = "R0404"
 
 
 class ConnectionLostError(HttpError):
-    """The connection could not be made, or broke: a retry may succeed."""
+    """The connection could not be made, or broke. A retry may succeed."""
 
 
 class TooLargeError(HttpError):
@@ -27,18 +27,18 @@ class TooLargeError(HttpError):
 
 
 def reason(error: BaseException) -> str:
-    """Return the innermost message of ``error``: the outer ones only say that all attempts failed."""
+    """Return the innermost message of ``error``. The outer messages only say that all attempts failed."""
     words = next((str(each) for each in reversed(_causes(error)) if str(each)), type(error).__name__)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Return the first cause of ``error``; ``error`` itself if it has none."""
+    """Return the root cause of ``error``; ``error`` itself if it has no cause."""
     return _causes(error)[-1]
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return ``error`` and its causes, the first cause last."""
+    """Return ``error`` and its causes, the root cause last."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause)
@@ -51,10 +51,10 @@ Fields = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """The limits of one response. Times are in seconds, ``size`` in bytes of the body.
+    """The limits of one response. Times are in seconds; ``size`` is in bytes of the body.
 
-    ``silence`` is the most time between two bytes, ``seconds`` for everything, redirects included; every ``pace`` bytes
-    of the body add one second. If ``redirects`` is 0, a redirect is returned as the response.
+    ``silence`` limits the time between two bytes, ``seconds`` the total time, redirects included. Every ``pace`` bytes
+    of the body add one second to the total. If ``redirects`` is 0, a redirect is returned as the response.
     """
 
     size: int
@@ -66,7 +66,7 @@ class HttpLimits:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """``fields`` and ``credentials`` go to the server of the URL only, ``conditions`` wherever redirects lead.
+    """``fields`` and ``credentials`` are sent only to the server of the URL, ``conditions`` also after redirects.
 
     ``proxy`` is a URL, or "" for none; None uses the environment. ``trust`` makes the TLS context, in a thread; the
     default trusts the certificates of this host. ``may_leave_tls`` allows redirects from https to http.

@@ -1,4 +1,7 @@
-"""One request and its response, with httpcore. Importing it takes 50 ms: only `reactor.http.client` does, in a thread."""
+"""One request and its response, with httpcore.
+
+The import takes 50 ms, so only `reactor.http.client` does it, in a thread.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ from reactor.http.wire import Meter, Wire, my_turn
 from reactor.resource.threads import in_thread
 
 _SLICE = 0.002
-"""Seconds of uninterrupted work on received chunks of a body."""
+"""Seconds of work on received chunks of a body before other tasks run."""
 _SHOWN = 40
-"""The most characters of a header field in an error."""
+"""The most characters of a header field that an error shows."""
 
 _ERRORS = (
     httpcore.TimeoutException,
@@ -35,12 +38,12 @@ _ERRORS = (
     httpcore.ProtocolError,
     httpcore.ProxyError,
     httpcore.UnsupportedProtocol,
-    ValueError,  # of the resolver and the TLS library, for invalid host names
+    ValueError,  # raised by the resolver and the TLS library for invalid host names
 )
 
 
 class HttpResponse:
-    """Status, header fields (names in lower case) and body of a response."""
+    """The status, header fields (names in lower case) and body of a response."""
 
     def __init__(
         self, response: httpcore.Response, meter: Meter, limits: HttpLimits, limit: trio.CancelScope
@@ -53,11 +56,11 @@ class HttpResponse:
         self._limit = limit
 
     def field(self, name: str) -> str:
-        """Return the values of the header field ``name``, given in lower case; "" when there is none."""
+        """Return the values of the header field ``name``, given in lower case; "" if it is missing."""
         return ", ".join(value for each, value in self.fields if each == name)
 
     async def read(self) -> bytes:
-        """Read the whole body, which must not be encoded. Raises the errors of `refuse_encoding` and `pieces`."""
+        """Return the whole body, which must not be encoded. Raises the errors of `refuse_encoding` and `pieces`."""
         self.refuse_encoding()
         body = bytearray()
         async with aclosing(self.pieces()) as pieces:
@@ -66,7 +69,7 @@ class HttpResponse:
         return bytes(body)
 
     def refuse_encoding(self) -> None:
-        """Raise HttpError if the body is encoded: decoding could expand a few bytes to any size."""
+        """Raise HttpError if the body is encoded: a few encoded bytes could expand to any size."""
         encoding = self.field("content-encoding").strip().lower()
         if encoding not in ("", "identity"):
             raise HttpError(
@@ -74,9 +77,9 @@ class HttpResponse:
             )
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """Yield the body in chunks. Raises TooLargeError, and HttpError when the connection breaks.
+        """Yield the body in chunks. Raises TooLargeError; HttpError when the connection breaks.
 
-        Use `contextlib.aclosing` if it may not be read to its end.
+        Use `contextlib.aclosing` if you may stop before the end of the body.
         """
         size, slice_end = 0, time.perf_counter() + _SLICE
         stream = self._response.aiter_stream()
@@ -99,7 +102,7 @@ class HttpResponse:
 
 
 async def _exhaust(stream: AsyncIterator[bytes]) -> None:
-    """Read ``stream``, which is closed, to its end: trio warns about an unfinished generator."""
+    """Run ``stream``, which is closed, to its end: trio warns about unfinished generators."""
     with suppress(HttpError, *_ERRORS):
         async for _ in stream:
             pass
@@ -109,7 +112,10 @@ async def _exhaust(stream: AsyncIterator[bytes]) -> None:
 async def response_of(
     url: Url, request: HttpRequest, limits: HttpLimits, limit: trio.CancelScope
 ) -> AsyncIterator[HttpResponse]:
-    """Send ``request`` to ``url`` on its own connection; yield the response. Raises HttpError, and OSError of ``trust``."""
+    """Send ``request`` to ``url`` on its own connection; yield the response.
+
+    Raises HttpError, and OSError of ``trust``.
+    """
     meter = Meter()
     context = await in_thread(request.trust or ssl.create_default_context) if url.scheme == "https" else None
     steps = dict.fromkeys(("connect", "read", "write", "pool"), limits.silence)
@@ -133,7 +139,7 @@ async def response_of(
 
 
 def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:
-    """Return all header fields of a request; those of the user win."""
+    """Return all header fields of a request. Those of the user override ours."""
     usual = {
         "Host": url.authority,
         "User-Agent": "reactor",
@@ -150,7 +156,7 @@ def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:
 
 
 def _proxy(url: Url, request: HttpRequest) -> Url | None:
-    """Return the proxy for ``url``. Raises HttpError for an invalid one."""
+    """Return the proxy for ``url``. Raises HttpError if it is invalid."""
     text = environment_proxy(url) if request.proxy is None else request.proxy
     if not text:
         return None
@@ -170,7 +176,7 @@ def _way(proxy: Url | None) -> httpcore.Proxy | None:
 
 @contextmanager
 def _naming(proxy: Url | None) -> Iterator[None]:
-    """Name the proxy, without its credentials, in the errors of the block."""
+    """Add the name of the proxy, without its credentials, to errors raised in the block."""
     try:
         yield
     except HttpError as error:
@@ -181,7 +187,7 @@ def _naming(proxy: Url | None) -> Iterator[None]:
 
 @contextmanager
 def _explained(silence: float) -> Iterator[None]:
-    """Raise HttpError for errors of httpcore, the TLS library and the resolver."""
+    """Convert errors of httpcore, the TLS library and the resolver, raised in the block, to HttpError."""
     try:
         yield
     except httpcore.TimeoutException as error:

@@ -16,12 +16,12 @@ _HOST = re.compile(r"[0-9A-Za-z._~%:-]+")
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """An absolute http or https URL, as it is sent: all of it is ASCII."""
+    """An absolute http or https URL in the form in which it is sent: ASCII only."""
 
     text: str
     scheme: str
     host: str
-    """Without the brackets of an address of version 6."""
+    """Without the brackets of an IPv6 address."""
     port: int
     target: str
     """The path and the query."""
@@ -35,13 +35,13 @@ class Url:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     def trusts(self, other: Url) -> bool:
-        """Whether ``other`` may receive the secrets for this server: the same server, or its default port with TLS."""
+        """Whether ``other`` may get the secrets for this server: it is the same server, or its default TLS port."""
         mine, its = (self.scheme, self.host, self.port), (other.scheme, other.host, other.port)
         return mine == its or (mine == ("http", self.host, 80) and its == ("https", self.host, 443))
 
 
 def parse_url(text: str) -> Url:
-    """Parse a URL. Raises HttpError for one that is not http or https, without quoting it: it may contain a password."""
+    """Parse a URL. Raises HttpError if it is not http or https; does not quote it, as it may contain a password."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
@@ -60,7 +60,7 @@ def parse_url(text: str) -> Url:
 
 
 def redirected(url: Url, location: str, *, may_leave_tls: bool) -> Url:
-    """Return the target of a redirect from ``url``. Raises HttpError for a forbidden one."""
+    """Return the target of a redirect from ``url``. Raises HttpError for a forbidden target."""
     try:
         target = parse_url(urljoin(url.text, location))
     except (ValueError, HttpError) as error:
@@ -71,7 +71,10 @@ def redirected(url: Url, location: str, *, may_leave_tls: bool) -> Url:
 
 
 def environment_proxy(url: Url) -> str | None:
-    """Return the proxy that ``https_proxy`` or a similar variable names for ``url``, unless ``no_proxy`` excludes it."""
+    """Return the proxy that ``https_proxy`` or a similar variable names for ``url``.
+
+    ``no_proxy`` can exclude ``url``.
+    """
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - slow to import, and rarely needed

@@ -1,4 +1,4 @@
-"""The connection to a server, which counts the bytes that come before any of them is parsed."""
+"""The connection to a server. It counts all bytes before it parses any of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _turn: trio.lowlevel.RunVar[trio.Lock] = trio.lowlevel.RunVar("turn")
 
 
 async def my_turn() -> None:
-    """Wait for a turn to parse for a few milliseconds. Of all requests, one has a turn per cycle of the event loop."""
+    """Wait for a turn to parse for a few milliseconds. Only one request gets a turn per cycle of the event loop."""
     try:
         lock = _turn.get()
     except LookupError:
@@ -24,16 +24,16 @@ async def my_turn() -> None:
         await trio.lowlevel.checkpoint()
 
 
-# ruff: noqa: ASYNC109 - httpcore has a timeout at each step
+# ruff: noqa: ASYNC109 - httpcore passes a timeout to each method
 
 
 _READ_HEAD = 4 * 1024
 _READ_BODY = 16 * 1024
-"""Bytes of one read. They are parsed in a few milliseconds, and the event loop runs after each."""
+"""The bytes of one read. Parsing them takes a few milliseconds; the event loop runs after each read."""
 _MOST_HEAD = 64 * 1024
-"""The most bytes before the body, header fields and interim responses: 30 ms of parsing at most."""
+"""The most bytes before the body: header fields and interim responses, at most 30 ms of parsing."""
 _MOST_AROUND = 2 * _READ_BODY
-"""The most bytes around the content of a body, such as chunk lengths and trailers, in addition to its own size."""
+"""The most bytes, beyond the size of the content, that a body may add, such as chunk lengths and trailers."""
 
 
 class Meter:
@@ -44,19 +44,19 @@ class Meter:
         self._body = 0
         self._content = 0
         self._body_at_content = 0
-        """The bytes of the body when content was last delivered."""
+        """The received bytes of the body when content was last delivered."""
         self._has_head = False
         self._is_closed = False
 
     @property
     def room(self) -> int:
-        """The most bytes of the next read. Raises HttpError after `close`."""
+        """The most bytes that the next read may return. Raises HttpError after `close`."""
         if self._is_closed:
             raise HttpError("the answer is not read any further")
         return _READ_BODY if self._has_head else _READ_HEAD
 
     def came(self, size: int) -> None:
-        """Count ``size`` received bytes. Raises HttpError when too few of them are content."""
+        """Count ``size`` received bytes. Raises HttpError if too few of them are content."""
         if not self._has_head:
             self._head += size
             if self._head > _MOST_HEAD:
@@ -67,11 +67,11 @@ class Meter:
             raise HttpError("the answer holds more bytes around its content than content")
 
     def begin_body(self) -> None:
-        """Note that the body begins."""
+        """Note that the body begins now."""
         self._has_head = True
 
     def delivered(self, size: int) -> None:
-        """Count ``size`` bytes of content that were delivered."""
+        """Count ``size`` bytes of content that were delivered to the caller."""
         self._content += size
         self._body_at_content = self._body
 
@@ -81,7 +81,7 @@ class Meter:
 
 
 class Wire(httpcore.AsyncNetworkBackend):
-    """Makes connections for one response, which ``meter`` counts."""
+    """Makes connections for one response. ``meter`` counts their bytes."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -95,7 +95,7 @@ class Wire(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect for httpcore. Raises ConnectionLostError, which names the host, for a name that can't be resolved."""
+        """Connect for httpcore. Raises ConnectionLostError with the host's name if that can't be resolved."""
         try:
             stream = await self._trio.connect_tcp(host, port, timeout, local_address, socket_options)
         except httpcore.ConnectError as error:
@@ -107,33 +107,33 @@ class Wire(httpcore.AsyncNetworkBackend):
 
 
 class _Stream(httpcore.AsyncNetworkStream):
-    """A connection that is read in small chunks, each counted."""
+    """A connection that is read in small chunks. Each chunk is counted."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, meter: Meter) -> None:
         self._stream = stream
         self._meter = meter
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read the next bytes. Raises HttpError when there are too many, or after `Meter.close`."""
+        """Return the next bytes. Raises HttpError if there are too many, and after `Meter.close`."""
         data = await self._stream.read(min(max_bytes, self._meter.room), timeout)
         self._meter.came(len(data))
         await my_turn()
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """As httpcore asks for it."""
+        """Write ``buffer`` (an httpcore interface)."""
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
-        """As httpcore asks for it."""
+        """Close the connection (an httpcore interface)."""
         await self._stream.aclose()
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """Start TLS. The bytes of the plain text are counted."""
+        """Start TLS. The decrypted bytes are counted."""
         return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._meter)
 
     def get_extra_info(self, info: str) -> object:
-        """As httpcore asks for it."""
+        """Return ``info`` about the connection (an httpcore interface)."""
         return self._stream.get_extra_info(info)

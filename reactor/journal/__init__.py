@@ -7,9 +7,9 @@
 - ``digest``: digests of the desired state, to distinguish an edit of the manifest from drift;
 - ``undo_records``: how to undo the resources with ``reverse: true``, in memory;
 - ``recovery``: reads what can be read of a damaged file;
-- ``records``: the events that are kept, and their form; ``diffs``: their diffs;
-- ``write_buffer``: the data that waits to be written;
+- ``records``: selects the events to keep, and converts them to rows; ``diffs``: the diffs of these events;
+- ``write_buffer``: collects the data that waits to be written;
 - ``row_validation``: checks the records that were read;
-- ``journal``: the state of the engine and a sink of its events, built from all these;
-- ``history``: reads it all, also while a run writes.
+- ``journal``: combines these modules: it stores the state of the engine, and is a sink of its events;
+- ``history``: reads the journal, also while a run writes to it.
 """

@@ -1,7 +1,7 @@
-"""The diffs of the events in the journal: in a table of their own, shortened, and limited in total.
+"""Stores the diffs of events in a separate table: shortened for each event, and limited in total.
 
-They are the diffs that `reactor.engine.check` allows. They are not in the records of events, which leave the file:
-only its owner can read the file.
+`reactor.engine.check` decides which changes get a diff. The records of events have no diffs: commands show the
+records elsewhere, but only the owner of the journal file may read the diffs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS diffs (
     texts TEXT NOT NULL
 );
 """
-"""``event`` is the id of the event. The size comes before the texts, so that summing sizes reads no texts."""
+"""``event`` is the id of the event. ``size`` comes before ``texts``, so that a sum of the sizes reads no texts."""
 
 _INSERT = "INSERT OR REPLACE INTO diffs (event, size, texts) VALUES (?, ?, ?)"
 _DELETE_ORPHANS = "DELETE FROM diffs WHERE event < (SELECT coalesce(min(id), 0) FROM events)"
@@ -57,19 +57,19 @@ def size_of(event: Event) -> int:
 
 
 def diffs_of(event: Event) -> str | None:
-    """The value for the table; None for an event without diffs."""
+    """The diffs of the event as a JSON list, for the column ``texts``; None for an event without diffs."""
     return _dump(event.diffs) if isinstance(event, Checked) and event.diffs else None
 
 
 def write_diffs(connection: sqlite3.Connection, found: Iterable[tuple[int, str]]) -> int:
-    """Write the diffs of the events with these ids; return their size in bytes. Raises sqlite3.Error."""
+    """Write diffs, each with the id of its event; return their total size in bytes. Raises sqlite3.Error."""
     rows = [(event, len(texts), texts) for event, texts in found]
     connection.executemany(_INSERT, rows)
     return sum(size for _, size, _ in rows)
 
 
 def prune_diffs(connection: sqlite3.Connection) -> None:
-    """Delete the diffs of deleted events, and the oldest beyond the limit. Raises sqlite3.Error."""
+    """Delete the diffs of deleted events, and the oldest diffs beyond `BYTE_LIMIT`. Raises sqlite3.Error."""
     connection.execute(_DELETE_ORPHANS)
     connection.execute(_DELETE_SURPLUS, (BYTE_LIMIT,))
 

@@ -23,16 +23,16 @@ class Digests:
         self._found: dict[str, tuple[Resource, str]] = {}
 
     def of_manifest(self, resources: Iterable[Resource]) -> str:
-        """The digest of all resources of a manifest, in any order."""
+        """The digest of all resources of a manifest; their order does not matter."""
         self._found = {each.ref: (each, _digest(_properties(each))) for each in resources}
         return _digest("".join(sorted(f"{ref}\n{digest}\n" for ref, (_, digest) in self._found.items())))
 
     def of_desired(self, resource: Resource) -> str:
-        """The digest of the desired state: the properties in the manifest, without those about order.
+        """The digest of the desired state: all properties in the manifest except those in `_ABOUT_THE_RUN`.
 
-        For the files that a resource reads, it has their size and time instead of their content, which may be large.
+        A file that the resource reads counts with its size and time, not with its content, which may be large.
         """
-        found, digest = self._found.pop(resource.ref, (None, ""))  # usually it is needed only once
+        found, digest = self._found.pop(resource.ref, (None, ""))  # a digest is usually needed only once
         stamps = [*map(_stamp, resource.source_files())]
         if found is resource and not stamps:
             return digest
@@ -42,7 +42,7 @@ class Digests:
 def _properties(resource: Resource) -> str:
     try:
         return resource.model_dump_json(exclude=_ABOUT_THE_RUN, exclude_defaults=True)
-    except PydanticSerializationError:  # a third party's property type that has no JSON
+    except PydanticSerializationError:  # a plugin's property type that has no JSON form
         return repr(resource)
 
 

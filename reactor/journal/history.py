@@ -1,4 +1,4 @@
-"""Reads a journal, also of an active run, or a copy. Changes nothing."""
+"""Reads a journal, or a copy of one, also while a run writes to it. Changes nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SELECT ref FROM (
     )
 )
 """
-"""To be combined with `KNOWN`: set operators of SQLite bind from left to right."""
+"""The end of a query that begins with `KNOWN`: SQLite applies set operators from left to right."""
 
 
 _DIFFS = "SELECT texts FROM diffs WHERE event = :event"
@@ -91,7 +91,11 @@ class Entry(NamedTuple):
 
 
 class Refresh(NamedTuple):
-    """A change of ``source`` refreshes ``subscriber``: pending since a time, made last at a time, or both."""
+    """The refresh of ``subscriber`` after a change of ``source``.
+
+    ``pending_since`` is None if no refresh is pending. ``refreshed`` is the time of the last one, None if there was
+    none yet. Both are seconds since 1970.
+    """
 
     source: str
     subscriber: str
@@ -103,7 +107,8 @@ class Refresh(NamedTuple):
 class Filter:
     """Selects entries: from ``since`` to ``until``, in seconds since 1970.
 
-    With ``ref``, a glob, only those of resources that match; with ``failed``, only failed and blocked ones.
+    ``ref`` is a glob, and selects only entries of resources that match. ``failed`` selects only the entries that say
+    that a resource failed or is blocked.
     """
 
     since: float = 0.0
@@ -118,7 +123,7 @@ EVERYTHING = Filter()
 class History:
     """The journal in the state directory ``directory``, or the journal file itself. Raises HistoryError.
 
-    ``at_once``: it is read now and closed soon. Then SQLite creates no files beside it.
+    With ``at_once`` the caller reads now and closes soon, so SQLite need not create its extra files beside the journal.
     """
 
     def __init__(self, directory: str, *, at_once: bool = False) -> None:
@@ -136,7 +141,10 @@ class History:
             values["after"] = portion[-1].id
 
     def follow(self, wanted: Filter = EVERYTHING, *, after: int) -> Iterator[Entry]:
-        """The entries with an id above ``after``, and new ones, without end. A journal that is replaced is followed, too."""
+        """The entries with an id above ``after``, then each new entry, without end.
+
+        If the journal file is replaced, all entries of the new file follow.
+        """
         seen = -1
         while True:
             ((version,),) = self._query("PRAGMA data_version")
@@ -157,7 +165,7 @@ class History:
         return int(newest)
 
     def last(self, ref: str, *, result: str | None = None, before: int | None = None) -> Entry | None:
-        """The last check or block of ``ref``; optionally with that result, or with an id below ``before``."""
+        """The last check or block of ``ref``; if given, with this ``result``, or with an id below ``before``."""
         found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
         return next(map(_entry, found), None)
 
@@ -215,7 +223,7 @@ class History:
         return [ref for (ref,) in self._query(KNOWN)]
 
     def present(self) -> list[str]:
-        """The known refs of the newest manifest, and those that are still to be undone."""
+        """The known refs of the newest manifest, and the refs of removed resources that are not undone yet."""
         return [ref for (ref,) in self._query(f"{KNOWN} INTERSECT {_MEMBERS}")]
 
     def has_left(self, ref: str) -> bool:
@@ -240,7 +248,7 @@ class History:
         try:
             return os.stat(self._path).st_ino != self._inode
         except FileNotFoundError:
-            return False  # it is being moved aside; a new one will be created
+            return False  # a run is moving the damaged file aside, and will create a new one
 
 
 def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]:
@@ -261,9 +269,11 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
 
 
 def _connect(path: str, *, at_once: bool) -> sqlite3.Connection:
-    """Open the file for reading. Without write permission for the directory, it is opened as `immutable` if no run is active.
+    """Open the journal for reading.
 
-    A reader that stays opens it for writing if it may: only then does SQLite remove its extra files on close.
+    If no run is active (there is no WAL) and the user can't write to the directory, the file is opened as
+    `immutable`. Unless ``at_once`` is set, the file is opened for writing if possible: only then does SQLite remove
+    its extra files on close.
     """
     if at_once and not os.path.exists(f"{path}-wal"):
         return _checked(f"{address(path, 'ro')}&immutable=1")

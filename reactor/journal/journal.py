@@ -1,7 +1,8 @@
 """The persistent state of the engine and the history of its events, in an SQLite file.
 
-An intent is on disk when `Journal.intend` returns. Everything else waits in memory until `Journal.run` or `Journal.close`
-writes it: a kill may lose a line of history or cause a second refresh, but never loses a refresh.
+`Journal.intend` returns when the intent (the refreshes that a change will need) is on disk. All other data waits in
+memory until `Journal.run` or `Journal.close` writes it: if the process is killed, a line of history may be lost, or a
+refresh made twice, but no refresh is lost.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ INTERVAL = 0.2
 """Seconds that events may wait to be written together."""
 
 PLENTY = 500
-"""Events that are written without waiting further."""
+"""With this number of waiting events, the journal writes at once, without waiting for the rest of `INTERVAL`."""
 
 RETRY_INTERVAL = 5.0
 """Seconds between two attempts to write to a failing disk."""
@@ -85,7 +86,7 @@ class Journal:
     # ---- the state of the engine ----
 
     def cause_of(self, resource: Resource) -> Cause:
-        """The cause of a change that is found now: the first check, an edit of the manifest, or drift."""
+        """Why ``resource`` is changed now: it was never applied, the manifest was edited, or the host drifted."""
         ref = resource.ref
         if self._applied.get(ref) is resource and not resource.source_files():
             return Cause.DRIFT
@@ -93,7 +94,7 @@ class Journal:
             return Cause.INITIAL
         if known == self._desired.of_desired(resource):
             return Cause.DRIFT
-        self._applied.pop(ref, None)  # it has changed: `applied` must compare it again
+        self._applied.pop(ref, None)  # the desired state has changed: `applied` must compare it again
         return Cause.INTENT
 
     def owed_refreshes(self) -> dict[str, list[str]]:
@@ -137,7 +138,7 @@ class Journal:
         self._forget(ref, gone=True)
 
     def held(self) -> list[str]:
-        """The refs with undo records: content for them is kept outside of the journal."""
+        """The refs with undo records. The file contents that undo needs are kept outside of the journal."""
         return [row.ref for row in self._undo_records.rows()]
 
     def _forget(self, ref: str, *, gone: bool) -> None:
@@ -149,13 +150,13 @@ class Journal:
             self._applied.pop(ref, None)
 
     def applied(self, resource: Resource) -> None:
-        """Record the desired state that was applied. Costs almost nothing while it is the same object."""
+        """Record that the desired state was applied. Costs almost nothing for the same object as last time."""
         ref = resource.ref
         if self._applied.get(ref) is resource:
             return
         self._applied[ref] = resource
         if resource.meta.reverse and ref not in self._undo_records:
-            # It was as desired before the first change.
+            # It was as desired from the start, so there is nothing to undo.
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
             self._news.set()
         digest = self._desired.of_desired(resource)
@@ -169,7 +170,7 @@ class Journal:
         self._refresh_log.begins(ref)
 
     def refreshed(self, ref: str) -> None:
-        """Record that a refresh succeeded: those that were pending when it began are done."""
+        """Record that a refresh of ``ref`` succeeded. It completes the refreshes that were pending when it began."""
         now = time.time()
         for pair in self._refresh_log.refreshed(ref):
             self._write_buffer.set_pending(pair, None, made=now)
@@ -182,7 +183,7 @@ class Journal:
         return self._digests[ref]
 
     def _load_digests(self, refs: Iterable[str]) -> None:
-        """Load the digests of ``refs``, once. The file may have many more, of other manifests."""
+        """Load the digests of ``refs`` unless they are loaded. The file may have many others, of other manifests."""
         unknown = [ref for ref in refs if ref not in self._digests]
         if not unknown:
             return
@@ -198,7 +199,7 @@ class Journal:
         former, in_force = self._store.in_force, frozenset(resource.ref for resource in resources)
         self._store.in_force = in_force
         self._applied = {ref: each for ref, each in self._applied.items() if ref in in_force}
-        # Resources of the former version may not be on disk yet, and may come back before they are.
+        # Digests of the former version may not be on disk yet, and its resources may come back before they are.
         self._digests = {ref: each for ref, each in self._digests.items() if ref in in_force or ref in former}
         self._load_digests([resource.ref for resource in resources])
         self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
@@ -238,7 +239,7 @@ class Journal:
                 await trio.sleep(RETRY_INTERVAL)
 
     async def catch_up(self) -> None:
-        """Write all waiting events, also before the file is read."""
+        """Write all waiting events. Call it also before the file is read."""
         while self._write_buffer.events and self._write_buffer.rows < PLENTY:
             self._write_buffer.make_rows(_SLICE)
             await trio.lowlevel.checkpoint()
@@ -265,9 +266,9 @@ class Journal:
                     await self._write(self._write_buffer.take_urgent())
 
     async def _write(self, batch: Batch) -> None:
-        """Write in a thread; durably if a caller waits for that, or after an error of the disk.
+        """Write the batch in a thread. The write is durable if a caller waits for that, or after an error of the disk.
 
-        It can't be cancelled once begun: the thread has the batch.
+        A write that has begun can't be cancelled, because the thread has the batch.
         """
         if not batch:
             return
@@ -308,7 +309,7 @@ class Journal:
         self._news.set()
 
     def _settle(self, batch: Batch, error: sqlite3.Error | OSError | None) -> bool:
-        """Handle the result of a write. Returns whether there is a new file, which needs everything again."""
+        """Handle the result of a write. Return whether there is a new file, which needs all state again."""
         if error is None:
             if self._refusal:
                 self._refusal = ""
@@ -337,7 +338,7 @@ class Journal:
             self._warn(f"the journal can't be used ({error}); it was moved to {set_aside(self._directory)}")
 
     def _start_new_file(self) -> bool:
-        """Open a new file for all known state. Returns whether that succeeded; if not, the next batch tries again."""
+        """Open a new file, and queue all known state for it. Return False if that failed; the next batch retries."""
         try:
             store, _, _ = open_store(self._directory)
         except (OSError, sqlite3.Error) as refusal:

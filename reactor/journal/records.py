@@ -18,10 +18,10 @@ from reactor.engine.events import (
 from reactor.journal.diffs import diffs_of
 
 _REFS = frozenset({"ref", "culprits"})
-"""The fields that are searched. A ref is never shortened; that of an exec may be a script."""
+"""The fields with refs. They are searched, so they are never shortened; the ref of an exec may be a script."""
 
 _NOT_KEPT = (Output, Skipped, Converged)
-"""Events that are not kept: output of commands may have secrets; the others would repeat for every resource or run."""
+"""Events that are not kept: `Output` may have secrets; the others would repeat for every resource or run."""
 
 _TROUBLES = frozenset({Result.FAILED, Result.BLOCKED})
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`

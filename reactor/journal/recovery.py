@@ -21,7 +21,7 @@ ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 
 @dataclass(slots=True, eq=False, repr=False)
 class Recovered:
-    """The records that could be read. ``complete``: nothing was lost."""
+    """The records that could be read. ``complete`` says that nothing was lost."""
 
     pending: list[Pair] = field(default_factory=list)
     originals: list[UndoRecord] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Recovered:
 
 
 def recollect(directory: str) -> Recovered:
-    """The records of the journal in ``directory``, if it can't be opened because its disk is full or read-only.
+    """The records of the journal in ``directory``, if the disk is full or read-only, so that it can't be opened.
 
     A copy is read, because SQLite creates files beside its database. Never raises.
     """

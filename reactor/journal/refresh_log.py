@@ -1,7 +1,7 @@
 """Pending refreshes: which subscriber must be refreshed because of which source. The journal writes the changes to disk.
 
-Intents are numbered: a refresh completes those from before its start, and no newer ones. The disk needs no numbers: a pair is
-there from its first intent until a refresh has completed the last one.
+Intents are numbered: a refresh completes the intents from before its start, and no newer ones. The file needs no
+numbers: it has a pair from the first intent until a refresh has completed the last one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RefreshLog:
         ]
 
     def intend(self, source: str, subscribers: Sequence[str]) -> list[Pair]:
-        """Add refreshes before ``source`` changes. Returns the pairs that are new."""
+        """Add a pending refresh for each subscriber, before ``source`` changes. Return the new pairs."""
         self._intents += 1
         new = [(source, each) for each in subscribers if source not in self._by_subscriber.get(each, ())]
         for subscriber in subscribers:
@@ -45,7 +45,7 @@ class RefreshLog:
         self._begun[subscriber] = self._intents
 
     def refreshed(self, subscriber: str) -> list[Pair]:
-        """Remove the refreshes that a successful refresh has completed: those from before it began. Returns their pairs."""
+        """Remove what a successful refresh has completed: the refreshes from before it began. Return their pairs."""
         begun = self._begun.pop(subscriber, self._intents)
         pending = self._by_subscriber.pop(subscriber, {})
         if remaining := {source: number for source, number in pending.items() if number > begun}:

@@ -38,7 +38,7 @@ _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
     "Result": lambda value: value in list(Result),
     "WatchState": lambda value: value in list(WatchState),
 }
-"""Type of a field -> whether a JSON value can come from it."""
+"""Type of a field, as annotated -> a function that says whether a JSON value is valid for it."""
 
 _LEFT_OUT: Final = {"health", "code"}
 """Optional fields of a record."""
@@ -48,9 +48,9 @@ _OTHERS: Final = {"recordslost": {"count": "int"}, "ensured": {"culprits": "tupl
 
 
 def sound(record: Any) -> dict[str, Any]:
-    """``record``, if it has all fields of its event with the right types. Of an unknown event only the common fields count.
+    """Return ``record`` if it has all fields of its event with the right types; else raise ValueError.
 
-    Raises ValueError.
+    An event of an unknown type needs only the common fields.
     """
     if not (isinstance(record, dict) and _is_text(record.get("event")) and _is_number(record.get("time"))):
         raise ValueError("it is not an event")

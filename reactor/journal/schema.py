@@ -67,10 +67,10 @@ CREATE TABLE IF NOT EXISTS aliases (
     ref TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-"""Used only by commands; an older journal without it is still valid."""
+"""Only commands use this table; an older journal without it is still valid."""
 
 MEMBERS = "CREATE TABLE IF NOT EXISTS members (ref TEXT NOT NULL)"
-"""The refs of the newest generation. Created with the first generation that is written; without it they are unknown."""
+"""The refs of the newest generation. The first write of a generation creates it; without it, the refs are unknown."""
 
 KNOWN = "SELECT ref FROM resources UNION SELECT ref FROM events WHERE ref IS NOT NULL"
 """The query for every known ref."""
@@ -92,7 +92,7 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     sqlite3.OperationalError for an error of the disk.
     """
     _create(path)
-    # We commit ourselves (isolation_level), and different threads use the connection, one at a time.
+    # isolation_level=None: we commit ourselves. Different threads use the connection, one at a time.
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection)
@@ -103,7 +103,7 @@ def open_for_writing(path: str) -> sqlite3.Connection:
 
 
 def _create(path: str) -> None:
-    """Create the file if it is missing. An existing empty file has lost its content: a new one is never empty."""
+    """Create the file if it is missing. An empty file is unusable: it has lost its content, as no new file is empty."""
     if not os.path.lexists(path):
         _make_whole(path)
     try:
@@ -141,7 +141,7 @@ def _make_whole(path: str) -> None:
         os.unlink(new)
     os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        # There is nothing to roll back yet: a rollback file would wait for the disk three times.
+        # A new file has nothing to roll back, and a rollback file would wait for the disk three times.
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -152,7 +152,7 @@ def _make_whole(path: str) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA synchronous = NORMAL")  # durable writes ask for more
+    connection.execute("PRAGMA synchronous = NORMAL")  # a durable write sets more, for itself
     refuse_foreign(connection)
     connection.execute("PRAGMA journal_mode = WAL")
     if not has_table(connection, "refreshes"):

@@ -25,7 +25,7 @@ _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 
 class StateDirectoryError(ReactorError):
-    """The state directory can't be used. ``sick_disk``: because the disk is read-only, full or damaged."""
+    """The state directory can't be used. ``sick_disk`` says that the disk is read-only, full or damaged."""
 
     code = "R0602"
 
@@ -48,7 +48,7 @@ class LockedError(ReactorError):
 
 
 class Location(NamedTuple):
-    """The path of the state directory. ``chosen``: set by the option or the environment, not the default."""
+    """The path of the state directory. ``chosen`` says that the option or the environment set it."""
 
     path: str
     chosen: bool
@@ -64,13 +64,13 @@ def locate(option: str | None = None) -> Location | None:
     if os.geteuid() == 0:
         return Location(SYSTEM_DIRECTORY, chosen=False)
     base = os.environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(base):  # unset, or to be ignored by the XDG specification
+    if not os.path.isabs(base):  # unset, or relative: the XDG specification says to ignore that
         base = os.path.expanduser("~/.local/state")
     return Location(os.path.join(base, "reactor"), chosen=False) if os.path.isabs(base) else None
 
 
 def is_ours(path: str) -> bool:
-    """Whether the content of the state directory ``path`` can be trusted."""
+    """Whether the content of the state directory ``path`` can be trusted: no other user can change it."""
     try:
         _refuse_foreign(path, os.stat(path))
     except (OSError, StateDirectoryError):
@@ -119,7 +119,9 @@ class StateDirectory:
             raise StateDirectoryError.of(error, f"can't open {path}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(OSError):  # a full disk: a second run gets a shorter message, but is kept out
+            with suppress(
+                OSError
+            ):  # the disk is full: a second run gets a shorter message, but can't start either
                 _sign(descriptor, manifest)
         except BlockingIOError:
             text = f"{_holder(descriptor)} uses the state directory {self.path}"
@@ -187,7 +189,7 @@ def _refuse_foreign(path: str, found: os.stat_result) -> None:
 
 
 def _sign(descriptor: int, manifest: str) -> None:
-    """Write who holds the lock, for the message of a second run."""
+    """Write the process and the manifest that hold the lock, for the message of a second run."""
     text = json.dumps({"pid": os.getpid(), "manifest": manifest, "since": time.time()})
     os.pwrite(descriptor, text.encode(), 0)
     os.ftruncate(descriptor, len(text.encode()))

@@ -21,16 +21,16 @@ from reactor.journal.undo_records import UndoRecord
 from reactor.journal.write_buffer import Batch, Generation
 
 ROW_LIMIT = 100_000
-"""The most events that are kept."""
+"""The largest number of events that are kept."""
 
 BYTE_LIMIT = 256 << 20
-"""The largest size of the file, in bytes."""
+"""The largest size of the file, in bytes. Beyond it, the oldest events are deleted."""
 
 AGE_LIMIT = 90 * 86400.0
 """Seconds for which an event is kept."""
 
 DIGEST_LIMIT = 100_000
-"""Digests that are kept of resources that are not in the manifest."""
+"""The largest number of digests that are kept of resources that are not in the manifest."""
 
 PRUNE_EVERY = 1000
 """Rows written between two checks of the limits."""
@@ -59,7 +59,8 @@ _THE_FILE = {
     sqlite3.SQLITE_NOTADB,
 }
 
-# Generations before that of the oldest event: numbers only grow, and a search for the minimum would read the whole file.
+# Deletes the generations before that of the oldest event. Numbers only grow, so the oldest event has the smallest;
+# a search for the minimum would read the whole file.
 _DELETE_GENERATIONS = """
 DELETE FROM generations
 WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY id LIMIT 1)
@@ -100,7 +101,7 @@ class Store:
         execute = self._connection.execute
         pending = execute(PENDING).fetchall()
         originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
-        # Only refs that have ever failed are looked up: the file may have the resources of many old manifests.
+        # Only refs that failed at least once are read: the file may have the resources of many old manifests.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
         in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
         newest = execute(
@@ -114,7 +115,7 @@ class Store:
         return Found(pending, originals, in_trouble, generation, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
-        """Ref -> digest, for those of ``refs`` that were ever applied."""
+        """Ref -> digest, without the refs that were never applied."""
         found: dict[str, str] = {}
         for first in range(0, len(refs), _ASKED_AT_ONCE):
             chunk = refs[first : first + _ASKED_AT_ONCE]
@@ -268,7 +269,9 @@ class Store:
 
 
 def open_store(directory: str) -> tuple[Store, Found, str | None]:
-    """Open and load the journal in ``directory``. An unusable one is moved aside; the last value is the message about that.
+    """Open and load the journal in ``directory``.
+
+    An unusable journal is moved aside; then the third value is a message about that, else None.
 
     Raises OSError and sqlite3.Error for an error of the disk.
     """
@@ -298,10 +301,10 @@ def _batch_of(saved: Recovered) -> Batch:
 
 
 def beyond_repair(error: Exception) -> bool:
-    """Whether ``error`` means that the file is damaged, and not that the disk failed or the file is locked."""
+    """Whether ``error`` means that the file is damaged; False if the disk failed, or the file is locked."""
     if isinstance(
         error, (UnusableError, UnicodeDecodeError)
-    ):  # SQLite quotes the name of a table that is not valid text
+    ):  # SQLite quotes a damaged table name that is not valid text
         return True
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:  # not from SQLite, but from decoding what it has read
@@ -322,7 +325,7 @@ def set_aside(directory: str) -> str:
 
 
 def has_set_aside(directory: str) -> bool:
-    """Whether a journal that was moved aside is still there, or that is unknown."""
+    """Whether a journal that was moved aside is still there; also True if that can't be found out."""
     try:
         return any(name.startswith(FILE_NAME + _BROKEN) for name in os.listdir(directory))
     except OSError:

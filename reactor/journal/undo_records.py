@@ -14,7 +14,8 @@ from reactor.resource.registry import find_kind
 class UndoRecord(NamedTuple):
     """One row of the table: ``kind`` and ``properties`` (JSON) of the resource that undoes ``ref``.
 
-    They are None if there is nothing to undo: the resource was as desired from the start. ``manifest`` is its manifest.
+    ``kind`` and ``properties`` are None if there is nothing to undo: the resource was as desired from the start.
+    ``manifest`` is the manifest of ``ref``.
     """
 
     ref: str
@@ -58,8 +59,8 @@ class UndoRecords:
     def compare(self, resources: Mapping[str, Resource]) -> tuple[list[Resource], list[str]]:
         """Compare the records with the current ``resources``.
 
-        Returns the resources that undo removed ones, the last changed first, and the refs of records to delete: of
-        resources without ``reverse: true``, and of removed ones with nothing to undo.
+        Return the resources that undo removed ones, the last changed first; and the refs of the records to delete:
+        those of resources without ``reverse: true``, and of removed resources with nothing to undo.
         """
         undo, forget = [], []
         for row in reversed(self._rows.values()):

@@ -31,9 +31,9 @@ class Generation(NamedTuple):
 class Batch:
     """One transaction.
 
-    ``refreshes`` maps a pair to (pending since, last made). ``resources`` maps a ref to (digest, time), and ``originals`` a
-    ref to its undo record; None deletes either. ``aliases`` maps every alias to its ref, and ``members`` has the refs of the
-    newest generation; None leaves them unchanged.
+    ``refreshes`` maps a pair to (pending since, last made). ``resources`` maps a ref to (digest, time), and
+    ``originals`` a ref to its undo record; None deletes the row. ``aliases`` maps every alias to its ref, and
+    ``members`` has the refs of the newest generation; None leaves the table unchanged.
     """
 
     refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Batch:
 
 
 class WriteBuffer:
-    """Collects the next batch. Used by the event loop only; a batch belongs to the caller that took it."""
+    """Collects the next batch. Only the event loop uses it; a batch belongs to the caller that took it."""
 
     def __init__(self) -> None:
         self._events: deque[tuple[Event, int | None]] = deque()
@@ -90,7 +90,7 @@ class WriteBuffer:
             self._batch.rows.append(row(event, generation))
 
     def set_pending(self, pair: Pair, since: float | None, made: float | None = None) -> None:
-        """Set the time since which the refresh of a pair is pending; None ends it. ``made`` is when it was made."""
+        """Set the time since which a refresh is pending; None if it is not. ``made`` is when it was made last."""
         _, made_before = self._batch.refreshes.get(pair, (None, None))
         self._batch.refreshes[pair] = (since, made or made_before)
 
@@ -120,7 +120,7 @@ class WriteBuffer:
         digests: Mapping[str, str | None],
         aliases: dict[str, str],
     ) -> None:
-        """Add all of this again, for a new file. A digest of None means never applied."""
+        """Add all of this state again, for a new file. The digest is None for a resource that was never applied."""
         now = time.time()
         for pair in pending:
             self.set_pending(pair, now)

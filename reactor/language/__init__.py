@@ -3,11 +3,12 @@
 Each part imports only the parts above it:
 
 - ``errors``: the errors of expressions and templates;
-- ``values``: the kinds of values, and their strings; ``secrets``: secret strings, and what is made from them;
-- ``json_codec``, ``times``, ``regex``: values as JSON, times and durations as Go writes them, RE2;
-- ``suggestions``: the known name that a misspelt one means;
+- ``values``: the kinds of values, and how each is converted to a string; ``secrets``: secret strings, and which
+  strings were made from them;
+- ``json_codec``, ``times``, ``regex``: JSON, times and durations in Go's formats, RE2;
+- ``suggestions``: finds the known name that a misspelt one probably means;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``;
-- ``templates/``: whole files from templates, over the same values.
+- ``templates/``: renders whole files from templates, with the same values.
 
 Nothing in here knows the rest of the project.
 """

@@ -1,6 +1,6 @@
 """The errors of expressions and templates.
 
-- ``FunctionError``: an operator or a function failed. It does not know where it was called, so it has no position;
+- ``FunctionError``: an operator or a function failed. It has no position, because it does not know the call;
 
   - ``Fault``: the same in a template; it may know its offset in the source;
 
@@ -21,11 +21,11 @@ from __future__ import annotations
 from reactor.errors import Place, ReactorError
 
 _LONGEST = 200
-"""The most characters of a message, which may quote a long value."""
+"""The most characters of an error message, which may quote a long value."""
 
 
 class FunctionError(ReactorError):
-    """An operator or a function can't do what was asked; ``hint`` says how to fix it."""
+    """An operator or a function failed; ``hint`` says how to fix it."""
 
     code = "R0303"
 
@@ -35,14 +35,17 @@ class FunctionError(ReactorError):
 
 
 class BriefLimitError(Exception):
-    """An evaluation that must be brief takes too long: the caller repeats it in a thread. No error of the expression."""
+    """An evaluation that must be brief would take too long.
+
+    Not a user's error: the caller evaluates it in a thread instead.
+    """
 
 
 class ExpressionError(ReactorError):
     """An expression is wrong, or failed.
 
-    ``start`` and ``end`` are offsets in characters of the whole text that was parsed, so that a caret can point at
-    the error inside a YAML value.
+    ``start`` and ``end`` are offsets in characters of the whole string that was parsed. So a caret can point at the
+    error inside a YAML value.
     """
 
     code = "R0303"
@@ -54,10 +57,10 @@ class ExpressionError(ReactorError):
         self.start = start
         self.end = end
         self.others: tuple[ExpressionError, ...] = ()
-        """Further errors in the same text."""
+        """More errors in the same string."""
 
     def moved(self, by: int) -> ExpressionError:
-        """Return the same error for a string in which this expression begins ``by`` characters later."""
+        """Return the same error for a string in which the expression begins ``by`` characters later."""
         return type(self)(self.message, self.start + by, self.end + by, self.hint, code=self.code)
 
 
@@ -97,17 +100,17 @@ class TemplateError(ReactorError):
 
 
 class TemplateSourceError(TemplateError):
-    """A template can't be compiled. The message quotes the source, and no data."""
+    """A template can't be compiled. The message quotes only the source, never data."""
 
     code = "R0306"
 
     def without_words(self) -> TemplateError:
-        """Return the error itself: its message quotes no data."""
+        """Return the error itself, because its message quotes no data."""
         return self
 
 
-class Fault(FunctionError):  # noqa: N818  an error without its place
-    """An error in a template. ``offset`` is its place in the source, if it is known here; else the engine adds it."""
+class Fault(FunctionError):  # noqa: N818  not an error yet: it has no place
+    """An error in a template. ``offset`` is its place in the source, if known here; else the engine adds the place."""
 
     def __init__(self, message: str, hint: str | None = None, offset: int | None = None) -> None:
         super().__init__(message, hint)
@@ -123,7 +126,7 @@ class LimitFault(Fault):
 def located(
     fault: FunctionError, name: str, source: str, offset: int, error: type[TemplateError] = TemplateError
 ) -> TemplateError:
-    """Return the ``error`` for ``fault``, at its own offset or else at ``offset`` of ``source``."""
+    """Return ``fault`` as an ``error`` of the template ``name``, at its own offset; if it has none, at ``offset``."""
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1

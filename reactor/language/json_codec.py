@@ -1,4 +1,4 @@
-"""JSON for both languages: 64-bit integers, no half surrogate pairs, numbers written as Go does."""
+"""JSON for both languages: 64-bit integers, no unpaired surrogates, numbers in Go's format."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _refuse(name: str) -> Any:
 
 
 def _whole(source: str) -> str:
-    """Replace escapes of half a surrogate pair, which is no character."""
+    """Replace escapes of unpaired surrogates, which are no characters."""
     return _ESCAPED_UNIT.sub(lambda match: match["pair"] or "\\ufffd", source) if "\\u" in source else source
 
 

@@ -1,4 +1,4 @@
-"""Regular expressions with RE2: the syntax of Go, and linear time whatever the pattern."""
+"""Regular expressions with RE2: Go's syntax, and linear time for any pattern."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _LONGEST = 1000
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
-    """Compile ``pattern`` with RE2; the result is used like a pattern of ``re``. Raises FunctionError."""
-    import re2  # noqa: PLC0415 - few manifests match, and the import costs milliseconds
+    """Return ``pattern``, compiled with RE2. Use it like a pattern of ``re``. Raises FunctionError."""
+    import re2  # noqa: PLC0415 - few manifests use patterns, and the import takes milliseconds
 
     if len(pattern) > _LONGEST:
         raise FunctionError(f"the regular expression has more than {_LONGEST} characters")

@@ -1,21 +1,21 @@
-"""Secret strings, the rule by which secrecy spreads, and which part of a result depends on secrets.
+"""Secret strings, the rule by which secrecy spreads, and which parts of a result depend on secrets.
 
-An evaluation is tainted as a whole, or not at all. The result of a tainted evaluation is ``SecretText``. An evaluation
-is tainted when
+An evaluation is tainted as a whole, or not at all. The strings in the result of a tainted evaluation are
+``SecretText``. An evaluation is tainted in two cases:
 
-- it may read a path that the scope declares secret, a path inside one, or a container that holds one. The source of the
-  expression alone decides this, before it runs (see ``reads`` in ``expression.analysis``): a branch that is not taken
-  counts, and a computed key counts as every key;
-- a ``SecretText`` comes out of a root, a function or a list while it runs, or lies inside a container that an
-  operator, a builtin or the result uses as a whole.
+- It may read a path that the scope declares secret, a path inside one, or a container that has one. Only the source of
+  the expression decides this, before it runs (see ``paths_read`` in ``expression.analysis``): a branch that is not
+  taken counts, and a computed key counts as every key.
+- While it runs, it gets a ``SecretText`` from a root, a function or a list; or an operator, a builtin or the result
+  uses a whole container that has one.
 
-So it may taint too much, never too little: ``toJSON(Data)`` and ``let d = Data; d.port`` are secret when anything in
-``Data`` is, and ``Data.port`` is not. A tainted number becomes ``SecretText`` too. True, false and nil stay as they
-are: one bit can't be searched for. The error of a tainted evaluation keeps its place and loses its message, because
-messages quote values.
+So it may taint too much, but never too little: ``toJSON(Data)`` and ``let d = Data; d.port`` are secret when anything
+in ``Data`` is, but ``Data.port`` is not. A tainted number becomes ``SecretText`` too. True, false and nil are not
+changed: one bit can't be masked by searching for it. The error of a tainted evaluation keeps its place, but loses its
+message, because messages quote values.
 
 To find the part of a tainted result that depends on secrets, the expression is evaluated again with other secrets of
-the same shape. What both results have in common is public; what differs was made from a secret.
+the same shape. The parts that both results share are public; the parts that differ were made from a secret.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reactor.language.values import to_string
 
 
 class SecretText(str):
-    """A string that no log, event or error may show; ``repr`` does not show it."""
+    """A string that no log, event or error may show. ``repr`` does not show it either."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class SecretText(str):
 
 
 def holds_secret(value: Any) -> bool:
-    """Whether a result is secret, or contains something secret."""
+    """Whether ``value`` is secret, or contains a secret."""
     if isinstance(value, (dict, list)):
         return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
     return isinstance(value, SecretText)
@@ -53,11 +53,11 @@ def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 _FEW = 4
-"""Characters: fewer equal characters between or beside different ones are a coincidence, not public text."""
+"""Fewer equal characters than this, between or beside different ones, are a coincidence, not public text."""
 
 
 def _cycle(characters: str) -> dict[int, str]:
-    """Map each character to the one farthest away, so that encodings of the two have little in common, too."""
+    """Map each character to the farthest other one, so that encodings of the two also have little in common."""
     half = len(characters) // 2
     return {
         ord(one): other for one, other in zip(characters, characters[half:] + characters[:half], strict=True)
@@ -70,9 +70,9 @@ _ALL = _WORDS | _cycle(string.punctuation)
 
 
 def scrambled(value: Any, marked: Callable[[str], str] | None = None) -> Any:
-    """Return a value of the same shape in which every letter and digit of a string or number is another one.
+    """Return a value of the same shape, with every letter and digit in strings and numbers replaced by another one.
 
-    For a string that was made from a secret, ``marked`` returns the replacement: not all of it need be secret.
+    For a string made from a secret, ``marked`` returns the replacement: some of the string may not be secret.
     """
     if isinstance(value, Mapping):
         return {key: scrambled(item, marked) for key, item in value.items()}
@@ -103,7 +103,7 @@ def scramble_paths(
 
 
 def differing(value: Any, other: Any) -> Iterator[str]:
-    """Yield the strings in ``value`` that are not in ``other``, the result of the same expression with other secrets."""
+    """Yield the strings in ``value`` that are not in ``other``, which is the result with other secrets."""
     if isinstance(value, dict) and isinstance(other, dict) and value.keys() == other.keys():
         for key, item in value.items():
             yield from differing(item, other[key])
@@ -153,7 +153,7 @@ def _in_lines(lines: list[str], others: list[str]) -> Iterator[str]:
 
 
 def _in_line(line: str, other: str) -> Iterator[str]:
-    """Yield the different parts, and the same with the few characters beside or between that may be equal by chance."""
+    """Yield the parts that differ, and these parts with the few characters around them that may be equal by chance."""
     if len(line) == len(other):
         places = [at for at, (one, another) in enumerate(zip(line, other, strict=True)) if one != another]
         spans = list(_runs(places, 1))
@@ -168,7 +168,7 @@ def _in_line(line: str, other: str) -> Iterator[str]:
 
 
 def _runs(places: list[int], gap: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans in which ``places`` are at most ``gap`` apart."""
+    """Yield the spans in which neighbouring ``places`` are at most ``gap`` apart."""
     start = previous = places[0]
     for at in places[1:]:
         if at - previous > gap:
@@ -179,7 +179,7 @@ def _runs(places: list[int], gap: int) -> Iterator[tuple[int, int]]:
 
 
 def _middle(line: str, other: str) -> tuple[int, int]:
-    """Return the span of ``line`` between the beginning and the end that it has in common with ``other``."""
+    """Return the span of ``line`` between the beginning and the end that both lines share."""
     most = min(len(line), len(other))
     start = next((at for at in range(most) if line[at] != other[at]), most)
     alike = next((at for at in range(most - start) if line[-1 - at] != other[-1 - at]), most - start)
@@ -187,7 +187,7 @@ def _middle(line: str, other: str) -> tuple[int, int]:
 
 
 def _widened(line: str, start: int, end: int) -> tuple[int, int]:
-    """Extend the span to the ends of the word, if they are near."""
+    """Return the span, extended to the ends of the word if these are near."""
     before = next((n for n in range(_FEW) if start - n == 0 or not line[start - n - 1].isalnum()), 0)
     after = next((n for n in range(_FEW) if end + n == len(line) or not line[end + n].isalnum()), 0)
     return start - before, end + after

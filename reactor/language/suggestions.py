@@ -1,4 +1,4 @@
-"""The known name that a misspelt one probably means, for "did you mean" hints."""
+"""Finds the known name that a misspelt one probably means, for "did you mean" hints."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import islice
 
 _SIMILARITY = 0.6
 _MOST_COMPARED = 1000
-"""Names that are compared: comparing takes about a microsecond for each character of each."""
+"""The most names to compare. Comparing takes about a microsecond for each character of each name."""
 
 
 def closest(
     name: str, known: Iterable[object], similarity: float = _SIMILARITY, *, ignore_case: bool = False
 ) -> str | None:
-    """Return the one of ``known`` that is most like ``name``; None when none has at least ``similarity`` (0 to 1).
+    """Return the name in ``known`` that is most similar to ``name``; None if none has the ``similarity`` (0 to 1).
 
-    With ``ignore_case``, a name that differs only in case comes first. Names that are not strings don't count.
+    With ``ignore_case``, a name that differs only in case is preferred. Names that are not strings are ignored.
     """
     names = [each for each in islice(known, _MOST_COMPARED) if isinstance(each, str)]
     if ignore_case:

@@ -1,4 +1,4 @@
-"""Times and durations as Go writes them: layouts by the parts of Mon Jan 2 15:04:05 MST 2006, durations as ``1h30m``."""
+"""Times and durations in Go's formats: layouts with parts of Mon Jan 2 15:04:05 MST 2006, durations like ``1h30m``."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _DIRECTIVES = {
     "05": "%S", "06": "%y", "15": "%H", "PM": "%p", "pm": "%p", "1": "%m", "2": "%d", "3": "%I", "4": "%M", "5": "%S",
     "%": "%%",
 }  # fmt: skip
-"""The strptime directive for each part. strptime reads numbers without leading zeros, too."""
+"""The strptime directive for each part of a layout. strptime also accepts numbers without leading zeros."""
 _FRACTION_PART = r"[.,](?:0+|9+)(?![0-9])"
 _PART = re.compile("|".join((_FRACTION_PART, *map(re.escape, sorted(_DIRECTIVES, key=len, reverse=True)))))
 _FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]{1,9}")
-"""The fraction of a second: it may follow the seconds, even if the layout does not have it."""
+"""The fraction of a second. It may follow the seconds even if the layout has none."""
 _UNITS = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
 _LONGEST_DURATION = 200
 _DURATION = re.compile(r"([0-9]++\.?+[0-9]*+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def parse_time(source: str, layout: str, zone: tzinfo) -> datetime | None:
-    """Parse ``source`` by ``layout``, in ``zone`` unless it names another; None when it does not match."""
+    """Parse ``source`` by ``layout``, in ``zone`` unless it names another zone; None if it does not match."""
     fraction = _FRACTION.search(source)
     whole = _FRACTION.sub("", source) if fraction else source
     codes = _PART.sub(lambda part: _DIRECTIVES.get(part.group(), ""), layout)
     try:
-        found = datetime.strptime(whole, codes)  # noqa: DTZ007 - the zone comes next
+        found = datetime.strptime(whole, codes)  # noqa: DTZ007 - the zone is added below
     except (ValueError, re.error, KeyError):
         return None
     found += timedelta(seconds=float(fraction.group()) if fraction else 0)
@@ -53,7 +53,7 @@ def _written(value: datetime, part: str) -> str:
 
 
 def _offset(value: datetime, colon: str) -> str:
-    """Such as +0130."""
+    """Return the offset from UTC, such as +0130."""
     offset = value.utcoffset() or timedelta()
     minutes = abs(offset) // timedelta(minutes=1)
     return f"{'-' if offset < timedelta() else '+'}{minutes // 60:02}{colon}{minutes % 60:02}"
@@ -78,7 +78,7 @@ _OWN_WAYS: dict[str, Callable[[datetime], str]] = {
     "-0700": lambda value: _offset(value, ""),
     "-07": lambda value: _offset(value, "")[:3],
 }
-"""The parts that strftime does not format as Go does."""
+"""The parts that strftime formats in another way than Go."""
 
 
 def parse_duration(source: str) -> timedelta:
@@ -95,7 +95,7 @@ def parse_duration(source: str) -> timedelta:
 
 
 def find_timezone(name: str) -> tzinfo:
-    """Return a zone of the IANA database. Raises FunctionError."""
+    """Return the time zone of this name in the IANA database. Raises FunctionError."""
     from zoneinfo import ZoneInfo  # noqa: PLC0415
 
     if name in ("", "UTC"):

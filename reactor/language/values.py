@@ -1,7 +1,7 @@
-"""The kinds of values, and the string of a value as Go's ``fmt.Sprint`` writes it: ``<nil>``, ``[1 2 3]``, ``1e+06``.
+"""The kinds of values, and a value as a string of Go's ``fmt.Sprint``: ``<nil>``, ``[1 2 3]``, ``1e+06``.
 
-``kind`` is the gate: an object of any other class is an error wherever it turns up. So a value that the host let slip
-in by mistake can be carried around, but can't be looked into or printed.
+Every operation checks the ``kind`` of its values, which raises an error for objects of any other class. So if the host
+provides such an object by mistake, expressions can pass it around, but can't read or print it.
 """
 
 from __future__ import annotations
@@ -36,12 +36,15 @@ _DERIVED: Final[tuple[tuple[type, str], ...]] = (
     (tzinfo, "time.Location"),
 )
 _BYTES: Final = (bytes, bytearray, memoryview)
-"""Sequences in Python, but no lists of this language."""
+"""Types that are sequences in Python, but not lists of this language."""
 _SHOWN: Final = {"nil": "<nil>", "array": "list"}
 
 
 def kind(value: Any) -> str:
-    """Return the kind of ``value``: nil, bool, int, float, string, array, map or one of the kinds of time. Raises FunctionError."""
+    """Return the kind of ``value``: nil, bool, int, float, string, array, map or one of the kinds of time.
+
+    Raises FunctionError.
+    """
     exact = _EXACT.get(type(value))
     if exact is not None:
         return exact
@@ -63,7 +66,7 @@ _MILLISECOND, _SECOND = 1000, 1_000_000
 
 
 def to_string(value: Any) -> str:
-    """Return the string of ``value``. The caller has measured the value, so it is neither deep nor endless."""
+    """Return ``value`` as a string. The caller must have measured it, so it is neither too deep nor endless."""
     if type(value) is str:
         return value
     if type(value) is int:
@@ -72,7 +75,7 @@ def to_string(value: Any) -> str:
 
 
 def float_to_string(value: float) -> str:
-    """Return the shortest decimal that parses to ``value``; with an exponent below 1e-4 and from 1e6 on."""
+    """Return the shortest decimal that parses to ``value``. It has an exponent below 1e-4 and from 1e6 on."""
     shortest = repr(value).removesuffix(".0")
     if "e" in shortest or not _WITH_EXPONENT <= abs(value) < math.inf:
         return _NOT_NUMBERS.get(shortest, shortest)
@@ -83,7 +86,7 @@ def float_to_string(value: float) -> str:
 
 
 def time(value: datetime) -> str:
-    """``2026-01-31 12:00:00.5 +0000 UTC``."""
+    """Return a time such as ``2026-01-31 12:00:00.5 +0000 UTC``."""
     fraction = f".{value.microsecond:06d}".rstrip("0") if value.microsecond else ""
     name = value.tzname() or ""
     zone = f"{value:%z}" if name.startswith(("UTC+", "UTC-")) else name
@@ -91,7 +94,7 @@ def time(value: datetime) -> str:
 
 
 def duration(value: timedelta) -> str:
-    """``1h30m0s``, ``1.5s``, ``20ms``, ``0s``."""
+    """Return a duration such as ``1h30m0s``, ``1.5s``, ``20ms`` or ``0s``."""
     microseconds = value // timedelta(microseconds=1)
     sign, left = ("-" if microseconds < 0 else ""), abs(microseconds)
     if left == 0:
@@ -136,12 +139,12 @@ INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 
 def check_int64(value: int) -> int:
-    """Return ``value``, which must fit into 64 bits as all integers of the language do. Raises FunctionError."""
+    """Return ``value``. Raises FunctionError unless it fits into 64 bits, as all integers of the language do."""
     if INT_MIN <= value <= INT_MAX:
         return value
     raise FunctionError("integer overflow: the result needs more than 64 bits", "use a float: 1.0 * ...")
 
 
 def wrap_int64(value: int) -> int:
-    """Return ``value`` as a 64-bit integer, wrapped round as Go's are."""
+    """Return ``value`` as a 64-bit integer. On overflow it wraps around, as in Go."""
     return (value - INT_MIN) % (1 << 64) + INT_MIN

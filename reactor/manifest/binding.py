@@ -1,4 +1,4 @@
-"""From the entries of a manifest to declarations and their values: both entry forms, and the defaults of lists."""
+"""Converts the entries of a manifest to declarations and values: both forms of an entry, and the defaults of lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULTS = "defaults"
 
 
 class Binder:
-    """Reads the entries of one file, one after the other, and has ``factory`` make their resources."""
+    """Reads the entries of one file in order, and calls ``factory`` to make their resources."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Binder:
                 self._problems.add("R0105", message, item.value_at(name), "write each as 'property: value'")
 
     def _bind_item(self, model: type[Resource], key: str, declaration: Declaration, common: Values) -> None:
-        """Bind one ``NAME: properties`` of a list."""
+        """Bind one item of a list: a name (``key``) and its properties."""
         body = declaration.body
         values = (Values() if body is None else self._reader.read(body, model)).over(common)
         if body is not None and "name" in body:
@@ -116,7 +116,7 @@ class Binder:
         self._factory.make(model, declaration, values)
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
-        """The properties under ``defaults`` of a list, which may stand anywhere in it."""
+        """Return the properties under ``defaults`` of a list. The item may be anywhere in the list."""
         found = [item for item in items if isinstance(item, Mapping) and [*item] == [_DEFAULTS]]
         for another in found[1:]:
             notes = [("first given here", found[0].at)]
@@ -173,7 +173,7 @@ def _name_at(body: Mapping, otherwise: int) -> int:
 
 
 def _is_list_without_dashes(node: Mapping, model: type[Resource]) -> bool:
-    """Whether what should be one resource with its ``name`` is names with their properties."""
+    """Whether ``node`` looks like a list of resources whose dashes were forgotten (``name: {...}``)."""
     return (
         bool(node)
         and not node.keys() & field_names(model)
@@ -182,7 +182,7 @@ def _is_list_without_dashes(node: Mapping, model: type[Resource]) -> bool:
 
 
 def _names_below(node: Any) -> list[str]:
-    """The names of the resources declared below a kind, whatever is wrong with them."""
+    """Return the names of the resources declared below a kind, also where their declarations are invalid."""
     if isinstance(node, Mapping):
         return [name] if isinstance(name := node.get("name"), str) else []
     items = node if isinstance(node, list) else []

@@ -1,4 +1,4 @@
-"""The sections `data`, `hierarchy` and `overrides` of a manifest with their annotations, resolved to the data its expressions see."""
+"""Resolves the sections `data`, `hierarchy` and `overrides` of a manifest, with their annotations, to its data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reactor.resource.redaction import register_secret
 
 
 def annotations_of(root: Mapping, text: str) -> Found:
-    """Return the annotations in ``text``, the source of ``root``, by the keys of the data."""
+    """Return the annotations in ``text``, the source of ``root``, by the keys of the data that they belong to."""
     if not has_annotations(text):
         return Found({}, [])
     data = root.get("data")
@@ -41,7 +41,7 @@ def annotations_of_values(values: Any, text: str) -> Found:
 
 
 def _places_of_secrets(node: Any) -> Iterator[tuple[int, Path]]:
-    """Yield every offset below ``node`` at which ``@secret`` is valid, and the path that is secret then."""
+    """Yield every offset below ``node`` where ``@secret`` is valid, with the path that it makes secret."""
     yield from ((at, path) for path, at in _keys(node, ()))
     yield from _places_in_lists(node, ())
 
@@ -62,7 +62,10 @@ def _places_in_overrides(overrides: Any) -> Iterator[tuple[int, Path]]:
 
 
 def _places_in_lists(node: Any, path: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the offset of every key and item within lists, with the path of the list: one that contains a secret is secret."""
+    """Yield the offset of every key and item within lists, with the path of the list.
+
+    A secret item makes its list secret.
+    """
     if isinstance(node, Mapping):
         for key in node:
             yield from _places_in_lists(node[key], (*path, key))
@@ -88,7 +91,7 @@ _NONE: Annotations = MappingProxyType({})
 def data_of(
     root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...], *, strict: bool
 ) -> Resolved:
-    """Return the data of the manifest with the layers ``over`` on top, and register its secrets.
+    """Return the data of the manifest, with the layers ``over`` merged on top, and register its secrets.
 
     When ``strict``, a missing fact is an error, unless the expression has a default.
     """
@@ -111,9 +114,9 @@ def resolve_sections(
     *,
     strict: bool,
 ) -> Resolved:
-    """Resolve the sections of ``root`` on this host, with the layers ``over`` on top; errors are added to ``problems``.
+    """Resolve the sections of ``root`` on this host, with the layers ``over`` merged on top.
 
-    Invalid values, which were reported, are null, and so are those of expressions that fail.
+    Adds errors to ``problems``. Values that are invalid, or whose expressions fail, become null.
     """
     document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
     resolved = resolve(
@@ -131,7 +134,10 @@ def resolve_sections(
 
 
 def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
-    """Yield a warning for each override that is no map, so can't be merged. A data file may contain them, as in CCM."""
+    """Yield a warning for each override that is not a map, so can't be merged.
+
+    As in CCM, a data file may contain some.
+    """
     overrides = root.get("overrides")
     if not isinstance(overrides, Mapping):
         return
@@ -145,7 +151,7 @@ def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
 def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:
     """Return the paths in ``values``, plain data from ``source``, that are annotated ``@secret``.
 
-    The second result are warnings about its other annotations, which have no effect there.
+    The second result is warnings about the other annotations, which have no effect there.
     """
     found = annotations_of_values(values, source.text)
     return secret_paths(found.by_key), tuple(warning(each, source) for each in ignored(found.ignored))
@@ -154,12 +160,12 @@ def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Pat
 def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None:
     """Add a problem with the data of ``root``, at its place."""
     if problem.path[0] == "hierarchy" and problem.start is None and problems:
-        return  # reading the outline has reported it
+        return  # document.py has reported it
     problems.add(problem.code, problem.message, _offset(root, problem, problems), problem.hint)
 
 
 def warning(problem: DataProblem, source: Source) -> str:
-    """Return a warning as a sentence with its place."""
+    """Return the message of a warning, with its place."""
     return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}{f'; {problem.hint}' if problem.hint else ''}"
 
 
@@ -201,7 +207,7 @@ def _usable(node: Any) -> Any:
 
 
 def _unmarked(value: Any) -> Any:
-    """Return ``value`` without the strings that expressions made from secrets: their secret parts are registered already."""
+    """Return ``value`` without strings made from secrets: the secret parts of these are registered already."""
     if isinstance(value, (dict, list)):
         return [_unmarked(item) for item in (value.values() if isinstance(value, dict) else value)]
     return None if isinstance(value, SecretText) else value

@@ -12,9 +12,9 @@ from reactor.resource.diagnostic import PropertyPath
 
 
 class Spot(NamedTuple):
-    """Where a value stands, and ``key_at``, where its key does.
+    """Where a value is in the file: ``at`` is the offset of the value, ``key_at`` that of its key.
 
-    ``label`` names it for people: ``require[0]``. ``raw`` is a scalar as written when it is not a text.
+    ``label`` names the value in messages: ``require[0]``. ``raw`` is the source text of a scalar that is not a string.
     """
 
     at: int
@@ -24,14 +24,14 @@ class Spot(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """``at`` is the offset of the name. ``body`` wins over ``defaults``, those of the list around."""
+    """One declaration: ``at`` is the offset of the name; ``body`` overrides ``defaults``, those of its list."""
 
     at: int
     body: Mapping | None
     defaults: Mapping | None = None
 
     def find(self, model: type[BaseModel], path: PropertyPath) -> Spot:
-        """The place of the value at ``path``, or of the closest thing around it that is written."""
+        """Return the spot of the value at ``path``, or of the closest enclosing value that the file contains."""
         at = key_at = self.at
         raw: str | None = None
         node, steps = self._start(model, path)
@@ -43,14 +43,14 @@ class Declaration(NamedTuple):
             elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node):
                 at = key_at = node.value_at(step)
                 labels.append(f"[{step}]")
-            else:  # pydantic's paths also name the members of unions, which lead nowhere
+            else:  # pydantic's paths also contain the names of union members, which are not in the file
                 continue
             raw = node.raw(step)
             node = node[step]
         return Spot(at, key_at, "".join(labels)[1:], raw)
 
     def _start(self, model: type[BaseModel], path: PropertyPath) -> tuple[Any, PropertyPath]:
-        """The map that holds the property, and the path with the property's name as it is written there."""
+        """Return the map that contains the property, and ``path`` with the property's name as written there."""
         names = field_names(model)
         wanted = names.get(str(path[0]), path[0]) if path else None
         for node in (self.body, self.defaults):

@@ -1,4 +1,4 @@
-"""The expressions of one resource that are evaluated at each check: its deferred properties, and its conditions."""
+"""The expressions of one resource that are evaluated at each check: deferred properties and `control` conditions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 _OUTPUT = "output"
 
 _READ = "what an expression reads"
-"""The ``missing`` of an expression that fails: a dry run can't tell before earlier resources are applied."""
+"""The ``missing`` of the error when an expression fails: in a dry run, another resource may not be applied yet."""
 
 
 _LONGEST_TEXT = 100
 
 
 def _brief(text: str) -> str:
-    """The text of a property in one line that is not too long."""
+    """Return the text of a property on one line, shortened when it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."
 
 
 class Condition(NamedTuple):
-    """One of ``control``: ``name`` is ``if`` or ``unless``, ``at`` the offset of its text in the file."""
+    """A condition of ``control``. ``name`` is ``if`` or ``unless``; ``at`` is the offset of its text in the file."""
 
     name: str
     expression: Expression
@@ -51,7 +51,10 @@ class Condition(NamedTuple):
     at: int
 
     def decide(self, scope: Scope) -> bool:
-        """Whether it is true; nothing counts as false. Raises UndecidedError, and NotYetError."""
+        """Whether the condition is true; nil is false.
+
+        Raises UndecidedError if it fails or is no bool, and NotYetError.
+        """
         try:
             value = self.expression.evaluate(scope)
         except ExpressionError as error:
@@ -66,7 +69,7 @@ class Condition(NamedTuple):
 
 
 class UndecidedError(Exception):
-    """A condition is neither true nor false, and why."""
+    """The value of a condition is neither true nor false: ``error`` is the reason."""
 
     def __init__(self, error: ExpressionError, condition: Condition) -> None:
         super().__init__(error.message)
@@ -75,7 +78,7 @@ class UndecidedError(Exception):
 
 
 class DeferredBinding(Deferred):
-    """Binds ``values``, plain and deferred ones, to a resource of ``model``."""
+    """Makes the resource of ``model`` at each check: from plain values and current values of expressions."""
 
     def __init__(
         self,
@@ -95,16 +98,19 @@ class DeferredBinding(Deferred):
         self._read_by_values: frozenset[str] = frozenset()
         self._read_by_conditions: frozenset[str] = frozenset()
         self.secret: frozenset[str] = frozenset()
-        """The deferred properties whose first values hold a secret."""
+        """The names of the deferred properties whose first values contain a secret."""
         self.takes = self._taken()
 
     @property
     def reads(self) -> frozenset[str]:
-        """The files that values and conditions read at their last evaluation."""
+        """The files that the values and conditions read when they were last evaluated."""
         return self._read_by_values | self._read_by_conditions
 
     def try_values(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
-        """The values that are known while the manifest is loaded. ``report`` is called for each that can never be known."""
+        """Return the values that are known already when the manifest is loaded.
+
+        Calls ``report`` for each expression that can never be evaluated.
+        """
         known: dict[str, Any] = {}
         with self._expression_context.expression_functions.reading() as reads:
             for key, tree in self._trees.items():
@@ -113,7 +119,7 @@ class DeferredBinding(Deferred):
                 except MisplacedError as found:
                     report(found)
                 except NotYetError:
-                    pass  # the check will tell
+                    pass  # evaluated again at each check
         self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
@@ -121,7 +127,11 @@ class DeferredBinding(Deferred):
         return known
 
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
-        """``resource`` with the values of now, validated like those of any manifest."""
+        """Return ``resource`` with the current values, validated like those of any manifest.
+
+        Returns ``resource`` itself when no value has changed. Raises ResourceError; TooLongError if it would be slow
+        and ``briefly`` is set.
+        """
         expression_context = self._expression_context if briefly else self._expression_context.apart()
         reads: set[str] = set()
         try:
@@ -145,7 +155,7 @@ class DeferredBinding(Deferred):
         return settled
 
     def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
-        """The condition that declines the resource, in words."""
+        """Return the text of the condition that excludes the resource; None if none does."""
         try:
             return self._decide(outputs, briefly=briefly)
         except BriefLimitError as found:
@@ -156,11 +166,11 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
-        """The deferred properties as they are written."""
+        """Return the deferred properties as written."""
         return {key: unevaluated(tree) for key, tree in self._trees.items()}
 
     def try_conditions(self) -> None:
-        """Decide while the manifest is loaded, if possible. Raises UndecidedError when it can never be decided."""
+        """Decide the conditions at load time, if possible. Raises UndecidedError when that can never succeed."""
         with suppress(NotYetError):
             self.is_declined = self._decide(None, briefly=False) is not None
             self.is_decided = True
@@ -198,7 +208,7 @@ class DeferredBinding(Deferred):
         return settled
 
     def _refused(self, error: ValidationError, known: dict[str, Any]) -> ResourceError:
-        """The error of invalid values, with the same words as for values in the manifest."""
+        """Return the error for invalid values, worded as for values in the manifest."""
         problems = Problems(self._expression_context.source)
         Inspector(problems, self._model, self._declaration, self._model.kind).report(error, Values(known))
         found = problems.sorted()
@@ -221,11 +231,11 @@ class DeferredBinding(Deferred):
 
 
 def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
-    """The keys of values with a secret in them."""
+    """Return the keys whose value contains a secret."""
     return frozenset(key for key, value in values.items() if holds_secret(value))
 
 
 def _tell_slips(expression_context: ExpressionContext) -> None:
-    """Report missing keys, which are no error in the `ccm:` form."""
+    """Emit warnings about missing keys, which are no errors in the `ccm:` form."""
     for slip in expression_context.slips():
         emit_output(f"warning: {slip}")

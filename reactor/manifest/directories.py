@@ -1,4 +1,4 @@
-"""Directories of manifests, such as ``/etc/reactor.d``: the files in one that are manifests."""
+"""Directories of manifests, such as ``/etc/reactor.d``: finds the manifests in one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def is_directory(name: str) -> bool:
-    """Whether the manifest ``name`` is a directory, which stands for all manifests in it."""
+    """Whether ``name`` is a directory. A directory means all manifests in it."""
     return os.path.isdir(name)
 
 
@@ -38,7 +38,10 @@ def manifests_in(directory: str) -> list[str]:
 
 
 def manifest_names(directory: str) -> list[str]:
-    """Return the names of the manifests in ``directory``, sorted, without files of editors and package managers. Raises OSError."""
+    """Return the names of the manifests in ``directory``, sorted.
+
+    Leaves out the files of editors and package managers. Raises OSError.
+    """
     return sorted(
         name
         for name in os.listdir(directory)

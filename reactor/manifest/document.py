@@ -1,4 +1,4 @@
-"""Brings the two forms of a manifest into one outline: settings, resources and data."""
+"""Converts the two forms of a manifest into one outline: settings, resources and data."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _NATIVE_KEYS = (*_DATA_KEYS, "resources", "settings")
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 _FOR_EDITORS = "$schema"
-"""The key for the schema that editors use; nothing else reads it."""
+"""The key that names the schema for editors; it is ignored here."""
 
 
 class Settings(FrozenModel):
     """The settings of a manifest."""
 
     ordering: Literal["manifest", "graph"] = "graph"
-    """``manifest`` runs the resources one after the other as they are written, ``graph`` orders only what depends
-    on each other."""
+    """``manifest`` runs the resources one after the other, in the order of the file; ``graph`` orders only resources
+    that depend on each other.
+    """
     fail_fast: Flag = False
     """Whether the first failure ends the run."""
     jobs: Annotated[int, Field(ge=1)] | None = None
@@ -36,7 +37,7 @@ class Settings(FrozenModel):
 
 
 def joined(all_settings: Collection[Settings]) -> Settings:
-    """Return the settings of manifests that run together: the smallest number of jobs, and fail_fast if one has it."""
+    """Return the settings of manifests that run together: the smallest ``jobs``; ``fail_fast`` if any sets it."""
     if len(all_settings) == 1:
         return next(iter(all_settings))
     jobs = [settings.jobs for settings in all_settings if settings.jobs is not None]
@@ -60,13 +61,13 @@ def _in_lower_case(value: Any) -> Any:
 
 
 class HierarchyOfData(Hierarchy):
-    """The hierarchy of a data file, for which CCM has no schema: case does not matter there."""
+    """The hierarchy of a data file. CCM has no schema for these, so upper and lower case are the same there."""
 
     merge: Annotated[Literal["first", "deep"], BeforeValidator(_in_lower_case)] = "first"
 
 
 class CcmOptions(Model):
-    """The block ``ccm`` of the other form: its options, next to the resources."""
+    """The block ``ccm`` of a manifest in the CCM form: its options, next to the resources."""
 
     fail_on_error: Flag = False
     """Whether the first failure ends the run."""
@@ -77,14 +78,14 @@ class CcmOptions(Model):
     resources: Any = None
     """The list of resources."""
     resources_jet_file: Annotated[str, Field(min_length=1)] | None = None
-    """Instead of the list, a Jet template that makes it; relative to the directory of the manifest."""
+    """A Jet template that renders the list, used instead of ``resources``. Relative to the manifest's directory."""
 
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Message(NamedTuple):
-    """A message for people, maybe with expressions, and its offset."""
+    """A message to show to the user, maybe with expressions, and its offset."""
 
     text: str
     at: int
@@ -93,8 +94,8 @@ class Message(NamedTuple):
 class Document(NamedTuple):
     """The outline of a manifest. ``entries`` is the list of resources, not bound yet.
 
-    Instead of the list, ``jet_file`` may name a template that renders it; ``jet_at`` is its offset. ``root`` has the
-    data sections. In the ``ccm:`` form names may repeat, as in CCM.
+    Instead of the list, ``jet_file`` may name a template that renders it; ``jet_at`` is the offset of that name.
+    ``root`` has the data sections. In the ``ccm:`` form names may repeat, as in CCM.
     """
 
     settings: Settings
@@ -108,7 +109,7 @@ class Document(NamedTuple):
 
 
 NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))
-"""The outline of a manifest that can't be read."""
+"""The outline used for a manifest that can't be read."""
 
 
 def is_ccm(root: Any) -> bool:
@@ -117,7 +118,7 @@ def is_ccm(root: Any) -> bool:
 
 
 def read_document(root: Any, problems: Problems) -> Document:
-    """Read the outline of the tree ``root``; errors are added to ``problems``."""
+    """Read the outline of the tree ``root``. Adds errors to ``problems``."""
     if root is None and not problems:
         problems.add("R0105", "the manifest is empty", 0, "declare something under 'resources:'")
     if root is None or root is INVALID:
@@ -165,7 +166,7 @@ class _Outline:
         if jet_file is not None and "resources" in block:
             message = "jet_file and resources cannot be used together"
             self._problems.add("R0105", message, block.key_at(_JET_FILE), "keep one of the two")
-        is_block = found is None or found is block  # anything else was reported
+        is_block = found is None or found is block  # any other value was reported
         return Document(
             settings=self._ccm_settings(options),
             entries=self._entries(block, at, may_be_empty=False) if is_block and jet_file is None else None,
@@ -186,7 +187,7 @@ class _Outline:
         return None if text is None else Message(text, block.value_at(key))
 
     def _entries(self, holder: Mapping, at: int, *, may_be_empty: bool) -> Sequence | None:
-        """Return the list under ``resources``, or None when there is no usable one."""
+        """Return the list under ``resources``, or None when there is no valid one."""
         if "resources" not in holder:
             if not any(did_you_mean(key, ["resources"]) for key in holder):
                 self._problems.add(
@@ -230,7 +231,10 @@ class _Outline:
         return None
 
     def _section(self, key: str, model: type[_Model], *, leave: Collection[str] = ()) -> _Model | None:
-        """Return the map under ``key`` as a ``model``, or None. The keys in ``leave`` are read elsewhere."""
+        """Return the map under ``key`` as a ``model``, or None.
+
+        Skips the keys in ``leave``: other code reads these.
+        """
         node = self._check_map(self._root, key)
         if node is None:
             return None

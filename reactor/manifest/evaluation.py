@@ -1,4 +1,4 @@
-"""Expressions in the values of a manifest: evaluated now or deferred, with their places in the file."""
+"""Expressions in the values of a manifest: evaluates them, and locates their errors in the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bare_expression(text: str) -> Expression:
 
 
 class Expressive(NamedTuple):
-    """A string with expressions in it, its offset in the file, and whether its value must be a string."""
+    """A string that contains expressions: its offset in the file, and whether its value must be a string."""
 
     template: Template
     text: str
@@ -41,11 +41,11 @@ class Expressive(NamedTuple):
 
 
 class NotYetError(Exception):
-    """The value may exist later: another resource may create the file, or has no output yet."""
+    """The value does not exist yet, but may later: another resource may create the file or provide the output."""
 
 
 class MisplacedError(Exception):
-    """An expression in a tree of values failed: the ``error``, and the string that contains it."""
+    """An expression in a tree of values failed: the ``error``, and the string (``expressive``) that contains it."""
 
     def __init__(self, error: ExpressionError, expressive: Expressive) -> None:
         super().__init__(error.message)
@@ -54,7 +54,10 @@ class MisplacedError(Exception):
 
 
 def evaluated(tree: Any, scope: Scope) -> Any:
-    """Return a tree of maps, lists and scalars with its expressions evaluated. Raises MisplacedError, and NotYetError."""
+    """Return a tree of maps, lists and scalars with its expressions evaluated.
+
+    Raises MisplacedError and NotYetError.
+    """
     if isinstance(tree, Expressive):
         try:
             return tree.evaluate(scope)
@@ -68,7 +71,7 @@ def evaluated(tree: Any, scope: Scope) -> Any:
 
 
 def unevaluated(tree: Any) -> Any:
-    """Return a tree of maps, lists and scalars with its expressions as they are written."""
+    """Return a tree of maps, lists and scalars with its expressions unevaluated, as written."""
     if isinstance(tree, Expressive):
         return tree.text
     if isinstance(tree, dict):
@@ -77,7 +80,7 @@ def unevaluated(tree: Any) -> Any:
 
 
 def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPath, Expressive]]:
-    """Yield every string with expressions in ``tree``, with its path; ``path`` is the path of the tree."""
+    """Yield every string with expressions in ``tree``, with its path. ``path`` is the path of ``tree`` itself."""
     if isinstance(tree, Expressive):
         yield path, tree
     elif isinstance(tree, (dict, list)):
@@ -86,17 +89,20 @@ def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPa
 
 
 def report_expression(error: ExpressionError, problems: Problems, at: int, text: str) -> None:
-    """Add the errors of an expression in the value ``text``, which is at the offset ``at``."""
+    """Add the errors of an expression to ``problems``.
+
+    The expression is in the value ``text``, at the offset ``at``.
+    """
     for each in (error, *error.others):
         where = offset_in_source(problems.source, at, text, each.start, each.end)
         problems.add(each.code, each.message, where, each.hint)
 
 
 def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:
-    """Return the offset in the file of characters ``start`` to ``end`` of the value ``text``, which is at the offset ``at``.
+    """Return the offset in the file of characters ``start`` to ``end`` of the value ``text``, which is at ``at``.
 
-    If YAML folded or escaped the value, the result is the beginning of its line or of the value. An alias only points
-    to a string elsewhere.
+    If YAML folded or escaped the value, returns the beginning of its line or of the value. For an alias, whose string
+    is elsewhere in the file, returns ``at``.
     """
     if source.text.startswith("*", at):
         return at
@@ -111,7 +117,7 @@ def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -
 
 
 def _next(text: str, at: int, part: str, before: int) -> int:
-    """Find ``part`` in ``text`` from ``at`` on, after ``before`` other occurrences; -1 if there is none."""
+    """Return where ``part`` is in ``text`` from ``at`` on, after ``before`` other occurrences; -1 if not found."""
     if at < 0 or not part:
         return -1
     found = text.find(part, at)

@@ -1,4 +1,4 @@
-"""Everything that the expressions of one manifest share, and the values that it provides to the templates of its resources."""
+"""The roots and functions that the expressions of one manifest share, and the values that its templates can use."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from reactor.manifest.source import Source
 
 
 class TemplateValues:
-    """The context and functions of the templates of one resource. It stays valid when the manifest is loaded again.
+    """The context and functions of the templates of one resource. They stay valid when the manifest is loaded again.
 
-    ``reads`` are the absolute paths of the files that functions have read; the reader clears it.
+    ``reads`` has the absolute paths of the files that the functions have read. Its reader must clear it.
     """
 
     def __init__(self, expression_functions: ExpressionFunctions) -> None:
         names = expression_functions.scope.names
         self._data = {name: value for name, value in names.items() if name != "Facts"}
         self._facts = _ReadFacts(names["Facts"])
-        # Functions of its own: templates are rendered in threads while expressions are evaluated.
+        # This needs functions of its own: threads render templates while expressions are evaluated.
         own = ExpressionFunctions(
             expression_functions.base,
             {**names, "Facts": self._facts},
@@ -38,7 +38,7 @@ class TemplateValues:
         self.moment = expression_functions.moment
 
     def matches(self, other: object) -> bool:
-        """Whether templates that were rendered with these values would have the same result with the ``other`` values."""
+        """Whether templates rendered with these values would have the same result with ``other``."""
         return isinstance(other, TemplateValues) and self._agree_with(other)
 
     def _agree_with(self, other: TemplateValues) -> bool:
@@ -46,7 +46,7 @@ class TemplateValues:
 
 
 class _ReadFacts(Mapping[str, Any]):
-    """Lazy facts that remember the values that were read."""
+    """Lazy facts that record which values were read."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self._facts = facts
@@ -106,20 +106,23 @@ class ExpressionContext(NamedTuple):
 
     @property
     def context(self) -> dict[str, Any]:
-        """The context of a kind's validators: the base of relative paths, and a factory of values for templates."""
+        """The pydantic context of a kind's validators: the base of relative paths, a factory of `TemplateValues`."""
         return {
             "base": self.expression_functions.base,
             "templates": partial(TemplateValues, self.expression_functions),
         }
 
     def slips(self) -> list[str]:
-        """Return warnings about missing keys, which are no errors in CCM, since the last call: sentences with places."""
+        """Return the warnings about missing keys since the last call, with places.
+
+        In strict manifests these are errors.
+        """
         return [
             f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"
             for at, text, slip in self.scope.warnings.take_new()
         ]
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:
-        """Return the place of ``error``, which is in the value ``text`` at the offset ``at``, for people."""
+        """Return the place of ``error`` as text. The error is in the value ``text``, which is at the offset ``at``."""
         offset = offset_in_source(self.source, at, text, error.start, error.end)
         return str(self.source.lines.place(offset))

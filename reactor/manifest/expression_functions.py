@@ -1,4 +1,4 @@
-"""The functions that expressions of one manifest may call: files beside it, templates, outputs of other resources, services."""
+"""The functions of expressions: files beside the manifest, templates, outputs of other resources, services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reactor.trust.rule import DistrustedError
 
 
 def registrations(*arguments: Any) -> NoReturn:
-    """Return the registrations of a service, by cluster, protocol, service and address. Raises FunctionError: there is no network."""
+    """Raise FunctionError: the registrations of a service (by cluster, protocol, service, address) need a network."""
     _expect("registrations", arguments, ("cluster", "protocol", "service", "address"))
     raise FunctionError(
         "registrations: no network is configured, so who is registered is not known",
@@ -35,7 +35,7 @@ def registrations(*arguments: Any) -> NoReturn:
 
 
 def kv_get(*arguments: Any) -> NoReturn:
-    """Return the value of a key in a key-value store. Raises FunctionError: there is no store."""
+    """Raise FunctionError: reading a key needs a key-value store, and there is none."""
     _expect("kvGet", arguments, ("bucket", "key"))
     raise FunctionError("kvGet: no key-value store is configured", "give the value as data: --data KEY=VALUE")
 
@@ -46,19 +46,19 @@ def _expect(function: str, arguments: tuple[Any, ...], names: tuple[str, ...]) -
 
 
 MAX_FILE = 16 * 1024 * 1024
-"""The most bytes of a file that an expression reads."""
+"""The largest file, in bytes, that an expression can read."""
 _FILE_NAME = re.compile(
     r"(?!\w+:)[\w.+-]*(?:/[\w.+-]+)+|"
     r"[\w.+-]+\.(?:j2|jinja2?|te?mpl|tpl|jte?|gotmpl|erb|epp|ejs|hbs|mustache|twig|conf|cfg|cnf|ini|txt|ya?ml|json|toml|xml)"
 )
-"""A string that is a path, or ends like a template file: probably a file name, not a template."""
+"""Matches a string that is a path or ends like a template file: it is probably a file name, not a template."""
 _BRIEFLY_READ = 256 * 1024
 MAX_TEMPLATES = 10
-"""The most levels of templates that use each other."""
+"""The maximum depth of templates that use each other."""
 
 
 def secret(value: Any) -> SecretText:
-    """Return ``value`` as a secret: neither it nor strings made from it are shown."""
+    """Return ``value`` marked as a secret: it and all strings made from it are masked."""
     register_secret(value)
     return SecretText(value)
 
@@ -71,10 +71,10 @@ def _text(value: Any, function: str) -> str:
 
 
 class ExpressionFunctions:
-    """The functions that expressions of a manifest in the directory ``base`` may call, and their ``scope``.
+    """The functions that expressions of a manifest in the directory ``base`` can call, and their ``scope``.
 
-    ``reads`` collects the absolute paths that they read. `reading` provides the outputs of other resources. The clock is
-    frozen at ``moment``, when the manifest was loaded: a value must not change by itself from one check to the next.
+    ``reads`` collects the absolute paths of the files that they read. `reading` sets the outputs of other resources.
+    The clock stays at ``moment``, when the manifest was loaded: a value must not change by itself between checks.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ExpressionFunctions:
         text = self.jet(file)
         if isinstance(text, SecretText):
             parts: Iterable[str] = all_strings(text)
-            with suppress(FunctionError, NotYetError):  # then all of it counts as secret
+            with suppress(FunctionError, NotYetError):  # if this fails too, the whole result counts as secret
                 parts = differing(text, self._scrambled.jet(file))
             register_secret([*parts])
         return text
@@ -142,10 +142,10 @@ class ExpressionFunctions:
 
     @contextmanager
     def reading(self, outputs: Outputs | None = None, *, briefly: bool = False) -> Iterator[set[str]]:
-        """Yield the set of files that are read in the block.
+        """Yield the set of the files that the functions read in the block.
 
-        With ``outputs``, a resource is being checked, and ``output()`` returns them. Without, a missing file or output
-        raises NotYetError: it may exist when the resource is checked. With ``briefly``, slow functions raise
+        Pass ``outputs`` when a resource is being checked: ``output()`` returns them. Without, a missing file or output
+        raises NotYetError, because it may exist when the resource is checked. With ``briefly``, slow functions raise
         BriefLimitError.
         """
         before, self.reads, self._outputs, self._may_wait = self.reads, set(), outputs, outputs is None
@@ -157,7 +157,7 @@ class ExpressionFunctions:
             self.scope.is_brief = False
 
     def apart(self) -> ExpressionFunctions:
-        """Return the same functions for another thread: the state of an evaluation can't be shared."""
+        """Return the same functions for another thread: two threads must not share the state of an evaluation."""
         scope = self.scope
         found = ExpressionFunctions(
             self.base, scope.names, scope.secrets, strict=scope.strict, moment=self.moment
@@ -166,7 +166,7 @@ class ExpressionFunctions:
         return found
 
     def read_file(self, path: str) -> str:
-        """Return the text of a file; a relative path starts at the directory of the manifest. Raises FunctionError."""
+        """Return the text of a file. A relative path is relative to the manifest's directory. Raises FunctionError."""
         full = os.path.normpath(os.path.join(self.base, _text(path, "file")))
         self.reads.add(full)
         try:
@@ -213,7 +213,10 @@ class ExpressionFunctions:
                 self.scope.warnings.prefix(slips, text if is_file else "the template")
 
     def _no_file_name(self, function: str, text: str) -> str:
-        """Return ``text`` as a template. If it looks like the name of a file, that is an error, or a warning as in CCM."""
+        """Return ``text`` as a template.
+
+        If it looks like a file name, raise FunctionError; if not strict, only warn.
+        """
         if not _FILE_NAME.fullmatch(text):
             return text
         message = f'{function}: "{text}" names a file that is not there'
@@ -227,7 +230,7 @@ class ExpressionFunctions:
         return text
 
     def jet(self, *arguments: str) -> str:
-        """Render a Jet template, or the file ``x.jet`` with one; two further arguments are its delimiters."""
+        """Render a Jet template, or the file ``x.jet`` that contains it. Two more arguments are its delimiters."""
         if len(arguments) not in (1, 3):
             raise FunctionError("jet requires 1 or 3 arguments", "jet('x.jet') or jet('x.jet', '[[', ']]')")
         body, *delimiters = arguments
@@ -243,11 +246,11 @@ class ExpressionFunctions:
             return render(body, delimiters, self.for_templates(), self.read_file, self._note)
 
     def _note(self, what: str) -> None:
-        """Warn about a missing value in a template, which is no error here."""
+        """Warn about a missing value in a template that is not strict."""
         self.scope.warnings.pending.append(ExpressionError(f"{what}, so nothing is written, as in CCM", 0, 0))
 
     def lookup(self, path: str, default: Any = None) -> Any:
-        """Return the value at a gjson path of the roots: `lookup` of expressions, for templates."""
+        """Return the value at a gjson path of the roots, or ``default``. Templates get the `lookup` of expressions."""
         scope = Scope(
             {**self.scope.names, "Path": path, "Default": default},
             secrets=self.scope.secrets,
@@ -257,7 +260,7 @@ class ExpressionFunctions:
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
-        """Return the output of the resource ``ref``; nil while it has none."""
+        """Return the output of the resource ``ref``; nil if it has no output yet."""
         _text(ref, "output")
         if self._may_wait:
             raise NotYetError
@@ -280,7 +283,7 @@ class ExpressionFunctions:
 
 
 class _Scrambled(ExpressionFunctions):
-    """The functions with other secrets. Comparing results shows which parts were made from secrets."""
+    """The same functions with other secrets: the parts of a result that differ were made from secrets."""
 
     def __init__(
         self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], moment: datetime
@@ -291,6 +294,6 @@ class _Scrambled(ExpressionFunctions):
         self.scope.moment = moment
 
     def lent(self, outputs: Outputs | None, *, may_wait: bool) -> Scope:
-        """Return its scope, with these outputs of other resources."""
+        """Return the scope, with ``outputs`` as the outputs of other resources."""
         self._outputs, self._may_wait = outputs, may_wait
         return self.scope

@@ -1,4 +1,4 @@
-"""The inputs of a manifest: everything that it is evaluated with besides its own text."""
+"""The inputs of a manifest: all data that affects its evaluation, besides its own text."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 @runtime_checkable
 class HostFacts(Protocol):
-    """Facts that are gathered when they are read, and may change."""
+    """Facts that are gathered when they are first read, and may change."""
 
     @property
     def is_used(self) -> bool:
-        """Whether any was read."""
+        """Whether any fact was read."""
 
     @property
     def notes(self) -> list[str]:
-        """Facts that could not be gathered, and why."""
+        """The facts that could not be gathered, and why."""
 
     def watch_paths(self) -> list[str]:
-        """Return the paths at which a change may change facts."""
+        """Return the paths to watch: a change there may change facts."""
 
     def refreshed(self) -> set[str]:
         """Refresh the facts, and return the keys of those that changed."""
@@ -31,12 +31,12 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Inputs(NamedTuple):
-    """``facts`` about the host, gathered when they are read; ``environ``, the environment.
+    """``facts`` about the host are gathered when they are first read; ``environ`` is the environment.
 
-    ``data`` wins over the data of the file ``site``, which win over the data of the manifest; ``secrets`` are the paths
-    in ``data`` that are secret, and ``remarks`` warnings about it. ``moment`` is the frozen time of one load, None until
-    a manifest is loaded. ``files`` are the files that all of this came from. ``cache`` is the directory of downloaded
-    manifests, None for the default.
+    ``data`` overrides the data of the file ``site``, which override the data of the manifest. ``secrets`` are the
+    paths in ``data`` that are secret; ``remarks`` are warnings about ``data``. ``moment`` is the frozen time of one
+    load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
+    directory of downloaded manifests, None for the default.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -50,12 +50,12 @@ class Inputs(NamedTuple):
     moment: datetime | None = None
 
     def loaded_now(self) -> Self:
-        """Return the same inputs for one load: one frozen clock for its data, expressions, templates and child manifests."""
+        """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""
         return self._replace(moment=datetime.now(UTC))
 
     @property
     def fact_paths(self) -> list[str]:
-        """The paths at which a change may change the facts that were read; none while none was read."""
+        """The paths to watch for changes of the facts that were read; empty if none was read."""
         return self.facts.watch_paths() if isinstance(self.facts, HostFacts) and self.facts.is_used else []
 
     def facts_changed(self) -> bool:
@@ -64,9 +64,9 @@ class Inputs(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Remarks for people, also about facts that could not be gathered."""
+        """Remarks to show to the user, including those about facts that could not be gathered."""
         return [*self.remarks, *(self.facts.notes if isinstance(self.facts, HostFacts) else ())]
 
 
 NO_INPUTS = Inputs()
-"""No facts, no environment, no data from outside."""
+"""Inputs without facts, environment or outside data."""

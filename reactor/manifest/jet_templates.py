@@ -1,4 +1,4 @@
-"""What a manifest provides to templates, and its Jet templates: `jet()` in expressions, and `resources_jet_file`."""
+"""The data and functions of a manifest's templates, and its Jet templates: `jet()` and `resources_jet_file`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from reactor.manifest.evaluation import NotYetError
 
 
 class TemplateData(NamedTuple):
-    """``context`` is the data of the manifest as ``Facts``, ``Data`` and ``Environ``, and the same in lower case.
+    """The data and functions that a manifest provides to its templates.
 
-    ``functions`` are functions of expressions that raise the errors of templates. When ``strict``, a missing value is
-    an error.
+    ``context`` has the data as ``Facts``, ``Data`` and ``Environ``, and under these names in lower case. ``functions``
+    are the functions of expressions, but raise the errors of templates. When ``strict``, a missing value is an error.
     """
 
     context: dict[str, Any]
@@ -32,7 +32,7 @@ class TemplateData(NamedTuple):
 
 
 def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same function, raising the errors of templates."""
+    """Return the same function, but raising the errors of templates."""
     from reactor.language.templates import Fault  # noqa: PLC0415 - few manifests have templates
 
     @wraps(function)
@@ -55,11 +55,11 @@ def render(
     read_file: Callable[[str], str],
     note: Callable[[str], None],
 ) -> str:
-    """Render the template ``body``, or the file it names if that ends in ``.jet``, with the data of the manifest.
+    """Render the template ``body``, or the file that it names if it ends in ``.jet``, with the data of the manifest.
 
-    When anything in the data is secret, so is the result: which data a template uses is not known. Then the messages of
-    errors are hidden too, because they may quote values. ``note`` is called with each missing value if the data are not
-    strict. Raises FunctionError; NotYetError when a file may be missing because it does not exist yet.
+    If anything in the data is secret, the whole result is secret, because the values that a template uses are unknown.
+    Then the messages of errors are hidden too: they may quote values. If the data are not strict, calls ``note`` for
+    each missing value. Raises FunctionError; NotYetError when a file is missing but may exist later.
     """
     from reactor.language.templates import MissingValues, TemplateError  # noqa: PLC0415 - few manifests have templates
     from reactor.language.templates.sandbox.engine import sandboxed_engine  # noqa: PLC0415
@@ -87,7 +87,7 @@ def render(
 
 
 class _Loader:
-    """Reads templates by name. ``awaited`` is the error for a template that does not exist yet."""
+    """Reads templates by name. ``awaited`` is the NotYetError for a template file that may exist later."""
 
     def __init__(self, read_file: Callable[[str], str]) -> None:
         self._read_file = read_file

@@ -12,9 +12,9 @@ from reactor.resource.registry import find_kind, kind_names
 
 
 class Kinds(NamedTuple):
-    """The kinds that a manifest may use: by default those that are installed.
+    """The kinds that a manifest may use: by default, all installed kinds.
 
-    ``find`` returns the class of a kind and raises KeyError when there is none of that name.
+    ``find`` returns the class of a kind. It raises KeyError for an unknown name.
     """
 
     names: Callable[[], Iterable[str]] = kind_names
@@ -31,7 +31,7 @@ INSTALLED = Kinds()
 
 
 class UnusableKind(NamedTuple):
-    """Why there is no class for a kind, and a hint. ``meant`` is the kind that it may be a misspelling of."""
+    """The reason why there is no class for a kind, and a hint. ``meant`` is the existing kind with a similar name."""
 
     code: str
     message: str

@@ -1,4 +1,4 @@
-"""A manifest as the rest of the program sees it, and the one function that reads it."""
+"""A manifest as the rest of the program sees it, and the functions that read one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from reactor.resource.gc_control import gc_paused
 
 @dataclass(eq=False, repr=False)
 class Manifest:
-    """One manifest, or several as one, of which each ``part`` keeps its own data and form.
+    """One manifest, or several combined. Each of the ``parts`` keeps its own data and form.
 
-    ``resources`` are in the order of the files, without invalid ones.
+    ``resources`` has the valid resources, in the order of the files.
 
-    ``placeholders`` stand for invalid resources: name and references only, so that references are still checked.
-    ``broken`` has the refs of resources without a placeholder, by name and by alias: a reference to one is no further
-    problem, and with an ``unread`` manifest, whose resources are unknown, no reference is. ``chains`` are the indices of
-    resources that run one after the other. ``settings`` and the messages are those of all parts; ``path`` and ``data``
-    those of the first. ``files`` are all files that were read. ``origins`` may be set to None once nothing is located
-    any more.
+    ``placeholders`` replace invalid resources: they have only the name and references, so that references are still
+    checked. ``broken`` has the refs, by name and by alias, of resources without a placeholder: references to these are
+    not reported. If a manifest is ``unread``, its resources are unknown, so no unknown reference is reported.
+    ``chains`` has the indices of resources that run one after the other. ``settings`` and the messages combine those
+    of all parts; ``path`` and ``data`` are those of the first part. ``files`` are all files that were read.
+    ``origins`` may be set to None once no place is needed any more.
     """
 
     parts: Sequence[Part]
@@ -58,9 +58,9 @@ class Manifest:
         return self.parts[0].data.values
 
     def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
-        """Return the place of a property's value in the resource at ``index``, or of the value around it.
+        """Return the place of a property's value in the resource at ``index``, or of the value that encloses it.
 
-        Indices of placeholders follow those of the resources.
+        The indices of placeholders follow those of the resources.
         """
         resource = [*self.resources, *self.placeholders][index]
         return (
@@ -70,7 +70,7 @@ class Manifest:
         )
 
     def declared(self, index: int) -> Mapping[str, Any]:
-        """Return the properties of the resource at ``index`` as they are written, its defaults included."""
+        """Return the properties of the resource at ``index`` as written, including the defaults of its list."""
         if self.origins is None:
             return {}
         declaration = self.origins[index].declaration
@@ -80,9 +80,9 @@ class Manifest:
 def read_manifest(
     path: str | os.PathLike[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """Read the manifest at ``path`` with its child manifests; return it, and all errors in the order of the files.
+    """Read the manifest at ``path`` with its child manifests. Return it, and all errors in the order of the files.
 
-    Never raises for bad input: a file that can't be read gives an empty manifest. Changes nothing.
+    Never raises for invalid input: a file that can't be read gives an empty manifest. Changes nothing on the host.
     """
     return read_manifests((os.fsdecode(path),), kinds, inputs)
 
@@ -90,7 +90,7 @@ def read_manifest(
 def read_manifests(
     files: Iterable[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """Read one or several ``files`` as one manifest. A resource may be in only one of them."""
+    """Read ``files`` as one manifest. Only one of them may declare a given resource."""
     with gc_paused():
         resource_table = ResourceTable()
         reading = ManifestLoader(resource_table, kinds, inputs)
@@ -100,7 +100,7 @@ def read_manifests(
 def read_tree(
     problems: Problems, tree: Any, kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
-    """Read a manifest from a tree that was already parsed or built; ``problems`` are those of its source."""
+    """Read a manifest from a tree that was already parsed or built. ``problems`` has the problems of its source."""
     with gc_paused():
         resource_table = ResourceTable()
         part = ManifestLoader(resource_table, kinds, inputs).read_tree(problems, tree)

@@ -29,7 +29,7 @@ from reactor.resource.declared import Form, declare
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 MAX_DEPTH = 10
-"""The most levels of manifests that apply each other."""
+"""The maximum depth of manifests that apply each other."""
 
 
 class Part(NamedTuple):
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class ManifestLoader:
-    """One load. Errors in any of the files are added to the problems of the ``resource_table``."""
+    """One load of manifests. Adds the errors in all files to the problems of ``resource_table``."""
 
     def __init__(self, resource_table: ResourceTable, kinds: Kinds, inputs: Inputs) -> None:
         self._resource_table = resource_table
@@ -66,7 +66,7 @@ class ManifestLoader:
         return self.read_tree(problems, parse(problems))
 
     def read_tree(self, problems: Problems, tree: Any) -> Part:
-        """Read a tree that was already parsed or built as a manifest, and its child manifests."""
+        """Read ``tree``, which was already parsed or built, as a manifest; also read its child manifests."""
         resource_table = self._resource_table
         first = len(resource_table.resources)
         site = self._site_data(strict=not is_ccm(tree))
@@ -75,7 +75,7 @@ class ManifestLoader:
             site.check(data.values, data.secrets)
             resource_table.warnings += site.warnings
             resource_table.problems += site.problems.sorted()
-        found = dict.fromkeys(resource_table.problems)  # a file that is applied twice has its problems twice
+        found = dict.fromkeys(resource_table.problems)  # a file applied twice adds its problems twice
         resource_table.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
         resource_table.warnings = list(dict.fromkeys(resource_table.warnings))
         resource_table.part += 1
@@ -96,12 +96,15 @@ class ManifestLoader:
     def _read(
         self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
     ) -> tuple[Document, Resolved]:
-        """Read one file, which ``composite`` applies; the layers ``over`` win over its data."""
+        """Read one file. The layers ``over`` are merged on top of its data.
+
+        ``composite`` applies the file, if any does.
+        """
         source = problems.source
         document = read_document(tree, problems)
         strict = not document.is_ccm
         data = data_of(document.root, problems, self._inputs, over, strict=strict)
-        # Data with invalid values may lack other keys too, so a missing key is no error.
+        # Invalid values may have removed other keys too, so a missing key is no error.
         is_whole = data.is_whole and self._site_is_whole
         expression_context = ExpressionContext.of(
             source, data.values, data.secrets, self._inputs, strict=strict and is_whole
@@ -156,7 +159,7 @@ class ManifestLoader:
             self._resource_table.chains.append((factory.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""
+        """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it."""
         if (late := composite.declared.deferred) is not None and not late.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(
@@ -166,7 +169,7 @@ class ManifestLoader:
             self._find(composite, at, problems, data)
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Find the manifest that ``composite`` applies, or report why it can't be applied."""
+        """Read the manifest that ``composite`` applies, or report why it can't be applied."""
         path = composite.manifest_path
         self._resource_table.files[path] = None
         if path in self._chain:
@@ -186,7 +189,7 @@ class ManifestLoader:
             self._splice(composite, source, data)
 
     def _splice(self, composite: Composite, source: Source, data: Resolved) -> None:
-        """Read the manifest that ``composite`` applies; the resources that it adds are the members of ``composite``."""
+        """Read the manifest that ``composite`` applies; its resources become the members of ``composite``."""
         first = len(self._resource_table.resources)
         if composite.data is None:
             over = (Layer("the manifest above", data.values, data.secrets),)
@@ -203,7 +206,7 @@ class ManifestLoader:
         declare(composite, composite.declared._replace(members=direct))
 
     def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
-        """Whether a file applies others without permission: then none of its resources is used."""
+        """Whether ``entries`` apply manifests although ``composite`` forbids it. Then none of the entries is used."""
         if composite is None or composite.allow_apply:
             return False
         kinds = {kind for entry in entries if isinstance(entry, dict) for kind in entry}
@@ -213,7 +216,10 @@ class ManifestLoader:
         return denied
 
     def _strengthened(self) -> dict[str, Any]:
-        """Return the ``meta`` properties that the manifests above set for all resources below them; they are never weakened."""
+        """Return the ``meta`` properties that the manifests above force on all resources below.
+
+        The resources below can't weaken them.
+        """
         wanted = (
             ("noop", True, any(each.noop or each.meta.noop for each in self._above)),
             ("mode", "warn", any(each.meta.mode == "warn" for each in self._above)),
@@ -227,11 +233,11 @@ class ManifestLoader:
 
     @property
     def _above(self) -> list[Composite]:
-        """The composites that apply the current file, the outermost first."""
+        """The composites that apply the current file, outermost first."""
         return [composite for composite in self._chain.values() if composite is not None]
 
     def _keep_text(self, source: Source) -> None:
-        """Keep the text of ``source`` for excerpts, unless it is secret, or one of several of that name."""
+        """Keep the text of ``source`` for excerpts, unless it is secret, or two different texts have that name."""
         if not source.is_secret:
             text = self._resource_table.texts.setdefault(source.file, source.text)
             self._resource_table.texts[source.file] = text if text == source.text else ""
@@ -239,7 +245,7 @@ class ManifestLoader:
     def _rendered(
         self, file: str, at: int, expression_context: ExpressionContext, problems: Problems
     ) -> tuple[Sequence | None, Problems]:
-        """Return the list of resources that a Jet template renders, and the problems of its output."""
+        """Return the list of resources that the Jet template ``file`` renders, and the problems of that output."""
         try:
             text = expression_context.expression_functions.rendered(
                 file if file.endswith(".jet") else expression_context.expression_functions.read_file(file)
@@ -266,7 +272,7 @@ class ManifestLoader:
 def _message(
     message: Message | None, expression_context: ExpressionContext, problems: Problems
 ) -> Message | None:
-    """Return the message with its expressions evaluated."""
+    """Return ``message`` with its expressions evaluated. Errors are added to ``problems``."""
     if message is None or (template := parse_template(message.text)) is None:
         return message
     try:

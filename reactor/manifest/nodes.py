@@ -1,8 +1,8 @@
 """The nodes of a manifest's tree: maps and lists that know the positions of their values.
 
-A position is the offset of a character in the text; `reactor.manifest.source` converts it to a line and column when
-needed. Scalars are plain Python values, so the map or list around them keeps their positions, and their source text
-where it says more than the value: ``0644``, ``1.10``, ``true``.
+A position is the offset of a character in the text. `reactor.manifest.source` converts it to a line and column when
+needed. Scalars are plain Python values. So the map or list that contains them stores their positions, and the source
+text of scalars that are not strings: ``0644``, ``1.10``, ``true``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Invalid:
 
 
 INVALID: Final = Invalid()
-"""Stands for an invalid value whose problem was reported already."""
+"""Replaces an invalid value whose problem was already reported."""
 
 
 class Mapping(dict[str, Any]):
@@ -31,12 +31,12 @@ class Mapping(dict[str, Any]):
     def __init__(self, at: int) -> None:
         super().__init__()
         self.at = at
-        # Offset of key, offset of value, and so on in the order of the keys: 8 bytes a pair, not two objects.
+        # Offset of key, offset of value, and so on in the order of the keys: 8 bytes a pair, instead of two objects.
         self._marks = array("I")
         self._raw: dict[str, str] | None = None
 
     def put(self, key: str, value: Any, key_at: int, value_at: int, raw: str | None) -> None:
-        """Add an entry. ``raw`` is the text of a scalar that is not a string."""
+        """Add an entry. ``raw`` is the source text of a scalar that is not a string."""
         self[key] = value
         self._marks.append(key_at)
         self._marks.append(value_at)
@@ -46,7 +46,7 @@ class Mapping(dict[str, Any]):
             self._raw[key] = raw
 
     def merge(self, other: Mapping) -> None:
-        """Add the entries of ``other`` whose keys are missing here, with their positions."""
+        """Add the entries of ``other`` whose keys are missing in this map, with their positions."""
         for index, (key, value) in enumerate(other.items()):
             if key not in self:
                 key_at, value_at = other._marks[2 * index : 2 * index + 2]
@@ -87,7 +87,7 @@ class Sequence(list[Any]):
         self._raw: dict[int, str] | None = None
 
     def put(self, value: Any, value_at: int, raw: str | None) -> None:
-        """Add an item. ``raw`` is the text of a scalar that is not a string."""
+        """Add an item. ``raw`` is the source text of a scalar that is not a string."""
         if raw is not None:
             if self._raw is None:
                 self._raw = {}

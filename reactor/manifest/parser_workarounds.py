@@ -1,9 +1,9 @@
-r"""Makes PyYAML and libyaml, which read YAML 1.1, read the characters of a text as YAML 1.2 and JSON do.
+r"""Makes PyYAML and libyaml, which parse YAML 1.1, treat some characters as YAML 1.2 and JSON do.
 
-- Pairs such as ``\ud83d\ude00`` are one character in JSON, and two invalid ones to a YAML 1.1 parser. Half a pair is no
-  character in either, and the parser says where it is.
-- Three characters end a line in YAML 1.1, and are ordinary text in YAML 1.2. Strings from the web contain some. There the
-  parser would end a comment, drop the blanks that follow, or report an error.
+- A surrogate pair such as ``\ud83d\ude00`` is one character in JSON, but two invalid ones to a YAML 1.1 parser. Half a
+  pair is invalid in both, and the parser reports its place.
+- Three characters end a line in YAML 1.1, but are ordinary text in YAML 1.2. Strings copied from the web contain some.
+  The parser would end a comment there, drop the blanks that follow, or report an error.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _UNIT = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F]|.)", re.DOTALL
 )
 _FILLING = "\U0002ffff"
-"""A code point that will never be a character, so that no text contains it."""
+"""A code point that is reserved as a noncharacter, so no text contains it."""
 
 
 def with_whole_characters(text: str) -> str:
-    """Return ``text`` so that the parser reads surrogate pairs correctly, of the same length; only JSON with pairs changes."""
+    """Return ``text``, with the same length, so that the parser reads surrogate pairs correctly. Only changes JSON."""
     if "\\u" not in text or text.lstrip()[:1] not in ("{", "[") or not _is_json(text):
         return text
     return _UNIT.sub(_escaped, text)
@@ -31,12 +31,12 @@ def without_filling(text: str) -> str:
 
 
 def has_half_a_character(json_text: str) -> bool:
-    """Whether a JSON text contains half a pair."""
+    """Whether ``json_text`` contains half of a surrogate pair."""
     return any(unit[0][1:3] in ("ud", "uD") and unit[1] is None for unit in _UNIT.finditer(json_text))
 
 
 def _escaped(unit: re.Match[str]) -> str:
-    """Escape the same character as YAML does, padded to its old length."""
+    """Return the YAML escape of the same character, padded to the old length."""
     if unit[1] is None:
         return unit[0]
     character = bytes.fromhex(unit[1] + unit[2]).decode("utf-16-be")
@@ -53,14 +53,14 @@ def _is_json(text: str) -> bool:
 
 _BREAKS = "\x85\u2028\u2029"
 _STAND_INS = "\U0001fffe\U0001ffff\U0002fffe"
-"""Code points that will never be characters, so that no text contains them."""
+"""Code points that are reserved as noncharacters, so no text contains them."""
 
 _AWAY = str.maketrans(_BREAKS, _STAND_INS)
 _BACK = str.maketrans(_STAND_INS, _BREAKS)
 
 
 def without_yaml11_breaks(text: str) -> str:
-    """Return ``text`` so that the parser reads these line breaks as text, of the same length."""
+    """Return ``text``, with its length unchanged, so that the parser reads these three characters as ordinary text."""
     if text.isascii() or not any(each in text for each in _BREAKS):
         return text
     return text.translate(_AWAY)

@@ -1,4 +1,4 @@
-"""How messages name values and choices, and hints for the words of Ansible, Puppet and Chef in a manifest."""
+"""How messages describe values and choices, and hints for words of Ansible, Puppet and Chef in a manifest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MAX_SHOWN = 60
 
 
 def shown(value: Any) -> str:
-    """Name a value of a manifest in a short phrase: ``'abc'``, ``5``, ``a list``."""
+    """Describe a value of a manifest in a short phrase: ``'abc'``, ``5``, ``a list``."""
     if isinstance(value, dict):
         return "a map"
     if isinstance(value, (list, tuple)):
@@ -49,13 +49,13 @@ _HOME: Final = {
     "with_items": ("name", _NO_LOOPS),
     "loop": ("name", _NO_LOOPS),
 }
-"""By word: the property that replaces it, or shows that the word belongs to a resource, and the hint."""
+"""Word -> the property that replaces it or that shows that the word belongs to a resource, and the hint."""
 
 NAMES: Final = ("name", "path", "dest")
 """The properties that contain the name of a resource in other tools."""
 
 
 def hint_home(word: str, known: Container[str]) -> str | None:
-    """Return the hint for a word of another tool that is none of the ``known`` properties; None otherwise."""
+    """Return the hint for a word of another tool whose property is among ``known``; None for all other words."""
     marker, hint = _HOME.get(word, ("", None))
     return hint if marker in known else None

@@ -1,4 +1,4 @@
-"""A loaded manifest as plain values: defaults merged, expressions evaluated except deferred ones."""
+"""A loaded manifest as plain values: defaults merged, and expressions evaluated, except deferred ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from reactor.resource.redaction import MASK, redacted
 
 
 def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
-    """Return a part of the manifest, in the form it is written in, each resource on its own, with secrets masked.
+    """Return one part of the manifest in the form in which it was written, with defaults merged and secrets masked.
 
-    Deferred expressions stay as they are written. The resources of child manifests are left out, but the `apply` is in.
+    Deferred expressions stay as written. Contains `apply` resources, but not the resources of the manifests they
+    apply.
     """
     of_part = [(index, manifest.resources[index]) for index in part.indices]
     elsewhere = {ref for _, resource in of_part for ref in resource.declared.members}
@@ -48,7 +49,7 @@ def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any
 
 
 def _as_written(value: Any, written: Any) -> Any:
-    """Return ``value`` with every string that has no expression as it is written: 1h30m, not 5400s; a relative path."""
+    """Return ``value`` with strings as written (1h30m, not 5400s; a relative path), unless they have expressions."""
     if isinstance(value, dict) and isinstance(written, dict):
         return {key: _as_written(inner, written.get(key)) for key, inner in value.items()}
     if isinstance(value, list) and isinstance(written, list) and len(value) == len(written):

@@ -1,4 +1,4 @@
-"""Formats diagnostics for people: message and place, the lines around it with a caret, a hint."""
+"""Formats diagnostics for people: the message and place, the lines around it with a caret, a hint."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _RESET = "\x1b[0m"
 
 
 def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str, str] | None = None) -> str:
-    """Format all diagnostics in the given order, and a last line that counts them.
+    """Format all diagnostics in the given order, and a last line with their number.
 
-    The files are read again for the excerpts; one that is gone or has changed has no excerpt. ``texts`` are the texts of
-    sources that are no files, by their names.
+    The files are read again for the excerpts; a file that is gone or has changed has no excerpt. ``texts`` has the
+    contents of sources that are not files, by their names.
     """
     found = list(diagnostics)
     report = _Report(color=color)
@@ -39,7 +39,7 @@ def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str
 
 
 class _Report:
-    """One report: its colours, and the lines of each file it has read."""
+    """One report: its colours, and a cache of the lines of the files."""
 
     def __init__(self, *, color: bool) -> None:
         self._color = color
@@ -86,7 +86,7 @@ class _Report:
     def _lines(self, file: str) -> list[str]:
         if file not in self._files:
             try:
-                # A pipe can't be read again, and opening a named one would wait for a writer.
+                # Only regular files: a pipe can't be read again, and opening a named pipe would wait for a writer.
                 content = Path(file).read_bytes() if Path(file).is_file() else b""
             except (OSError, ValueError):
                 content = b""
@@ -99,13 +99,13 @@ class _Report:
 
 
 def _without_secrets(line: str, column: int) -> tuple[str, int]:
-    """Mask the secrets of a line, and adjust the column. A secret must be masked before the line is shortened."""
+    """Mask the secrets of a line, and adjust the column. Must be called before the line is shortened."""
     before, after = redact(line[: column - 1]), redact(line[column - 1 :])
     return redact(before + after), column - len(line[: column - 1]) + len(before)
 
 
 def _window_start(line: str, column: int) -> int:
-    """Return the index of the first shown character of a line, so that the caret is visible."""
+    """Return the index of the first shown character of a line: the caret must be visible."""
     return max(0, column - 1 - _BEFORE_CARET) if len(line) > _WIDTH else 0
 
 
@@ -128,7 +128,7 @@ def _cell(char: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """Return the columns of a terminal that the printable form of ``text`` takes."""
+    """Return how many columns of a terminal the printable form of ``text`` takes."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     combining = sum(unicodedata.category(char) in ("Mn", "Me") for char in text)
     return len(_printable(text)) + wide - combining

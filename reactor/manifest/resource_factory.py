@@ -1,4 +1,4 @@
-"""Makes a resource, with its `Declared` record, from the values of one declaration; a placeholder from an invalid one."""
+"""Makes a resource and its `Declared` record from the values of one declaration; from invalid ones, a placeholder."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NAMES = frozenset(("name", "alias"))
 class ResourceFactory:
     """Makes the resources of one file, and adds them to a `ResourceTable`.
 
-    ``expression_context`` is what expressions of the file can reach. ``meta`` overrides values in the ``meta`` of every
-    resource. ``included`` is called with each `Composite`, once it is added, and with the offset of its declaration.
-    ``direct`` are the indices of the file's own resources.
+    ``expression_context`` has the roots and functions of the file's expressions. ``meta`` overrides values in the
+    ``meta`` of every resource. ``included`` is called with each `Composite` after it was added, and the offset of its
+    declaration. ``direct`` has the indices of the file's own resources.
     """
 
     def __init__(
@@ -60,7 +60,10 @@ class ResourceFactory:
         self._place = problems.source.lines.place
 
     def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
-        """Make a resource of ``model`` with these ``values``. Problems are reported, and leave a placeholder."""
+        """Make a resource of ``model`` with these ``values``.
+
+        If there are problems, report them and add a placeholder.
+        """
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
         late = self._late(model, declaration, values)
@@ -71,7 +74,7 @@ class ResourceFactory:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.invalid or not refs:
-            if late is not None:  # the files it reads may be the reason: follow them too
+            if late is not None:  # also watch the files it reads: they may be the cause of the problem
                 self._resource_table.files.update(dict.fromkeys(sorted(late.reads)))
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
@@ -97,7 +100,7 @@ class ResourceFactory:
     def _keep_secrets_out_of_names(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> None:
-        """Report a name or an alias that is secret: it is shown everywhere."""
+        """Report a name or an alias that contains a secret: names are shown everywhere."""
         if self._problems.source.is_secret:
             values.secret |= {key for key, value in values.plain.items() if redacted(value) != value}
         for key in values.secret & _NAMES:
@@ -119,7 +122,7 @@ class ResourceFactory:
     def _late(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> DeferredBinding | None:
-        """The expressions that are evaluated at each check, if there are any. Known values go to ``values``."""
+        """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
         if not (values.late or conditions):
             return None
@@ -160,12 +163,12 @@ class ResourceFactory:
     def _claim(
         self, model: type[Resource], declaration: Declaration, values: Values
     ) -> tuple[tuple[str, ...], int]:
-        """The refs that lead to a resource, by name and by alias, none when one of them is taken; and its number."""
+        """Return the refs of a resource, by name and by alias, and its number. There are no refs if one is taken."""
         name, alias = values.plain.get("name"), values.plain.get("alias")
         if not isinstance(name, str):
             return (), 1
         ref = f"{model.kind}#{name}"
-        # Two directories may hold manifests of one name.
+        # Two directories may contain manifests with the same name.
         may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
         if may_repeat or issubclass(model, Composite):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
@@ -183,7 +186,7 @@ class ResourceFactory:
 
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:
-    """A resource with nothing but its name and its references: these can be checked even where other properties are invalid."""
+    """Return a resource with only its name and references: these are checked even if other properties are invalid."""
     sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]

@@ -1,4 +1,4 @@
-"""The result of one load: the resources of all its files, in order, and their unique refs."""
+"""The result of one load: the resources of all files, in order, and their unique refs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from reactor.resource.declared import numbered
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 _Spot = tuple[LineMap, int, int]
-"""The lines of a file, an offset in it, and the number of the part: a place is looked up only for a problem."""
+"""The lines of a file, an offset in it, and the number of the part.
+
+The place is computed only if there is a problem.
+"""
 
 
 class Origin(NamedTuple):
@@ -32,11 +35,12 @@ class Origin(NamedTuple):
 class ResourceTable:
     """``resources`` and ``origins`` have the same indices.
 
-    ``placeholders`` stand for invalid resources: name and references only, with their origins. ``broken`` has the refs of
-    resources without a placeholder, so that a reference to one is no further problem. With an ``unread`` manifest, whose
-    resources are unknown, no reference is. ``chains`` are the indices of resources that run one after the other.
-    ``files`` are the absolute paths of all files that were read. ``texts`` are rendered templates, by the file names in
-    places. ``part`` is the number of the current manifest, of those that the user named.
+    ``placeholders`` replace invalid resources: they have only the name and references, with their origins. ``broken``
+    has the refs of resources without a placeholder: references to these are not reported. If a manifest is ``unread``,
+    its resources are unknown, so no unknown reference is reported. ``chains`` has the indices of resources that run
+    one after the other. ``files`` has the absolute paths of all files that were read. ``texts`` has rendered
+    templates, by the file names in places. ``part`` is the number of the current manifest among those that the user
+    named.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -54,12 +58,12 @@ class ResourceTable:
     _repeats: dict[str, int] = field(default_factory=dict)
 
     def add(self, resource: Resource, origin: Origin) -> None:
-        """Add a resource."""
+        """Add a resource and its origin."""
         self.resources.append(resource)
         self.origins.append(origin)
 
     def claim(self, ref: str, at: int, problems: Problems, hint: str) -> bool:
-        """Reserve ``ref`` for the resource at ``at``. If it is taken, add a problem and return False."""
+        """Reserve ``ref`` for the resource at the offset ``at``. If it is taken, add a problem and return False."""
         spot = problems.source.lines, at, self.part
         if (taken := self._taken.setdefault(ref, spot)) is spot:
             return True
@@ -75,13 +79,13 @@ class ResourceTable:
         return False
 
     def is_of_other_part(self, ref: str) -> bool:
-        """Whether another of the manifests that the user named declares ``ref``."""
+        """Whether a different manifest that the user named declares ``ref``."""
         return ref in self._taken and self._taken[ref][2] != self.part
 
     def repeat(self, ref: str, at: int, problems: Problems) -> int:
-        """Reserve ``ref`` where names may repeat. Return its number among those of the same name, from 1.
+        """Reserve ``ref`` where names may repeat. Return its number among the resources of that name, from 1.
 
-        A number whose ref is taken is skipped: the name of another resource may end with that number.
+        Skips numbers whose ref is taken: the name of another resource may end with that number.
         """
         number = self._repeats.get(ref, 0) + 1
         while (own := numbered(ref, number)) in self._taken:

@@ -1,6 +1,6 @@
-"""The scalar types of properties, so that a string property gets ``0644`` as it is written.
+"""The scalar types of properties. They show which properties are strings, and so get ``0644`` as written.
 
-The shape of a type is read from its annotation, once per kind. If its shape is unknown, values are not changed.
+The shape of a type is read from its annotation, once per kind. Values of unknown shape are not changed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SCALARS = (str, int, float, bool)
 
 
 class Shape(NamedTuple):
-    """``scalars`` are the types that a scalar may have, empty when unknown; ``choices`` its only values, if any.
+    """``scalars`` are the types that a scalar may have, empty if unknown; ``choices`` its only valid values, if any.
 
-    ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys, ``model`` the
-    class of a map with fields. ``later`` returns the shape of a type that is imported only when it is used.
+    ``items`` is the shape of a list's items, ``values`` that of the values of a map with any keys. ``model`` is the
+    class of a map with fields. ``later`` returns the shape of a type that is imported only when needed.
     """
 
     scalars: frozenset[type] = frozenset()
@@ -36,18 +36,18 @@ class Shape(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Shape]:
-        """The shape of each field of the model, by every name of the field."""
+        """The shape of each field of the model, by every name that the field accepts."""
         return _fields(self.model) if self.model else {}
 
     def inside(self, key: str | int) -> Shape:
-        """Return the shape of an entry of a map or of an item of a list."""
+        """Return the shape of the entry or item ``key`` of a map or list."""
         if isinstance(key, int):
             return self.items or UNKNOWN
         inner = self.fields.get(key) or self.values or UNKNOWN
         return inner.later() if inner.later else inner
 
     def fit(self, value: Any, raw: str) -> Any:
-        """Return the value of a scalar, or its text where it must be a string."""
+        """Return ``value``, or its source text ``raw`` where the type requires a string."""
         if not self.scalars or type(value) in self.scalars:
             return value
         return value if type(value) is int and float in self.scalars else raw
@@ -58,7 +58,7 @@ UNKNOWN = Shape()
 
 @cache
 def field_names(model: type[BaseModel]) -> dict[str, str]:
-    """Return the field of each accepted name: a field may have several names, or another name than its own."""
+    """Return the name of the field for each accepted name: a field may have aliases."""
     return {
         name: field_name
         for field_name, info in model.model_fields.items()

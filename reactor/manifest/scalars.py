@@ -1,4 +1,4 @@
-"""The values of YAML scalars, by the core schema of YAML 1.2.
+"""Converts YAML scalars to values, by the core schema of YAML 1.2.
 
 PyYAML's own rules are those of YAML 1.1, where ``on`` is true, ``0644`` is 420 and ``12:30`` is 750.
 """
@@ -22,7 +22,7 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((f"-{word}" for word in (".inf", ".Inf", ".INF")), float("-inf")),
 }
 SPECIAL_STARTS = frozenset(["", *"0123456789+-.~nNtTfF"])
-"""The first characters of plain scalars that may be other values than strings; most strings start otherwise."""
+"""The first characters of plain scalars that may not be strings. Most strings begin with another character."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
@@ -46,7 +46,10 @@ def plain_value(text: str) -> Scalar:
 
 
 def tagged_value(tag: str, text: str) -> Scalar:
-    """Return the value of a scalar with a tag. Raises ValueError for an unknown tag or a string that does not match it."""
+    """Return the value of a scalar with a tag.
+
+    Raises ValueError if the tag is unknown, or ``text`` does not match it.
+    """
     if tag == f"{_CORE_TAG}str":
         return text
     wanted = _TYPES.get(tag.removeprefix(_CORE_TAG)) if tag.startswith(_CORE_TAG) else None
@@ -61,5 +64,5 @@ def tagged_value(tag: str, text: str) -> Scalar:
 
 
 def shown_tag(tag: str) -> str:
-    """Return a tag as people write it: ``!!int`` for the long name."""
+    """Return a tag in its usual short form: ``!!int``."""
     return tag.replace(_CORE_TAG, "!!", 1) if tag.startswith(_CORE_TAG) else tag

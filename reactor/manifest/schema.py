@@ -1,7 +1,7 @@
-"""The JSON Schema of manifests, for editors: both forms, every kind.
+"""The JSON Schema of manifests, for editors: both forms, and every kind.
 
-It accepts every manifest that `reactor.manifest.manifest.read_manifest` accepts, and rejects errors that a schema can
-express; rules between properties are not in it.
+It accepts every manifest that `reactor.manifest.manifest.read_manifest` accepts, and rejects the errors that a schema
+can express. It can't express rules between properties.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REF = "#/$defs/"
 _MAP_OR_NOTHING = {"type": ["object", "null"]}
 _NOTHING = {"type": "null"}
 _EXPRESSION: Final = {"type": "string", "pattern": r"\{\{|\$\{"}
-"""The schema of an expression, which may replace a value of any type."""
+"""The schema of an expression, which is allowed in place of a value of any type."""
 
 
 def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
@@ -46,23 +46,26 @@ def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Generates the schema of the input of a model, which accepts more than its fields can have."""
+    """Generates the schema of the input of a model: the input may have more types than the fields."""
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
-        """Return the schema of any scalar: an unquoted ``0644`` is a string as it is written."""
+        """Return the schema of any scalar: an unquoted ``0644`` becomes a string as written."""
         return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
-        """Return the schema of an integer: also its digits as a string, or an expression."""
+        """Return the schema of an integer, its digits as a string, or an expression."""
         text = {"type": "string", "pattern": rf"^\s*[-+]?\d+\s*$|{_EXPRESSION['pattern']}"}
         return {"anyOf": [super().int_schema(schema), text]}
 
     def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
-        """Return the schema of a bool: also an expression."""
+        """Return the schema of a bool or an expression."""
         return {"anyOf": [super().bool_schema(schema), _EXPRESSION]}
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        """Return the schema of a converted value: also a scalar, which the function converts. A model stays the same."""
+        """Return the schema of a value that a function converts: also any scalar.
+
+        The schema of a model is not changed.
+        """
         result = super().function_before_schema(schema)
         return result if "properties" in result else {"anyOf": [result, {"type": ["string", "number"]}]}
 
@@ -78,7 +81,7 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
         properties["provider"] = {"enum": [*model.providers, None]}
     for name, each in properties.items():
         properties[name] = {"anyOf": [each, _EXPRESSION]}
-    # In a list the name is a key, and missing properties may be in the defaults.
+    # In a list the name is a key, and defaults may provide missing properties.
     unnamed = {name: each for name, each in properties.items() if name != "name"}
     definitions[f"{kind} properties"] = _closed(unnamed)
     body = {"anyOf": [{"$ref": f"{_REF}{kind} properties"}, _NOTHING]}

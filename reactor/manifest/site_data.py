@@ -1,4 +1,4 @@
-"""The data of a site: a file whose data win over those of the manifest, with its own overrides and checks."""
+"""The data of a site: a file whose data override those of the manifest, with its own overrides and checks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class SiteData:
-    """The resolved data of the file at ``path``, as a ``layer``. Errors are added to its ``problems``.
+    """The resolved data of the file at ``path``, as a ``layer``. Errors are added to ``problems``.
 
-    Raises ManifestError when it can't be read.
+    Raises ManifestError when the file can't be read.
     """
 
     def __init__(self, path: str, inputs: Inputs, *, strict: bool) -> None:

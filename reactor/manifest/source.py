@@ -23,7 +23,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class LineMap(NamedTuple):
-    """The character offsets of the lines of a text: enough to find places after the text was freed."""
+    """The character offsets of the lines of a text. Finds places, also after the text was freed."""
 
     file: str
     starts: array[int]
@@ -37,16 +37,16 @@ class LineMap(NamedTuple):
         )
 
     def place(self, at: int) -> Place:
-        """Return the line and column of the character at offset ``at``."""
+        """Return the line and column of the character at the offset ``at``."""
         line = bisect_right(self.starts, at)
         return Place(self.file, line, at - self.starts[line - 1] + 1)
 
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a manifest, with its file name as the user wrote it. Positions in it are character offsets.
+    """The text of a manifest, with its file name as the user wrote it. Positions are character offsets.
 
-    A source that ``is_secret`` was made from secrets: values that contain one are secret too.
+    A source that ``is_secret`` was made from secrets. Then values that contain one of these are secret too.
     """
 
     file: str
@@ -60,7 +60,7 @@ class Source:
 
 
 class Problems:
-    """Collects the errors in one manifest. The same error in the same place is reported once."""
+    """Collects the errors in one manifest. Reports the same error in the same place once."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -77,26 +77,29 @@ class Problems:
         hint: str | None = None,
         notes: Iterable[tuple[str, int | Place]] = (),
     ) -> None:
-        """Add a problem with the error code ``code`` at the offset ``at``; ``notes`` are related offsets, or places in other files."""
+        """Add a problem with the error ``code`` at the offset ``at``.
+
+        ``notes`` are related offsets, or places in other files.
+        """
         place = self.source.lines.place
         placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
         self._found[Diagnostic(code, message, place(at), hint, placed)] = None
 
     def sorted(self) -> list[Diagnostic]:
-        """Return all problems, in the order of their places."""
+        """Return all problems, sorted by place."""
         return sorted(self._found, key=lambda found: found.place or Place("", 0, 0))
 
 
 def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Source | Diagnostic:
-    """Read the manifest at ``path``, or return why it can't be read. Messages call it ``what``.
+    """Read the manifest at ``path``, or return why it can't be read. ``what`` names the file in messages.
 
-    A file that untrusted users could change is not read, see `reactor.trust.inputs`.
+    Refuses a file that untrusted users could change, see `reactor.trust.inputs`.
     """
     file = os.fsdecode(path)
     try:
         with open(file, "rb", opener=open_input) as stream:
             content = stream.read(MAX_BYTES + 1)
-    except DistrustedError as error:  # without a place: its text must not be shown
+    except DistrustedError as error:  # no place, because the excerpt would show the text of the file
         return Diagnostic("R0401", f"{what} {file} can't be trusted: {error}", None, error.hint)
     except (OSError, ValueError) as error:
         return _unreadable(file, what, error)
@@ -110,7 +113,7 @@ def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Sou
 
 
 def with_line_feeds(text: str) -> str:
-    """Return ``text`` with a line feed for each line end, as YAML reads it: a carriage return alone ends a line too."""
+    """Return ``text`` with each line end as a line feed. As in YAML, a carriage return alone is a line end too."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

@@ -1,4 +1,4 @@
-"""The errors of the YAML parser in plain words, with hints."""
+"""Rewords the errors of the YAML parser in plain words, with hints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.manifest.parser_workarounds import without_yaml11_breaks
 from reactor.manifest.source import Problems
 
 _LONGEST_KEY = 1024
-"""The most characters of a key without '?', in YAML 1.1 and 1.2; such a key must also be on one line."""
+"""The most characters of a key without '?', in YAML 1.1 and 1.2. Such a key must also be on one line."""
 
 _SHORTER = (
     f"it must be on one line and have at most {_LONGEST_KEY:,} characters; "
@@ -48,7 +48,7 @@ _ADVICE = {
         "unknown escape in a double-quoted string",
         "write \\\\ for a backslash, or use single quotes",
     ),
-    "decimal number": (  # libyaml's message lacks a syllable
+    "decimal number": (  # part of a word: libyaml writes "hexdecimal"
         "an escape in a double-quoted string that lacks digits",
         "\\x takes 2 hexadecimal digits, \\u takes 4 and \\U takes 8; write \\\\ for a backslash, or use single quotes",
     ),
@@ -80,14 +80,14 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
     notes = []
     if context is not None and at == end:
-        at = context  # something that is never closed is shown where it begins
+        at = context  # show where the unclosed thing begins
     elif context is not None and "\n" in text[context:at]:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
     problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
 
 
 def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
-    """Return the offset of the text before a colon that would be a key if it were shorter, or on one line; else None."""
+    """Return the offset of the text before ``colon`` that is too long, or on too many lines, for a key; else None."""
     if "could not find expected ':'" in str(getattr(error, "problem", "")):
         start = _offset(error, "context_mark")
         return start if start is not None and colon - start > _LONGEST_KEY else None
@@ -107,7 +107,7 @@ def _tokens_before(text: str, end: int) -> tuple[Any, Any]:
         while scanner.check_token() and scanner.peek_token().start_mark.index < end:
             before, last = last, scanner.get_token()
     except yaml.YAMLError:
-        pass  # the error is known
+        pass  # the error is already reported
     finally:
         scanner.dispose()
     return before, last

@@ -1,4 +1,4 @@
-"""Reports pydantic's errors in plain words and at the right place of the manifest."""
+"""Reports pydantic's errors in plain words, at the right places of the manifest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _YAML_1_1_FLAGS = frozenset(("yes", "no", "on", "off"))
 
 
 class Inspector:
-    """Reports the errors in the values of one model, which messages call ``subject``."""
+    """Reports the errors in the values of one model. Messages call the resource ``subject``."""
 
     def __init__(
         self, problems: Problems, model: type[BaseModel], declaration: Declaration, subject: str
@@ -42,10 +42,13 @@ class Inspector:
         self._wants: dict[Spot, tuple[list[str], Any]] = {}
 
     def report(self, error: ValidationError, values: Values) -> None:
-        """Add every problem of ``error``, and the conflicts between properties that pydantic skips once a field is invalid."""
+        """Report every problem of ``error``, and the conflicts between properties.
+
+        Pydantic does not look for conflicts once a field is invalid.
+        """
         self._doubt(*values.invalid)
         conflicts: list[PropertyProblem] = []
-        # Missing properties come last: one may have been found already, under a misspelt name.
+        # Report missing properties last: the property may have been found already, under a misspelt name.
         for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
@@ -101,7 +104,7 @@ class Inspector:
         )
 
     def _report_wants(self) -> None:
-        """Report one message for each value, also where it matches none of several types."""
+        """Report one message per value, also if the value matches none of several types."""
         for spot, (wanted, found) in self._wants.items():
             if found is None:
                 self._problems.add(
@@ -117,7 +120,7 @@ class Inspector:
             self._problems.add("R0109", f"{spot.label} must be {types}, not {given}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
-        """Return the conflicts among valid properties; a rule that reads an invalid one ends the search."""
+        """Return the conflicts among valid properties. Stops at a rule that reads an invalid property."""
         if not issubclass(self._model, Resource):
             return []
         names = field_names(self._model)
@@ -130,7 +133,7 @@ class Inspector:
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
             for problem in builder.property_problems():
-                found.append(problem)  # noqa: PERF402 - keeps the problems before an exception
+                found.append(problem)  # noqa: PERF402 - keeps the problems found before an exception
         return found
 
     def _shape_at(self, path: PropertyPath) -> Shape:
@@ -150,6 +153,6 @@ class Inspector:
 
 
 def _cleaned(message: str) -> str:
-    """Return a validator's own message, or pydantic's in our words."""
+    """Return the message of our own validators unchanged, and pydantic's reworded."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)

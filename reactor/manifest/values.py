@@ -1,4 +1,4 @@
-"""Converts the tree to the input of a model: plain maps, lists and scalars without positions, expressions evaluated."""
+"""Converts the tree to the input of a model: plain maps, lists and scalars, with expressions evaluated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope
 
 _BARE = frozenset(("control",))
-"""Properties that contain bare expressions, which are read elsewhere."""
+"""Properties that contain bare expressions. Other code reads them."""
 _NONE: frozenset[str] = frozenset()
 _TEXT = frozenset((str,))
 _NAME = Shape(scalars=_TEXT)
@@ -28,10 +28,10 @@ _NAME = Shape(scalars=_TEXT)
 
 @dataclass(eq=False, repr=False)
 class Values:
-    """The values of one map. ``invalid`` are the keys whose value was reported as invalid.
+    """The values of one map. ``invalid`` has the keys whose value was reported as invalid.
 
-    ``late`` has the deferred values, trees with expressions that wait until the resource is checked; their keys are not
-    in ``plain``. ``secret`` are the keys whose value must not be shown.
+    ``late`` has the deferred values: trees whose expressions are evaluated when the resource is checked. Their keys
+    are not in ``plain``. ``secret`` has the keys whose value must not be shown.
     """
 
     plain: dict[str, Any] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Values:
     secret: set[str] = field(default_factory=set)
 
     def over(self, defaults: Values) -> Values:
-        """Return these values, and ``defaults`` for missing ones; a property replaces its default as a whole."""
+        """Return these values, with ``defaults`` for missing keys. A property replaces its default completely."""
         if not (self.invalid or self.late or defaults.invalid or defaults.late or defaults.secret):
-            return Values({**defaults.plain, **self.plain}, secret=self.secret)  # the usual case, faster
+            return Values({**defaults.plain, **self.plain}, secret=self.secret)  # the usual case, made faster
         own = self.plain.keys() | self.invalid | self.late.keys()
         return Values(
             {**_without(defaults.plain, own), **self.plain},
@@ -94,7 +94,7 @@ class ValueReader:
         return values
 
     def read_name(self, values: Values, text: str, at: int) -> None:
-        """Add the name, the key ``text`` at the offset ``at``, to ``values``."""
+        """Add the name to ``values``. It is the key ``text`` at the offset ``at``."""
         self._is_invalid = self._is_secret = self._may_be_late = False
         name = self._text(text, at, _NAME) if "{" in text else text
         values.plain["name"] = text if self._is_invalid else name
@@ -126,7 +126,7 @@ class ValueReader:
         return value if value is None or value is INVALID else shape.fit(value, node.raw(key))
 
     def _key(self, node: Mapping, key: str, shape: Shape) -> Any:
-        """Return a key; if the keys of a map name things with properties, evaluate expressions in them."""
+        """Return ``key`` with its expressions evaluated, if the keys of this map name things that have properties."""
         names_things = shape.values is not None and shape.values.model is not None
         return self._text(key, node.key_at(key), _NAME) if names_things and "{" in key else key
 

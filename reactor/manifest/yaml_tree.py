@@ -1,7 +1,7 @@
 """Builds the tree of a manifest's values from the parser's events.
 
-libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, with a graph of nodes and a
-constructor for each, takes ten times as long. Without libyaml, PyYAML's slow parser produces the events.
+libyaml parses. Its events become `Mapping` and `Sequence` directly, because PyYAML's own way, with a graph of nodes
+and a constructor for each, takes ten times as long. Without libyaml, PyYAML's slow parser produces the events.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _COLLECTION_TAGS = {
 
 
 class _LimitError(Exception):
-    """The document exceeds a limit; none of it is used."""
+    """The document exceeds a limit, so none of it is used."""
 
     def __init__(self, message: str, at: int, hint: str) -> None:
         super().__init__(message)
@@ -57,7 +57,10 @@ class _LimitError(Exception):
 
 
 class _Anchor(NamedTuple):
-    """The value of an alias. ``size`` counts its values, aliases expanded; ``height`` its levels."""
+    """The value that an alias refers to.
+
+    ``size`` is its number of values with aliases expanded, ``height`` its depth.
+    """
 
     value: Any
     raw: str | None = None
@@ -69,8 +72,8 @@ class _Anchor(NamedTuple):
 def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     """Return the root value of the source of ``problems``, or None when nothing of it can be used.
 
-    Errors are added to ``problems``; parsing continues after a duplicate key, an unknown tag or an undefined alias.
-    ``loader`` is a PyYAML loader class: `LOADER`, except in tests of the slow one.
+    Adds errors to ``problems``. Parsing continues after a duplicate key, an unknown tag or an undefined alias.
+    ``loader`` is a PyYAML loader class; only tests of the slow parser pass another one than `LOADER`.
     """
     text = with_whole_characters(without_yaml11_breaks(problems.source.text))
     parser = loader(text)
@@ -95,7 +98,7 @@ def _restored(following: Callable[[], Any]) -> Any:
 
 
 class _Builder:
-    """One pass over the events of a document, by recursive descent."""
+    """Builds the tree in one pass over the events of a document, by recursive descent."""
 
     def __init__(self, following: Callable[[], Any], problems: Problems) -> None:
         self._next = following
@@ -119,7 +122,7 @@ class _Builder:
         return root
 
     def _node(self, event: Any, depth: int) -> tuple[Any, str | None]:
-        """Return the value that starts with ``event``, and its text if it is a scalar but not a string."""
+        """Return the value that starts with ``event``, and the source text of a scalar that is not a string."""
         if event.anchor is None:
             return self._scalar(event) if event.__class__ is ScalarEvent else self._collection(event, depth)
         return self._alias(event, depth) if event.__class__ is AliasEvent else self._anchored(event, depth)
@@ -171,7 +174,7 @@ class _Builder:
         return node
 
     def _key(self, event: Any, depth: int) -> str | None:
-        """Return the key that starts with ``event``, as written: ``1.10`` and ``true`` are keys like any other."""
+        """Return the key that starts with ``event``, as written: ``1.10`` and ``true`` are ordinary keys."""
         if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
             return sys.intern(event.value)
         value, raw = self._node(event, depth + 1)
@@ -229,7 +232,7 @@ class _Builder:
         return anchor.value, anchor.raw
 
     def _merge(self, node: Mapping, merges: list[tuple[int, int, Any]]) -> bool:
-        """Merge the maps of ``<<`` into ``node``. The map's own keys win, then the maps named first."""
+        """Merge the maps under ``<<`` into ``node``. The map's own keys have priority, then the first maps."""
         (first_at, at, value), *others = merges
         for again_at, _, _ in others:
             self._report_duplicate(_MERGE, again_at, first_at)

@@ -34,14 +34,14 @@ BOUNDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 )  # fmt: skip
-"""Seconds: from the repair of a small file to the installation of a package."""
+"""Upper bounds in seconds, from the repair of a small file to the installation of a package."""
 
 _BY_DRIFT = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
 
 
 class Histogram:
-    """The number of values between neighbouring `BOUNDS`, and their sum."""
+    """The number of values between each two neighbouring `BOUNDS`, and the sum of all values."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
@@ -62,7 +62,7 @@ class Tally:
 
     def __init__(self, refs: Iterable[str], watchers: Iterable[str], started: float) -> None:
         self.checks: dict[str, dict[Result, int]] = {}
-        """By kind and result."""
+        """Kind -> result -> number of checks."""
         self.check_seconds = 0.0
         self.changes = dict.fromkeys(Cause, 0)
         """A change with two causes counts under both."""
@@ -75,10 +75,10 @@ class Tally:
         self.audit_found = 0
         self.flapping = 0
         self.watchers: dict[str, WatchState | None] = dict.fromkeys(watchers)
-        """None before the first event of the watcher, and for a watcher without watches."""
+        """Watcher -> its last state; None before its first event, and for a watcher without watches."""
         self.events_lost = dict.fromkeys(self.watchers, 0)
         self.badly_watched: dict[tuple[str, str], WatchState] = {}
-        """By watcher and ref: the state of a watcher that reports changes of this resource late, or not at all."""
+        """(watcher, ref) -> the state of a watcher that reports changes of this resource late, or not at all."""
         self.paused: set[str] = set()
         self.generation = 1
         self.generation_time = started
@@ -98,7 +98,7 @@ class Tally:
             self._other(event)
 
     def _know(self, refs: Iterable[str]) -> None:
-        """Start counting for the kinds of ``refs``."""
+        """Add counts of 0 for the kinds of ``refs``, unless they have counts."""
         for kind in {ref.partition("#")[0] for ref in refs} - self.checks.keys():
             self.checks[kind] = dict.fromkeys(OUTCOMES, 0)
 
@@ -170,7 +170,7 @@ class Tally:
             self.badly_watched[watcher, ref] = state
 
     def _forget(self, refs: Iterable[str]) -> None:
-        """Remove the resources that left the manifest from the paused and badly watched ones."""
+        """Remove ``refs``, which left the manifest, from the paused and the badly watched resources."""
         gone = set(refs)
         self.paused -= gone
         for key in [key for key in self.badly_watched if key[1] in gone]:

@@ -1,4 +1,4 @@
 """What a resource is: base class, property types, plan, watch declarations, registry.
 
-Nothing here imports another part of the project, and everything else builds on it.
+This package imports no other part of the project; everything else builds on it.
 """

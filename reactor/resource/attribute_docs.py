@@ -1,4 +1,4 @@
-"""The docstrings beneath the properties of a kind, which Python itself throws away."""
+"""Reads the docstrings below the properties of a kind, which Python itself discards."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import pairwise
 
 
 def attribute_docs(cls: type) -> dict[str, str]:
-    """The text beneath each annotated attribute of ``cls`` and its bases; a class goes before its bases.
+    """The docstring of each annotated attribute of ``cls`` and its bases; a class takes precedence over its bases.
 
-    A class whose source can't be had has none.
+    Empty for a class whose source is not available.
     """
     found: dict[str, str] = {}
     for each in reversed(cls.__mro__):
@@ -23,7 +23,10 @@ def attribute_docs(cls: type) -> dict[str, str]:
 
 @cache
 def _own(cls: type) -> dict[str, str]:
-    """Those of the class itself. Reading its source takes milliseconds, and all kinds have bases in common."""
+    """The docstrings of the class itself.
+
+    Cached: reading the source takes milliseconds, and all kinds have bases in common.
+    """
     return dict(_found(cls))
 
 

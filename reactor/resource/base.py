@@ -1,4 +1,4 @@
-"""The base of every kind: the properties all resources share, and the hooks a kind writes."""
+"""The base of every kind: the properties all resources share, and the methods that a kind implements."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     State = TypeVar("State", default=Any)
 
     class _TypedByState(Generic[State]):
-        """The state that a kind observes, for the type checker."""
+        """The type of the state that a kind observes, for the type checker."""
 
 else:
     State = Any
 
     class _TypedByState:
-        """``Resource[State]`` is `Resource` itself here: a generic pydantic model would be built once more for each kind."""
+        """``Resource[State]`` is just `Resource` at run time.
+
+        Pydantic would build a generic model again for each kind.
+        """
 
         def __class_getitem__(cls, state: Any) -> type:
             return cls
@@ -40,43 +43,46 @@ else:
 class Resource(_TypedByState[State], Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
-    A kind is a subclass, typed by the state that it observes: ``class File(Resource[FileState], kind="file")``. Its fields
-    are its properties. It writes `watches`, `observe` and `plan`, and any of the other hooks that make sense for it. The
-    engine does the rest. Do not keep what `observe` found as input to a later decision, except a stamp that proves that
-    the host has not changed since.
+    A kind is a subclass: ``class File(Resource[FileState], kind="file")``, where ``FileState`` is the state that it
+    observes. Its fields are its properties. It implements `watches`, `observe` and `plan`, and any other of these
+    methods that it needs; the engine does the rest. Do not use the result of an earlier `observe` for a later
+    decision, except for a stamp that proves that the host has not changed since.
     """
 
     kind: ClassVar[str]
     providers: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = ""
-    """What may follow ``reactor ensure KIND``, for its help."""
+    """An example of the arguments of ``reactor ensure KIND``, for its help."""
     may_undo: ClassVar[frozenset[str]] = frozenset()
-    """Kinds whose resources a change of this kind may undo as a side effect: a run that ends checks them once more."""
+    """Kinds that a change of this kind may undo as a side effect: a run that ends checks their resources once more."""
     provides_more: ClassVar[bool] = False
-    """Whether it may provide more than `relations` lists, as a package does: a dry run can't tell then what is missing."""
+    """Whether it may provide more than `relations` lists, as a package does.
+
+    Then a dry run can't tell what will be missing.
+    """
     deferred_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
 
     name: Annotated[str, Field(min_length=1)]
-    """What it is about; for a file, its path."""
+    """What the resource manages; for a file, its path."""
     ensure: str
     """The desired state."""
     alias: Annotated[str, Field(min_length=1)] | None = None
-    """A second name to refer to it by."""
+    """A second name by which others can refer to it."""
     provider: str | None = None
-    """Which implementation of the kind; by default the one that fits."""
+    """Which implementation of the kind to use; by default the one that fits the host."""
     require: References = ()
-    """These must be ok first."""
+    """Resources that must be ok first."""
     subscribe: Subscriptions = ()
-    """As ``require``, and be refreshed when they change."""
+    """As ``require``; in addition, a change of these resources refreshes this one."""
     after: References = ()
     """Order only: these go first if they have work; their failure does not block."""
     control: Control | None = None
     """Expressions that decide whether it is managed on this host."""
     health_checks: tuple[HealthCheck, ...] = ()
-    """Commands and goss rules that tell whether it does its work."""
+    """Commands and goss rules that test whether the resource works."""
     register_when_stable: tuple[Registration, ...] = ()
-    """CCM's service registrations; checked, and published nowhere."""
+    """CCM's service registrations. They are validated, but not published anywhere."""
     meta: Meta = DEFAULT_META
     """How the engine treats it."""
 
@@ -88,7 +94,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     @cached_property
     def declared(self) -> Declared:
-        """What the manifest and the graph know about this resource. `reactor.resource.declared.declare` sets it."""
+        """What the manifest and the graph know about this resource. Set by `reactor.resource.declared.declare`."""
         return Declared(f"{self.kind}#{self.name}")
 
     @property
@@ -108,7 +114,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return self
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together. A kind extends it: ``yield from super()...``."""
+        """Problems of the combination of properties. A kind extends it: ``yield from super()...``."""
         if self.provider is not None and self.provider not in self.providers:
             hint = did_you_mean(self.provider, self.providers) or f"providers: {', '.join(self.providers)}"
             yield PropertyProblem(("provider",), f"{self.kind} has no provider {self.provider!r}", hint)
@@ -117,11 +123,11 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
             yield PropertyProblem(("meta", "reverse"), f"{self.kind} can't be undone", hint)
 
     def warnings(self) -> Iterable[PropertyProblem]:
-        """Properties that are allowed and most likely a mistake. The manifest is valid, and the user sees the warnings."""
+        """Properties that are allowed but most likely a mistake. The manifest is valid; the user sees the warnings."""
         return ()
 
     def watches(self) -> Iterable[Watch]:
-        """What could make this drift. Declarations only."""
+        """What could make this resource drift, as declarations."""
         return ()
 
     @abstractmethod
@@ -133,45 +139,46 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     @abstractmethod
     def plan(self, state: State, *, refresh: bool) -> Plan:
-        """The actions that lead from ``state`` to the desired state. Pure: same state, same plan. Empty: as desired.
+        """The actions that lead from ``state`` to the desired state; none if it is as desired.
 
-        ``refresh`` says that something this resource subscribes to has changed. Raises ResourceError when the desired
-        state can't be reached from ``state``.
+        Pure: same state, same plan. ``refresh`` is True when something this resource subscribes to has changed. Raises
+        ResourceError when the desired state can't be reached from ``state``.
         """
 
     async def verify(self) -> Plan:
-        """The actions that are still needed after an apply; anything but an empty plan fails the resource."""
+        """The actions that are still needed after an apply. If there are any, the check fails."""
         return self.plan(await self.observe(), refresh=False)
 
     async def preflight(self, state: State) -> None:
-        """Raise the ResourceError that a change from ``state`` would end in, where a closer look can find that out.
+        """Raise the ResourceError with which a change from ``state`` would fail, if a closer look can find that out.
 
-        Only a dry run (noop) calls this, and only where something would be changed. It may take longer than `observe`, and
-        changes nothing either.
+        Called only by a dry run (noop), and only if something would be changed. It may take longer than `observe`, and
+        must not change anything either.
         """
 
     def consequences(self, changed: Collection[str]) -> Sequence[str]:  # noqa: ARG002 - most have none
-        """Sentences: what this resource would do because the paths or accounts ``changed`` would change before it.
+        """Sentences that say what this resource would do if the paths or accounts ``changed`` were changed before it.
 
-        Only a dry run (noop) calls this: in a real run, `observe` sees the changes.
+        Called only by a dry run (noop): in a real run, `observe` sees the changes.
         """
         return ()
 
     def group_key(self) -> Hashable | None:
-        """Resources of one kind with equal keys that are ready at the same time are applied together; None: always alone.
+        """Resources of one kind with equal keys that are ready at the same time are applied together.
 
-        A key never changes. Applying one resource may change others of its group: a run without watches checks all of
-        them once more at its end.
+        None: always alone. A key never changes. Applying one resource may change others of its group: a run without
+        watches checks all of them once more at its end.
         """
         return None
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
-        """Bring all ``members``, which have equal keys, to their desired states at once, in place of their plans.
+        """Bring all ``members``, which have equal keys, to their desired states at once.
 
-        Returns, by ref, the errors of single members. Raises ResourceError or OSError when the whole failed and it is not
-        known which members are the reason: then the engine tries halves of those that are not as desired yet, without
-        those that a GroupError names. In any case, each member is verified by itself afterwards.
+        Replaces their plans. Returns the errors of single members by ref. Raises ResourceError or OSError when the
+        whole apply failed and it is not known which members are the reason: then the engine retries in two halves the
+        members that are not as desired yet, except those that a GroupError names. In any case, each member is verified
+        by itself afterwards.
         """
         raise NotImplementedError
 
@@ -179,66 +186,77 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """The resource that undoes this one: of the same kind and name, with ``state`` as its desired state.
 
         For ``meta: {reverse: true}``; a kind without this method can't be undone. The engine calls it once, with what
-        `observe` found before the first change, and stores the result. When this resource has left the manifest, the stored
-        one is checked like any other, maybe by a later process. `keep_for_undo` keeps what is too big for a property.
-        Raises ResourceError when ``state`` can't be restored: then nothing is changed. A dry run calls it for that error.
+        `observe` found before the first change, and stores the result. When this resource has left the manifest, the
+        stored one is checked like any other, possibly by a later process. `keep_for_undo` stores content that is too
+        big for a property. Raises ResourceError when ``state`` can't be restored: then nothing is changed. A dry run
+        calls it to find that error.
         """
         raise NotImplementedError
 
     async def outputs(self) -> Mapping[str, Any] | None:
-        """The values that expressions of other resources may use, once this one is as desired; None: nothing yet.
+        """The values that expressions of other resources may use once this one is as desired.
 
-        By default, those of `describe`.
+        None if there are none yet. The default is the result of `describe`.
         """
         return await self.describe()
 
     def relations(self) -> Relations:
-        """The paths and accounts that this provides, removes, clears and depends on: they become automatic edges."""
+        """The paths and accounts that this provides, removes, clears and depends on.
+
+        Automatic edges follow from them.
+        """
         return NO_RELATIONS
 
     def claims(self) -> Iterable[Claim]:
-        """What this wants of things that another resource could want otherwise: then the manifest is refused."""
+        """What this wants of things that another resource may claim too.
+
+        Contradictory claims make the manifest invalid.
+        """
         return ()
 
     def excludes(self) -> Iterable[Exclusion]:
-        """The spaces in which this leaves no room for the claims of other resources: one there is refused too."""
+        """The spaces in which other resources must not claim anything. If one does, the manifest is invalid."""
         return ()
 
     def source_files(self) -> Collection[str]:
-        """Absolute paths of files that say what is desired: a change of one is an edit, and not drift.
+        """Absolute paths of files that define the desired state. A change of one is reported as an edit, not as drift.
 
-        A path that ends with a slash stands for all that is in a directory.
+        A path that ends with a slash means everything in that directory.
         """
         return ()
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """What the sandbox of the service must leave open: a `SandboxAccess`, or an absolute path that this writes.
+        """What the service's sandbox must allow: a `SandboxAccess`, or an absolute path that this writes.
 
-        By default, everything. What systemd or another service does when it is asked over its bus or socket needs nothing.
+        The default is everything. Work that systemd or another service does on a request over its bus or socket needs
+        no access.
         """
         return (SandboxAccess.ANYTHING,)
 
     def might_provide(self, missing: str) -> bool:  # noqa: ARG002 - other kinds know more
-        """Whether applying this may bring the ``missing`` of a `ResourceError`. Only a dry run (noop) calls this."""
+        """Whether applying this may provide what a `ResourceError` names as ``missing``.
+
+        Only a dry run (noop) calls this.
+        """
         return True
 
     def secret_properties(self) -> Collection[str]:
-        """The properties that are set and are always secret, whatever the manifest says."""
+        """The properties that are set and always secret, whatever the manifest says."""
         return ()
 
     @property
     def holds_secrets(self) -> bool:
-        """Whether what this makes on the host may show a secret."""
+        """Whether what this creates on the host may show a secret."""
         return bool(self.secrets)
 
     def has_same_inputs(self, other: Self) -> bool:  # noqa: ARG002 - most have properties only
-        """Whether ``other``, with equal properties, also gets the same from anything else that says what is desired."""
+        """Whether ``other``, with equal properties, also gets the same from all other sources of the desired state."""
         return True
 
     @property
     def unconditional(self) -> bool:
-        """Whether this does its work once in every run, whatever it finds: then that is no repair of drift."""
+        """Whether this does its work once in every run, whatever the state. Such work is not a repair of drift."""
         return False
 
     def run_again(self) -> None:
-        """Do once more what is done once in a generation of the manifest: a health check is critical."""
+        """A health check is critical: repeat work that is otherwise done once per generation of the manifest."""

@@ -11,16 +11,16 @@ from reactor.resource.properties import Duration, Flag, FrozenModel, Rate, Refer
 
 
 class RefreshDebounce(FrozenModel):
-    """How long refreshes wait for further ones, so that a burst of changes is one refresh."""
+    """How long a refresh waits for further ones, so that a burst of changes leads to one refresh."""
 
     calm: Annotated[Duration, Field(gt=0, alias="for")]
-    """Until nothing that is subscribed to has changed for so long."""
+    """Wait until nothing that is subscribed to has changed for this long."""
     at_most: Annotated[Duration, Field(gt=0)] = 30.0
-    """But no longer than this after the first change."""
+    """Wait no longer than this after the first change."""
 
 
 class Subscription(FrozenModel):
-    """A reference with a ``quiet`` of its own, written ``kind#name: {quiet: {for: 2s}}``."""
+    """A reference with its own ``quiet``, written ``kind#name: {quiet: {for: 2s}}``."""
 
     ref: Reference
     quiet: RefreshDebounce
@@ -30,7 +30,7 @@ _EXAMPLE = "file#/etc/motd: {quiet: {for: 2s}}"
 
 
 def _with_ref(item: Any) -> Any:
-    """``{kind#name: {quiet: ...}}`` as the fields of a `Subscription`."""
+    """Convert ``{kind#name: {quiet: ...}}`` to the fields of a `Subscription`."""
     if not isinstance(item, dict) or item.keys() == Subscription.model_fields.keys():
         return item
     if len(item) == 1:
@@ -76,14 +76,14 @@ Subscriptions = Annotated[
     BeforeValidator(_as_list),
     WithJsonSchema({"anyOf": [_ITEM, {"type": "array", "items": _ITEM}]}),
 ]
-"""A list of references, some maybe with a ``quiet``; a single one may stand alone."""
+"""A list of references, each optionally with a ``quiet``; a single reference needs no list."""
 
 Condition = Annotated[str, Field(min_length=1)]
 """An expression without braces that is true or false: ``Facts.host.info.platformFamily == 'debian'``."""
 
 
 class Control(FrozenModel):
-    """Conditions of a resource. One that is not managed counts as ok for what requires it."""
+    """Conditions of a resource. A resource that is not managed counts as ok for resources that require it."""
 
     if_: Condition | None = Field(default=None, alias="if")
     """Manage the resource only while this is true."""
@@ -95,38 +95,38 @@ class Meta(FrozenModel):
     """How the engine treats a resource, whatever its kind."""
 
     noop: Flag = False
-    """Only say what would be done, as in a rehearsal."""
+    """Only report what would be done, as in a dry run."""
     mode: Literal["enforce", "warn"] = "enforce"
-    """``warn``: detect only, for good. What differs is told as with ``noop``, and nothing is changed."""
+    """``warn``: never change anything. Differences are reported as with ``noop``."""
     monitor_only: Flag = False
     """Only run the health checks."""
     quiet: RefreshDebounce | None = None
-    """Gather refreshes: ``{for: 2s, at_most: 30s}``. Without it, each is made at once."""
+    """Combine refreshes: ``{for: 2s, at_most: 30s}``. Without it, each is made at once."""
     reverse: Flag = False
-    """Undo it when it leaves the manifest: what was there before comes back."""
+    """Undo it when it leaves the manifest: restore what was there before."""
     retry: Annotated[int, Field(ge=-1)] | None = None
-    """Further attempts after a failure; -1 is without end. Unset: without end, or none with --converge-once."""
+    """Further attempts after a failure; -1 is unlimited. Unset: unlimited, or none with --converge-once."""
     delay: Annotated[Duration, Field(gt=0)] = 1.0
     """Wait before the first retry; later waits grow from it."""
     timeout: Annotated[Duration, Field(gt=0)] | None = None
-    """Longest time one check may take."""
+    """The longest time that one check may take."""
     poll: Annotated[Duration, Field(gt=0)] | None = None
-    """Check this often as well, for what sends no events."""
+    """Check this often in addition, for things that send no events."""
     limit: Rate | None = None
-    """At most so many checks; what comes faster waits and is merged."""
+    """The highest rate of checks; faster ones wait and are merged."""
     semaphores: Semaphores = ()
-    """Names, or ``name:count``, of which only so many may run at once."""
+    """Names, or ``name:count``: resources that share one run one at a time, or ``count`` at a time."""
     automatic_edges: Flag = True
-    """Whether the program may add ``require`` edges it found by itself."""
+    """Whether the program may add ``require`` edges that it finds by itself."""
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing may be changed: ``noop`` and ``mode: warn`` are the same to the engine."""
+        """Whether nothing may be changed: the engine treats ``noop`` and ``mode: warn`` alike."""
         return self.noop or self.mode == "warn"
 
 
 DEFAULT_META = Meta.model_construct()
-"""The very object that every resource without a ``meta`` of its own has."""
+"""The one object that all resources without their own ``meta`` share."""
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 
@@ -150,7 +150,7 @@ def _check_address(text: str) -> str:
 
 
 def _check_number(value: Any) -> Any:
-    """A number, or the text of one, which is what an expression in a text may give."""
+    """A number, or a string with a number, which an expression may give."""
     if isinstance(value, str) and not value.strip().isdecimal():
         raise ValueError(f"it must be a whole number, not {value!r}")
     return value
@@ -159,7 +159,7 @@ def _check_number(value: Any) -> Any:
 Name = Annotated[
     str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})
 ]
-"""A letter, and then letters, digits, ``_`` and ``-``."""
+"""A letter, followed by letters, digits, ``_`` and ``-``."""
 
 
 class Registration(FrozenModel):
@@ -173,6 +173,6 @@ class Registration(FrozenModel):
     port: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=65535)]
     priority: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=255)]
     annotations: Annotated[dict[str, str], Field(default_factory=dict)]
-    """What else is to be known of it."""
+    """Further information about the service."""
     ttl: Duration | Literal["never"] | None = None
-    """How long the entry is good for."""
+    """How long the entry is valid."""

@@ -1,4 +1,4 @@
-"""A resource that stands for the resources of another manifest."""
+"""A composite: a resource that contains the resources of another manifest."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from reactor.resource.relations import Relations
 
 
 class Composite(Resource[None]):
-    """Stands for the resources of the manifest at `manifest_path`.
+    """Contains the resources of the manifest at `manifest_path`.
 
-    The loader adds those to the graph, and names them in ``declared.members``. This resource is changed, failed or ok by its
-    members; without members, it is ok. `refuse` records why the other manifest is not applied: a check then fails with that.
+    The loader adds those to the graph, and lists them in ``declared.members``. This resource is changed, failed or ok
+    as its members are; without members, it is ok. `refuse` records why the other manifest is not applied: a check then
+    fails with that reason.
     """
 
     noop: Flag = False
-    """Only say what the resources of the other manifest would do."""
+    """Only report what the resources of the other manifest would do."""
     health_check_only: Flag = False
     """Run only the health checks of the resources of the other manifest."""
     allow_apply: Flag = True
     """Whether the other manifest may apply further ones."""
     data: dict[str, Any] | None = None
-    """Merged over the data of the other manifest; unset, all the data of this one is."""
+    """Merged over the data of the other manifest; unset: all the data of this manifest is merged."""
 
     _refusal: str | None = PrivateAttr(default=None)
     _is_missing: bool = PrivateAttr(default=False)
@@ -39,7 +40,7 @@ class Composite(Resource[None]):
         """The absolute path of the other manifest."""
 
     def refuse(self, reason: str, *, is_missing: bool = False) -> None:
-        """Remember why the other manifest is not applied, maybe because it is not there yet."""
+        """Record why the other manifest is not applied; ``is_missing`` if the file does not exist yet."""
         self._refusal = reason
         self._is_missing = is_missing
 
@@ -50,7 +51,7 @@ class Composite(Resource[None]):
 
     @property
     def is_missing(self) -> bool:
-        """Whether the other manifest was not there when this one was loaded."""
+        """Whether the other manifest did not exist when this one was loaded."""
         return self._is_missing
 
     def has_same_inputs(self, other: Self) -> bool:
@@ -63,12 +64,12 @@ class Composite(Resource[None]):
             raise ResourceError(self._refusal)
 
     async def describe(self) -> Mapping[str, Any]:
-        """Present, by the resources it stands for. Whether those are as desired is theirs to say."""
+        """Present, with the refs of the members. Whether they are as desired, their own checks say."""
         await self.observe()
         return {"ensure": "present", **await self.outputs()}
 
     def plan(self, state: None, *, refresh: bool) -> Plan:  # noqa: ARG002 - its members do all there is to do
-        """Nothing."""
+        """No actions: the members do the work."""
         return ()
 
     def relations(self) -> Relations:
@@ -79,5 +80,5 @@ class Composite(Resource[None]):
         return Relations(depends_on=(self.manifest_path,))
 
     async def outputs(self) -> Mapping[str, Any]:
-        """Which resources it stands for."""
+        """The refs of the members."""
         return {"members": list(self.declared.members)}

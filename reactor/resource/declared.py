@@ -1,4 +1,4 @@
-"""What the manifest and the graph know about a resource, beside its properties."""
+"""What the manifest and the graph know about a resource, in addition to its properties."""
 
 from __future__ import annotations
 
@@ -15,55 +15,56 @@ if TYPE_CHECKING:
 
 
 class TooLongError(Exception):
-    """An evaluation would take too long here: repeat it in a thread."""
+    """An evaluation would block for too long: repeat it in a thread."""
 
 
 Outputs = Callable[[str], Mapping[str, Any] | None]
-"""The outputs of a resource, by ``kind#name`` or ``kind#alias``; None while it has published none."""
+"""The outputs of a resource, by ``kind#name`` or ``kind#alias``; None if it has not published any yet."""
 
 
 class Deferred(ABC):
     """The expressions of one resource, bound to the data of its manifest. The engine evaluates them before each check.
 
-    ``takes`` names the resources whose outputs they read, each with the value that does first. ``reads`` holds the
-    absolute paths of the files that the last `settle` has read: a change of one of them is drift.
+    ``takes`` names the resources whose outputs the expressions use, each with the first value that does. ``reads``
+    holds the absolute paths of the files that the last `settle` has read: a change of one of them is drift.
     """
 
     takes: Mapping[str, PropertyPath] = MappingProxyType({})
     is_decided: bool = False
-    """Whether the conditions could be decided when the manifest was loaded."""
+    """Whether the conditions could already be evaluated when the manifest was loaded."""
     is_declined: bool = False
-    """Whether they declined the resource then."""
+    """Whether the conditions were not met then."""
     moving: tuple[str, ...] = ()
-    """The properties that had another value in the last `settle` but one, each with its text: ``content: ${ ... }``."""
+    """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
 
     @property
     @abstractmethod
     def reads(self) -> frozenset[str]:
-        """Absolute paths."""
+        """Absolute paths of the files that the last `settle` has read."""
 
     @abstractmethod
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
-        """``resource`` with the values of now: the very same object when they are what it has already.
+        """``resource`` with its current values; the same object if the values have not changed.
 
-        Raises ResourceError when an expression has no value, or an invalid one. With ``briefly``, it takes some milliseconds
-        and never waits, or raises TooLongError. Without, it may take seconds: call it in a thread.
+        Raises ResourceError when an expression has no value, or an invalid one. With ``briefly``, it takes at most
+        some milliseconds and never waits, or raises TooLongError. Without, it may take seconds: call it in a thread.
         """
 
     @abstractmethod
     def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
-        """Why the resource must not be managed on this host; None when it must. ``briefly`` is as in `settle`.
+        """Why the resource must not be managed on this host, or None if it must be. ``briefly`` is as in `settle`.
 
-        Raises ResourceError when a condition can't be decided, and TooLongError.
+        Raises ResourceError when a condition can't be evaluated, and TooLongError.
         """
 
 
 class Form(NamedTuple):
     """What all resources of one file of the manifest share.
 
-    In the ``ccm:`` form (``is_ccm``), names may repeat, and a failure of what a resource subscribes to does not block it:
-    ``subscribe`` carries refreshes only. ``allow_automatic_edges`` lets the program add edges that it finds itself;
-    ``meta.automatic_edges`` of the resource must allow it too. ``locate`` finds the place of an offset in the file.
+    In the ``ccm:`` form (``is_ccm``), names may repeat, and a failure of a resource does not block its subscribers:
+    there, ``subscribe`` only carries refreshes. ``allow_automatic_edges`` lets the program add edges that it finds
+    itself; ``meta.automatic_edges`` of the resource must allow it too. ``locate`` finds the place of an offset in the
+    file.
     """
 
     is_ccm: bool = False
@@ -76,13 +77,14 @@ NO_FORM = Form()
 
 
 class Declared(NamedTuple):
-    """One record for each resource; it never changes, but a resource may get another one from `declare`.
+    """One record for each resource. The record never changes, but `declare` may give the resource another one.
 
-    ``ref`` is the identity in the graph: ``kind#name``, with a number after it where names repeat. ``offset`` is where the
-    declaration begins in its file. ``deferred`` are the expressions that are evaluated before each check. ``members`` are
-    the refs that a composite stands for: it is changed, failed or ok by them. ``secrets`` are the properties whose values
-    the manifest marks as secret. ``is_covered`` says that a resource later in the graph mounts a file system on its path.
-    ``managed_paths`` are the paths below a purged directory that other resources provide.
+    ``ref`` is the identity in the graph: ``kind#name``, followed by a number if names repeat. ``offset`` is where the
+    declaration begins in its file. ``deferred`` are the expressions that are evaluated before each check. ``members``
+    are the refs of the members of a composite, which is changed, failed or ok as they are. ``secrets`` are the
+    properties whose values the manifest marks as secret. ``is_covered`` is True if a resource later in the graph
+    mounts a file system on its path. ``managed_paths`` are the paths below a purged directory that other resources
+    provide.
     """
 
     ref: str
@@ -101,7 +103,7 @@ class Declared(NamedTuple):
 
 
 def numbered(ref: str, number: int) -> str:
-    """The ref of the resource that is the one with this ``number``, from 1, of those with the same kind and name."""
+    """The ref of the ``number``-th (from 1) of the resources with the same kind and name."""
     return ref if number == 1 else f"{ref} ({number})"
 
 

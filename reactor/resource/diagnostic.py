@@ -1,4 +1,4 @@
-"""What is wrong, where, and how to fix it: the one error record of loading, graph and run."""
+"""What is wrong, where, and how to fix it: the common error record of the loader, the graph and runs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 from reactor.errors import Place, ReactorError
 
 PropertyPath = tuple[str | int, ...]
-"""The way to a value inside a resource, for example ``("require", 0)``; ``()`` is the resource itself."""
+"""The path to a value inside a resource, for example ``("require", 0)``; ``()`` is the resource itself."""
 
 
 class Diagnostic(NamedTuple):
     """One problem of a manifest, ready to be shown.
 
-    ``code`` is its class of problems in `reactor.error_codes`. ``notes`` are further places that belong to it: the other
-    half of a duplicate, the edges of a cycle.
+    ``code`` is its class of problems in `reactor.error_codes`. ``notes`` are related places: the other declaration of
+    a duplicate, the edges of a cycle.
     """
 
     code: str
@@ -26,10 +26,11 @@ class Diagnostic(NamedTuple):
 
 
 class ManifestError(ReactorError):
-    """The manifest can't be used. Carries every problem found, in the order of their places.
+    """The manifest is invalid. Carries every problem found, in the order of their places.
 
-    ``files`` is all it was made of, as far as that is known: a change of one may fix it. ``texts`` are those with
-    places in them that are in no file, by the names that the places have. Code, hint and place are those of the first.
+    ``files`` are the files that it was loaded from, as far as they are known: changing one may fix it. ``texts`` has
+    the sources of places that are not in a file, by the name used in these places. Code, hint and place are those of
+    the first problem.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class ManifestError(ReactorError):
 
 
 class PropertyProblem(NamedTuple):
-    """What a kind says about its own properties: the property, what is wrong with it, how to fix it."""
+    """A problem that a kind found in its own properties: the property, what is wrong, and how to fix it."""
 
     path: PropertyPath
     message: str
@@ -55,7 +56,7 @@ class PropertyProblem(NamedTuple):
 
 
 class InvalidPropertiesError(ReactorError, ValueError):
-    """The properties of one resource do not go together. Raised by `Resource` when it is built."""
+    """The properties of one resource contradict each other. Raised by `Resource` when it is built."""
 
     code = "R0112"
 

@@ -1,7 +1,4 @@
-"""What the packages of this Python offer under the name of an entry point group, ours and third parties' alike.
-
-And which version of ours is installed.
-"""
+"""Entry points of the installed packages, ours and third parties' alike, and the installed version of reactor."""
 
 from __future__ import annotations
 
@@ -9,13 +6,13 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
 
 DISTRIBUTION = "reactor-converge"
-"""What package indexes and pip call us: there, ``reactor`` belongs to others."""
+"""Our name on package indexes and for pip, where ``reactor`` is another project."""
 KINDS_GROUP = "reactor.resources"
 
 
 @cache
 def installed_entry_points(group: str) -> dict[str, EntryPoint]:
-    """The entry points of ``group`` by name, in order of their names. Imports none of them."""
+    """The entry points of ``group`` by name, sorted by name. Imports none of them."""
     found = _everything().select(group=group)
     return {entry.name: entry for entry in sorted(found, key=lambda entry: entry.name)}
 
@@ -26,4 +23,4 @@ def installed_version() -> str:
 
 
 _everything = cache(entry_points)
-"""All entry points: each question asked of the packages opens a file of every one."""
+"""All entry points, cached: each query of the packages opens a file of every one."""

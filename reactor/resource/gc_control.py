@@ -1,4 +1,4 @@
-"""Python's garbage collector, and when it is only in the way."""
+"""Pauses Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """For code that makes many objects and no garbage: looking for some would take most of the time."""
+    """Pause it for code that creates many objects and no garbage: searching for garbage would take most of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

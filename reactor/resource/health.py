@@ -1,7 +1,7 @@
-"""Whether a resource does its work, beyond being as desired: the property ``health_checks``.
+"""Whether a resource works, beyond being as desired: the property ``health_checks``.
 
-How a check looks is a runner's business. There is one behind each of `RUNNERS`, found through an entry point of the
-same name, so that nothing here knows what a command or a goss rule is.
+A runner knows how to do a check. There is one for each of `RUNNERS`, found through an entry point of the same name, so
+that this module does not depend on commands or goss rules.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from reactor.resource.properties import Duration, FrozenModel
 
 HEALTH_GROUP = "reactor.health"
 RUNNERS = {"command": "nagios", "goss_rules": "goss"}
-"""The properties that say how to look, and the format of each."""
+"""The properties that say how to check, and the format of each."""
 
 
 class HealthStatus(StrEnum):
-    """What a check says, in the words and the order of Nagios: its exit codes count through them."""
+    """The result of a check, in the words and the order of Nagios: the index is the exit code."""
 
     OK = "ok"
     WARNING = "warning"
@@ -38,14 +38,14 @@ class HealthStatus(StrEnum):
 
 
 class HealthResult(NamedTuple):
-    """The answer to one look; ``output`` is for people."""
+    """The result of one attempt; ``output`` is for people to read."""
 
     status: HealthStatus
     output: str
 
 
 class Examination(NamedTuple):
-    """How one health check answered in the end, after how many ``tries``; ``duration`` is seconds over all of them."""
+    """The final result of one health check after ``tries`` attempts; ``duration`` is seconds for all of them."""
 
     name: str
     status: HealthStatus
@@ -55,31 +55,31 @@ class Examination(NamedTuple):
 
 
 Health = tuple[Examination, ...]
-"""The answers of all health checks of a resource, in their order."""
+"""The results of all health checks of a resource, in order."""
 
 
 class HealthRunner(Protocol):
-    """One way to look. The entry point leads to its class, which is made without arguments, once."""
+    """One way to check. The entry point refers to its class, which is instantiated once, without arguments."""
 
     takes: Any
-    """The type of the property's value, for pydantic to check."""
+    """The type of the property's value, which pydantic validates."""
 
     def describe(self, value: Any) -> str:
-        """A short name for a check that has none."""
+        """A short name for a check that has no ``name``."""
 
     async def examine(self, value: Any) -> HealthResult:
-        """Look once. Changes nothing, and may be cancelled at any time; an exception means that there is no answer."""
+        """Check once. Changes nothing, and may be cancelled at any time. An exception means that there is no result."""
 
 
 @cache
 def find_runner(name: str) -> HealthRunner:
-    """The runner behind the property ``name``. Raises KeyError when it is not installed."""
+    """The runner for the property ``name``. Raises KeyError when it is not installed."""
     runner: HealthRunner = installed_entry_points(HEALTH_GROUP)[name].load()()
     return runner
 
 
 class TakenBy(NamedTuple):
-    """Marks a property with the type that a runner takes. It is looked up when there is such a value, not before."""
+    """Marks a property with the type that a runner accepts. The type is looked up when a value needs it, not before."""
 
     runner: str
 
@@ -105,30 +105,33 @@ def _adapter(runner: str) -> TypeAdapter[Any]:
 
 
 class HealthCheck(FrozenModel):
-    """One look at a resource after it was checked. Anything but ``ok`` fails the resource, which is then retried."""
+    """A test that runs after each check of a resource.
+
+    Any result but ``ok`` fails the resource, which is then retried.
+    """
 
     command: Annotated[Any, TakenBy("command")] = None
-    """A command that ends as Nagios plugins do: 0 is ok, 1 a warning, 2 critical, anything else unknown."""
+    """A command with the exit codes of Nagios plugins: 0 is ok, 1 a warning, 2 critical, anything else unknown."""
     goss_rules: Annotated[Any, TakenBy("goss_rules")] = None
-    """Rules of goss: ok when all hold, otherwise critical."""
+    """Goss rules: ok if all of them hold, otherwise critical."""
     format: Literal["nagios", "goss"] | None = None
-    """What the two above imply; accepted because CCM has it."""
+    """Implied by the two properties above; accepted because CCM has it."""
     name: str = ""
-    """What reports call the check; by default the command without its directory, or ``goss``."""
+    """The name of the check in reports; by default the command without its directory, or ``goss``."""
     tries: Annotated[int, Field(ge=1)] = 1
-    """Look so often before the answer counts, or until it is ok."""
+    """How many attempts before the result counts; the first ok ends them."""
     try_sleep: Duration = 1.0
-    """Wait between two tries."""
+    """The wait between two attempts."""
     timeout: Duration = 0.0
-    """Longest time one try may take; then the answer is unknown. 0 is no limit."""
+    """The longest time that one attempt may take; then the result is unknown. 0 is no limit."""
     interval: Annotated[Duration, Field(gt=0)] | None = None
-    """Check the resource, and look, this often as well, while reactor stays to watch."""
+    """Check the resource and its health this often in addition, while reactor keeps watching."""
     on_critical: Literal["check", "refresh", "none"] = "check"
-    """What to do when the answer is critical: check the resource again, also refresh it, or only report."""
+    """What to do when the result is critical: check the resource again, also refresh it, or only report."""
 
     @model_validator(mode="after")
     def _say_how(self) -> Self:
-        """The words are those of CCM."""
+        """Check that exactly one way to check is given, in a format that fits. The messages are like those of CCM."""
         given = [name for name in RUNNERS if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError("'command' or 'goss_rules' are mutually exclusive: make them two health checks")
@@ -140,12 +143,12 @@ class HealthCheck(FrozenModel):
 
     @property
     def method(self) -> tuple[str, Any]:
-        """The runner's name, and the value for it."""
+        """The name of the runner, and the value for it."""
         name = "goss_rules" if self.command is None else "command"
         return name, getattr(self, name)
 
     @property
     def label(self) -> str:
-        """What reports call it."""
+        """The name of the check in reports."""
         name, value = self.method
         return self.name or find_runner(name).describe(value)

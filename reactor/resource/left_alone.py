@@ -1,4 +1,4 @@
-"""Processes that must come to their end, whatever becomes of a run: half a transaction of packages is worse than none."""
+"""Processes that must not be killed, however a run ends: half a package transaction is worse than none."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from types import MappingProxyType
 _running: dict[int, str] = {}
 
 LEFT_ALONE: Mapping[int, str] = MappingProxyType(_running)
-"""The children that must not be killed, by process number; the name of the program of each."""
+"""The children that must not be killed: process number -> name of the program."""
 
 
 @contextmanager
 def left_alone(process: int, program: str) -> Iterator[None]:
-    """Within this context, the child ``process`` must not be killed, which leads a group of its own."""
+    """Within this context, the child ``process``, which leads its own process group, must not be killed."""
     _running[process] = program
     try:
         yield

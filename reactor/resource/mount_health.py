@@ -1,8 +1,8 @@
-"""Mounts that may stop answering, because another host or a process serves them.
+"""Finds out whether mounts answer that may hang because another host or a process serves them.
 
-lstat(2) below one that has stopped returns when it answers again, and until then nothing else would be done in this
-process. So the mounts on the way to a path are asked before it is touched, by a process that may hang in place of this one:
-not by a thread, for one that waits in the kernel can keep even a process that was killed from ending.
+lstat(2) below a hung mount returns only when the mount answers again, and until then this process could do nothing
+else. So before a path is accessed, the mounts on the way to it are tested by a separate process, which may hang
+instead of this one. A thread would not do: one that waits in the kernel can keep even a killed process from ending.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from reactor.resource.plan import ResourceError
 
 
 async def follow_mounts(look: Callable[[], None]) -> None:
-    """Call ``look`` now and after every change of a mount, for ever. Raises OSError when there is no /proc.
+    """Call ``look`` now and after every change of a mount, in a loop. Raises OSError when there is no /proc.
 
-    What ``look`` raises ends it. The kernel tells of changes as urgent data, for which trio can't wait, but epoll can.
-    It tells of each once, and to begin a wait is to ask, which answers what came before: so that is when to look.
+    An exception from ``look`` ends it. The kernel reports changes as urgent data, for which epoll can wait, but trio
+    can't. It reports each change once, and beginning to wait also reports earlier changes: so ``look`` is called once
+    the wait has begun.
     """
 
-    async def soon() -> None:  # is when the wait has begun
+    async def soon() -> None:  # runs when the wait has begun
         look()
 
     with _changes() as changes:
@@ -49,10 +50,13 @@ def _changes() -> Iterator[select.epoll]:
 
 
 PATIENCE = 5.0
-"""Seconds in which a mount has to answer."""
+"""How many seconds a mount has to answer."""
 BELIEVED = 1.0
-"""Seconds for which an answer is believed, and that a directory leads through no such mount: 10,000 files on one
-mount don't ask it 10,000 times, and those of one directory elsewhere don't look at all that is above it."""
+"""For how many seconds an answer is valid, and the fact that a directory has no such mount on its way.
+
+So 10,000 files on one mount do not test it 10,000 times, and files of one directory elsewhere do not examine its
+parents again.
+"""
 
 _MAX_LINKS = 40
 _UNKNOWN = MountInfo("", "/", "/", (), "file system", "", ())
@@ -60,7 +64,7 @@ _TO_NOWHERE = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in ran
 
 
 class FragileMount:
-    """One such mount. It is asked one question at a time, whose answer is for all who wait."""
+    """A mount that may hang. It is tested by one process at a time, whose result is for all waiting checks."""
 
     def __init__(self, info: MountInfo) -> None:
         self.info = info
@@ -70,16 +74,19 @@ class FragileMount:
 
     @property
     def is_believed(self) -> bool:
-        """Whether it has answered just now."""
+        """Whether it answered less than `BELIEVED` seconds ago."""
         return trio.current_time() < self._answered + BELIEVED
 
     @property
     def complaint(self) -> str:
-        """What to say while it does not answer."""
+        """The message while it does not answer."""
         return f"{self.info.fstype} at {self.info.point} does not answer"
 
     async def ask(self, within: float) -> None:
-        """Return if it answers. Raises ResourceError when it has not, ``within`` seconds after it was asked."""
+        """Return if it answers.
+
+        Raises ResourceError if it has not done so `PATIENCE` seconds (or ``within``, if less) after the test began.
+        """
         if self.is_believed:
             return
         if self._answer is None:
@@ -92,12 +99,12 @@ class FragileMount:
         raise self.failure()
 
     def failure(self) -> ResourceError:
-        """What to raise while it does not answer."""
+        """The error to raise while it does not answer."""
         way_out = f"umount --lazy {shlex.quote(self.info.point)}"
         return ResourceError(self.complaint, f"see to what serves it, {self.info.source}, or {way_out}")
 
     async def _question(self, answer: trio.Event) -> None:
-        """It lasts until there is an answer. A mount that can't be asked, for want of a process, is believed."""
+        """Test the mount until it answers. If no process can be started to test it, it counts as answering."""
         with suppress(OSError), _asking_process(self.info.point) as pidfd:
             await trio.lowlevel.wait_readable(pidfd)
         self._answered = trio.current_time()
@@ -106,22 +113,25 @@ class FragileMount:
 
 
 class HungMount(FragileMount):
-    """One of a disk of this host that hangs. It need not be asked: a change that waits for it tells when that is over."""
+    """A mount of a local disk that hangs.
+
+    It is not tested: the change that waits for the disk reports when that is over.
+    """
 
     is_believed = False
 
     def failure(self) -> ResourceError:
-        """What to raise while it does not answer."""
+        """The error to raise while it does not answer."""
         hint = f"see dmesg, or thaw it if it is frozen: fsfreeze --unfreeze {shlex.quote(self.info.point)}"
         return ResourceError(self.complaint, hint)
 
-    async def ask(self, within: float) -> None:  # noqa: ARG002 - the answer is known
+    async def ask(self, within: float) -> None:  # noqa: ARG002 - the result is known
         """Raise ResourceError."""
         raise self.failure()
 
 
 class FragileMounts:
-    """All such mounts, as they come and go. ``by_point`` is empty on most hosts: then there is nothing to ask."""
+    """All mounts that may hang, as they come and go. ``by_point`` is empty on most hosts: then nothing is tested."""
 
     def __init__(self) -> None:
         self.by_point: dict[str, FragileMount] = {}
@@ -129,11 +139,11 @@ class FragileMounts:
         """Called when a disk that hung answers again."""
         self._hung: dict[str, FragileMount] = {}
         self._plain: dict[str, tuple[str, float]] = {}
-        """What directories that lead through none of them stand for, and until when that is believed."""
+        """The real paths of directories with no such mount on their way, and until when each entry is valid."""
         self.read()
 
     def read(self) -> None:
-        """Read the mount table again. Known mounts keep their answers."""
+        """Read the mount table again. Known mounts keep their results."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
             known, hung = self.by_point, self._hung
             self.by_point = {
@@ -144,41 +154,48 @@ class FragileMounts:
             self._plain.clear()
 
     def hangs(self, mount: FragileMount) -> None:
-        """Allow no access to the file system of ``mount`` until it answers."""
+        """Block access to the file system of ``mount`` until it answers."""
         self._hung[mount.info.device] = mount
         self.read()
 
     def answers(self, mount: FragileMount) -> None:
-        """The file system of ``mount`` hangs no more."""
+        """The file system of ``mount`` no longer hangs."""
         self._hung.pop(mount.info.device, None)
         self.read()
         if self.on_answer is not None:
             self.on_answer()
 
     async def ask(self, path: str | bytes, within: float = math.inf) -> None:
-        """Return if ``path``, which is absolute, may be touched now: all mounts on the way to it answer.
+        """Return if the absolute ``path`` may be accessed now: all mounts on the way to it answer.
 
-        Raises ResourceError when one does not: after `PATIENCE` seconds, or ``within`` fewer. One that was asked before
-        is given no more than is left of them: while it hangs, all fail at once.
+        Raises ResourceError when one does not, after `PATIENCE` seconds or, if that is less, ``within`` seconds. These
+        count from the beginning of a test that is running already, so while a mount hangs, all checks that wait for it
+        fail at once.
         """
         if self.by_point:
             for mount in self._on_the_way_to(path):
                 await mount.ask(within)
 
     async def ask_all(self, paths: Iterable[str]) -> None:
-        """The same of several, one after the other. Raises ResourceError as `ask`."""
+        """The same for several paths, one after the other. Raises ResourceError as `ask` does."""
         for path in paths:
             await self.ask(path)
 
     def unresponsive_reason(self, path: str | bytes) -> str | None:
-        """Why ``path`` must not be touched now: a mount on the way to it has not just answered. It isn't asked here."""
+        """Why ``path`` must not be accessed now, or None: a mount on the way to it has not answered recently.
+
+        Tests nothing.
+        """
         if not self.by_point:
             return None
         unheard = (mount for mount in self._on_the_way_to(path) if not mount.is_believed)
         return mount.complaint if (mount := next(unheard, None)) else None
 
     def _on_the_way_to(self, path: str | bytes) -> Iterator[FragileMount]:
-        """The mounts that ``path`` leads through, symlinks included. What is behind one is touched after its turn."""
+        """The mounts on the way to ``path``, including those behind symlinks.
+
+        Nothing behind a mount is read before it is yielded.
+        """
         directory, _, last = os.fsdecode(path).rpartition("/")
         here, until = self._plain.get(directory, ("", -math.inf))
         links, is_new = 0, until <= trio.current_time()
@@ -203,7 +220,7 @@ class FragileMounts:
                     links += 1
 
     async def follow(self) -> None:
-        """Learn of every change, for ever."""
+        """Follow all changes of mounts, in a loop."""
         with suppress(OSError):  # there is no /proc
             await follow_mounts(self.read)
 
@@ -212,7 +229,7 @@ _of_this_run: trio.lowlevel.RunVar[FragileMounts] = trio.lowlevel.RunVar("fragil
 
 
 def fragile_mounts() -> FragileMounts:
-    """Those of this host, followed from now on until trio's run ends."""
+    """The mounts of this host that may hang, followed from now on until trio's run ends."""
     try:
         return _of_this_run.get()
     except LookupError:
@@ -222,7 +239,10 @@ def fragile_mounts() -> FragileMounts:
 
 
 def mount_of(path: str) -> HungMount:
-    """The mount that holds ``path``, as far as the path tells: that of the longest mount point above it. Touches nothing."""
+    """The mount that contains ``path``, judged by the path alone: the longest mount point above it.
+
+    Accesses nothing.
+    """
     held = [info for info in _all_mounts() if f"{path}/".startswith(f"{info.point.rstrip('/')}/")]
     return HungMount(max(reversed(held), key=lambda info: len(info.point), default=_UNKNOWN))
 
@@ -239,7 +259,10 @@ def _mount(info: MountInfo, known: FragileMount | None, *, is_hung: bool) -> Fra
 
 
 def _target_of(path: str) -> str | None:
-    """What a symlink says; None for anything else. To try readlink(2) costs five times as much where there is none."""
+    """The target of a symlink; None for anything else.
+
+    Where there is none, trying readlink(2) would cost five times as much.
+    """
     with suppress(OSError):
         return os.readlink(path) if stat.S_ISLNK(os.lstat(path).st_mode) else None
     return None
@@ -247,14 +270,14 @@ def _target_of(path: str) -> str | None:
 
 @contextmanager
 def _asking_process(point: str) -> Iterator[int]:
-    """A process that ends when the mount has answered: its pidfd. Raises OSError when there can be none.
+    """The pidfd of a process that ends when the mount has answered. Raises OSError when none can be started.
 
-    It asks how full the file system is: only the server knows that. One that hangs is left behind, to end as soon
-    as it can.
+    The process asks how full the file system is, which only the server knows. If it hangs, it is left behind to end
+    when it can.
     """
     program = shutil.which("stat", path=os.defpath) or "/usr/bin/stat"
     words = ("stat", "-f", "-c", "%t", point)
-    with open(os.devnull):  # without a descriptor left, it is not started
+    with open(os.devnull):  # if no descriptor is left, this fails before the process starts
         pid = os.posix_spawn(program, words, {}, file_actions=_TO_NOWHERE, setpgroup=0)
     pidfd = os.pidfd_open(pid)
     try:

@@ -1,4 +1,4 @@
-"""How a running check tells people what it is doing: lines of output, progress notes."""
+"""Lets a running check report what it is doing: lines of output, and notes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 speaker: ContextVar[Callable[[str], None] | None] = ContextVar("speaker", default=None)
-"""Set by the engine for the task that runs a check."""
+"""Receives the output. Set by the engine for the task that runs a check."""
 
 noter: ContextVar[Callable[[str], None] | None] = ContextVar("noter", default=None)
-"""As `speaker`, for what is kept."""
+"""As `speaker`, for notes, which are stored."""
 
 
 def emit_output(line: str) -> None:
-    """Report one line of output of the running check; outside of a check it is dropped."""
+    """Report one line of output of the running check. Outside a check, the line is dropped."""
     if (speak := speaker.get()) is not None:
         speak(line)
 
 
 def emit_note(line: str) -> None:
-    """Say something that stays true of the resource of this check: it is kept in the journal, for `reactor why`."""
+    """Report a lasting fact about the resource of this check. It is stored in the journal, for `reactor why`."""
     if (keep := noter.get()) is not None:
         keep(line)
 
 
 def mute() -> None:
-    """Whatever is said from now on goes nowhere: the check that it belongs to has ended."""
+    """Drop all further output and notes of this task: its check has ended."""
     speaker.set(None)
     noter.set(None)

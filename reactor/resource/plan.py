@@ -1,4 +1,4 @@
-"""What to do, as data. Noop prints a plan, apply runs it: there is no second code path."""
+"""A plan: what to do, as data. A dry run prints it, and apply runs it: there is no second code path."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from dataclasses import dataclass, field
 from reactor.errors import ReactorError
 
 Diff = Callable[[], Awaitable[str]]
-"""Makes a unified diff of what was seen before a change. It may be called after it."""
+"""Makes a unified diff from what was read before a change. It may be called after the change."""
 
 
-@dataclass(slots=True)  # a frozen one takes six times as long to make
+@dataclass(slots=True)  # a frozen one takes six times as long to create
 class Action:
-    """One step of a plan. Two actions are equal when they say the same; how they run is not compared.
+    """One step of a plan.
 
-    ``would`` is the sentence for noop (``Would have created the file``), ``did`` the one for a change made
-    (``created the file``). ``run`` makes the change, and raises `ResourceError` or `OSError` when it can't.
-    ``diff`` looks at what is about to change, without changing anything, and returns what makes a unified diff of that:
-    the change need not wait for it. ``foresee`` ends the sentence ``would`` with what else would change, and is asked by a
-    dry run only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
-    the sentence ``did`` with what else has changed, once ``run`` is done. ``is_proof`` says that the change was there when
-    ``run`` ended without raising, because the system says so: what differs after that was changed by something else.
-    ``reads_back`` says that the system may accept the change and not make it: where ``run`` returns True, the system has said
-    that it made it, which is proof as well. Otherwise the engine looks right after ``run``, and what it finds there decides.
+    Two actions are equal when their sentences are; how they run is not compared.
+
+    - ``would``: the sentence for noop (``Would have created the file``).
+    - ``did``: the sentence for a change made (``created the file``).
+    - ``run``: makes the change; raises `ResourceError` or `OSError` when it can't.
+    - ``diff``: reads what is about to change, without changing anything, and returns a function that makes a unified
+      diff of it. So the change need not wait for the diff.
+    - ``foresee``: returns the end of the sentence ``would``, which says what else would change. Called only by a dry
+      run, since it may take long. Raises `ResourceError` when the change would be refused.
+    - ``happened``: returns the end of the sentence ``did``, which says what else has changed. Called after ``run``.
+    - ``is_proof``: the change was there when ``run`` returned, because the system says so. If it differs after that,
+      something else has changed it.
+    - ``reads_back``: the system may accept the change without making it. If ``run`` returns True, the system has
+      confirmed the change, which is proof as well. Otherwise the engine observes right after ``run``, and the result
+      decides.
     """
 
     would: str
@@ -36,29 +42,29 @@ class Action:
     reads_back: bool = field(default=False, compare=False, repr=False)
 
     async def make(self) -> None:
-        """Make the change, and keep whether the system says so. Raises what ``run`` does."""
+        """Make the change, and record whether the system confirmed it. Raises what ``run`` raises."""
         if await self.run():
             self.is_proof = True
 
     async def planned(self) -> str:
-        """The whole sentence for a dry run. Raises ResourceError when the change would be refused."""
+        """The complete sentence for a dry run. Raises ResourceError when the change would be refused."""
         return self.would if self.foresee is None else self.would + await self.foresee()
 
     def made(self) -> str:
-        """The whole sentence for a change that was made."""
+        """The complete sentence for a change that was made."""
         return self.did if self.happened is None else self.did + self.happened()
 
 
 Plan = tuple[Action, ...]
-"""The steps to the desired state, in order. An empty plan means: as desired."""
+"""The steps to the desired state, in order. Empty if the resource is as desired."""
 
 
 class ResourceError(ReactorError):
-    """A resource could not be observed or changed. It is the state of one vertex, never the end of a run.
+    """A resource could not be observed or changed. Affects one vertex and never ends the run.
 
-    ``hint`` says how to fix it, when the kind knows. ``missing`` is what is not there, and may yet come by something
-    that goes before: an absolute path, or what is called as a resource is, as ``user#ada``, or a ``package#nginx``
-    that no repository offers, or what an expression reads. A dry run then can't tell.
+    ``hint`` says how to fix it, if the kind knows. ``missing`` names what does not exist, but may be provided by
+    something that goes first: an absolute path; a name such as ``user#ada``; a ``package#nginx`` that no repository
+    offers; or what an expression reads. A dry run then answers "can't tell".
     """
 
     code = "R0501"
@@ -76,9 +82,9 @@ class ResourceError(ReactorError):
 
 
 class GroupError(ResourceError):
-    """Resources could not be changed in one go, and it is not known because of which.
+    """Resources could not be changed together, and it is not known which of them is the reason.
 
-    ``refusals`` has, by ref, those that could not have been changed in any case, and why.
+    ``refusals`` has the errors, by ref, of those that could not have been changed in any case.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a kind shows itself to people who use it from the shell: all of it optional, all of it with a default."""
+"""How the shell commands show a kind. Everything here is optional and has a default."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 
 
 class Presentation:
-    """The part of a kind that only the commands about single resources ask for."""
+    """The part of a kind that only the commands for single resources use."""
 
     @classmethod
-    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - a kind's own may depend on them
-        """Properties a person at a shell need not give, although a manifest must, as texts."""
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - a kind may use them
+        """Values, as strings, for properties that a manifest must give but a user of the shell need not."""
         return {}
 
     @classmethod
-    def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - likewise
-        """Why ``provider`` can't work on this host; None when it can. Looks, and changes nothing."""
+    def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - a kind may use it
+        """Why ``provider`` can't work on this host; None if it can. Changes nothing."""
         return None
 
     @abstractmethod
     async def observe(self) -> Any:
-        """Read the world."""
+        """Read the host and return the state found."""
 
     async def describe(self) -> Mapping[str, Any]:
-        """The state of the thing now as values for JSON, named like the properties where possible. No secrets.
+        """The current state as values for JSON, named like the properties where possible. Without secrets.
 
-        Raises what `observe` raises. By default, the state that it finds.
+        Raises what `observe` raises. The default is the state that `observe` returns.
         """
         found = plain(await self.observe())
         if found is None:
@@ -38,9 +38,9 @@ class Presentation:
 
 
 def plain(value: Any) -> Any:
-    """A tree of dataclasses, named tuples, maps, lists and scalars as values for JSON; anything else as its text.
+    """A tree of dataclasses, named tuples, maps, lists and scalars as values for JSON; anything else as a string.
 
-    Fields that a dataclass keeps out of its `repr` are left out: that is where secrets are.
+    Leaves out fields that a dataclass excludes from its `repr`, because these hold secrets.
     """
     if isinstance(value, Enum):
         return plain(value.value)
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:
-    """The names and values in what has such; None for anything else."""
+    """The fields of a dataclass or named tuple, by name; None for anything else."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.repr}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -1,4 +1,4 @@
-"""The bases and the types of properties, with their forms in a manifest and in the schema."""
+"""The base classes and the types of properties, with their forms in a manifest and in the JSON schema."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from pydantic import (
 
 
 class Model(BaseModel):
-    """A mapping of a manifest. An unknown key is a mistake.
+    """A mapping in a manifest. An unknown key is an error.
 
-    What checks it is made when it is first needed: a run uses few of all that a manifest may hold, and this is a good
-    part of the start of a small one.
+    The validator is built when it is first needed: a run uses few of the models that a manifest may contain, and
+    building all of them would be a good part of the start of a small run.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class FrozenModel(Model):
-    """One that never changes."""
+    """A model that never changes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -73,7 +73,7 @@ _REFERENCE_SCHEMA = {"type": "string", "pattern": "^[^#]+#"}
 _REFERENCES_SCHEMA = {"anyOf": [_REFERENCE_SCHEMA, {"type": "array", "items": _REFERENCE_SCHEMA}]}
 
 References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
-"""A list of references; a single one may stand alone."""
+"""A list of references; a single reference needs no list."""
 
 _UNITS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0,
@@ -85,10 +85,10 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|[smhdDwWMyY])")
 
 
 def parse_duration(value: Any) -> float:
-    """Seconds in a duration such as ``500ms``, ``30s``, ``1h30m`` or ``2w``.
+    """The seconds in a duration such as ``500ms``, ``30s``, ``1h30m`` or ``2w``.
 
     The units are those of CCM: Go's, and d, w, M (30 days), y (365 days). Raises ValueError for anything else,
-    also for a bare number, whose unit would be a guess.
+    including a number without a unit.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
         raise ValueError(f"a duration needs a unit: write {value}s for seconds")
@@ -111,7 +111,7 @@ _DURATION_SCHEMA = {
 
 
 def format_duration(seconds: float) -> str:
-    """What `parse_duration` reads as ``seconds``."""
+    """A duration that `parse_duration` reads as ``seconds``."""
     return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
 
 
@@ -160,21 +160,21 @@ def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
 Semaphores = Annotated[
     tuple[Annotated[str, AfterValidator(_check_semaphore)], ...], AfterValidator(_without_repeats)
 ]
-"""Names, or ``name:count``; one that is there twice is taken once."""
+"""Names, or ``name:count``; duplicates are removed."""
 
 
 _ALIKE = 0.61
-"""Two words of five letters need four in common: ``state`` is no ``after``."""
+"""Two words of five letters need four in common: ``state`` is not similar to ``after``."""
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
-    """The hint for a misspelt word, or None when nothing comes near it."""
+    """The hint for a misspelt word, or None when no choice is similar."""
     close = nearest(word, choices)
     return f"did you mean {close[0]!r}?" if close else None
 
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:
-    """Up to three of the choices, those that come near a misspelt word, the nearest first."""
+    """Up to three choices that are similar to a misspelt word, the most similar first."""
     from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
 
     choices = list(choices)
@@ -184,6 +184,6 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
 
 
 def _abbreviates(word: str, choice: str) -> bool:
-    """Whether the letters of ``word`` come in ``choice`` in their order: ``cmd`` is ``command`` rather than ``cwd``."""
+    """Whether ``choice`` has the letters of ``word`` in the same order: ``cmd`` is ``command`` rather than ``cwd``."""
     rest = iter(choice)
     return all(letter in rest for letter in word)

@@ -1,4 +1,4 @@
-"""Which paths are two names for one file, because of a symlink, a bind mount or a hard link."""
+"""Which paths name the same file, because of a symlink, a bind mount or a hard link."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from reactor.mountinfo import is_fragile, read_mounts
 
 _MAX_SYMLINKS = 40
-"""As many as the kernel follows."""
+"""The kernel's limit."""
 
 
 class DirectoryEntry(NamedTuple):
-    """A name in a directory. Equal ones are one file, whatever their paths are."""
+    """A name in a directory. Two equal entries are one file, whatever their paths are."""
 
     device: int
     inode: int
@@ -23,9 +23,9 @@ class DirectoryEntry(NamedTuple):
 
 
 def entry_of(path: str) -> DirectoryEntry | None:
-    """The entry that the absolute ``path`` stands for now; None while there is no directory for it.
+    """The entry that the absolute ``path`` means now; None if its directory does not exist.
 
-    One stat(2) of the directory, which may hang where a mount on the way does: ask `fragile_mounts` first.
+    Makes one stat(2) of the directory, which hangs if a mount on the way does: ask `fragile_mounts` first.
     """
     directory, _, base = path.rpartition("/")
     found = directory_id_of(directory)
@@ -33,7 +33,7 @@ def entry_of(path: str) -> DirectoryEntry | None:
 
 
 def directory_id_of(directory: str) -> tuple[int, int] | None:
-    """Device and inode of the absolute ``directory`` (empty for the root); as `entry_of`."""
+    """Device and inode of the absolute ``directory`` (empty for the root); None and hanging as for `entry_of`."""
     try:
         found = os.stat(directory or "/")
     except (OSError, ValueError):
@@ -42,7 +42,10 @@ def directory_id_of(directory: str) -> tuple[int, int] | None:
 
 
 def hard_link_of(path: str) -> DirectoryEntry | None:
-    """What stands for the regular file at the absolute ``path`` if it has other names (hard links); as `entry_of`."""
+    """The identity of the regular file at the absolute ``path`` if it has other names (hard links).
+
+    None if it has none. Otherwise as `entry_of`.
+    """
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
@@ -52,10 +55,10 @@ def hard_link_of(path: str) -> DirectoryEntry | None:
 
 
 class RealPaths:
-    """Paths with the symlinks among their directories resolved, as the host is now. Each directory is looked at once.
+    """Resolves the symlinks among the directories of paths, as the host is now. Reads each directory once.
 
-    Nothing below a mount that may not answer is looked at, and no symlink in ``managed`` is followed: the manifest
-    says what is to be there, and it may be something else by then.
+    Reads nothing below a mount that may hang, and follows no symlink in ``managed``: the manifest decides what these
+    will be, so they may no longer be symlinks when a check runs.
     """
 
     def __init__(self, managed: Container[str] = ()) -> None:
@@ -68,7 +71,10 @@ class RealPaths:
             self._out_of_reach.update(info.point for info in read_mounts() if is_fragile(info))
 
     def of(self, path: str) -> str:
-        """The absolute ``path`` in its real directory. Its last name is not followed. What is no path stays as it is."""
+        """The absolute ``path`` in its real directory. Does not follow its last component.
+
+        Anything else is returned unchanged.
+        """
         if not path.startswith("/"):
             return path
         directory, _, base = path.rpartition("/")
@@ -76,21 +82,21 @@ class RealPaths:
         return path if above == directory else f"{above.rstrip('/')}/{base}"
 
     def destination(self, path: str) -> str:
-        """Where the absolute ``path`` leads to, its last name followed as well, without a slash at its end."""
+        """The destination of the absolute ``path``, with its last component followed too, without a trailing slash."""
         return self._directory(path.rstrip("/"))
 
     def followed(self, path: str) -> str:
-        """The same, with its last name followed if another path leads through it. A slash at its end stays."""
+        """As `of`, but follows the last component if another path leads through it. Keeps a trailing slash."""
         return self._directories.get(path) or self.of(path)
 
     def entry(self, path: str) -> DirectoryEntry | None:
-        """As `entry_of`, where that can't hang; else None."""
+        """As `entry_of`, if that can't hang; else None."""
         directory, _, base = path.rpartition("/")
         found = self.directory_id(directory)
         return None if found is None else DirectoryEntry(*found, base)
 
     def directory_id(self, directory: str) -> tuple[int, int] | None:
-        """As `directory_id_of`, where that can't hang; else None."""
+        """As `directory_id_of`, if that can't hang; else None."""
         if directory not in self._ids:
             self._ids[directory] = self._looked(self._directory(directory))
         return self._ids[directory]
@@ -105,7 +111,7 @@ class RealPaths:
         return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
     def _directory(self, path: str) -> str:
-        """The real one of the directory ``path``, from the nearest above it that is known."""
+        """The real path of the directory ``path``, resolved from its nearest known parent on."""
         missing = []
         while (known := self._directories.get(path)) is None:
             missing.append(path)
@@ -115,10 +121,10 @@ class RealPaths:
         return known
 
     def _step(self, above: str, name: str, links: int) -> str:
-        """Where ``name`` in the real directory ``above`` leads to."""
+        """The real path of ``name`` in the real directory ``above``."""
         here = f"{above.rstrip('/')}/{name}"
         if here not in self._steps:
-            self._steps[here] = here  # what leads back to itself leads nowhere
+            self._steps[here] = here  # a symlink to itself leads nowhere
             if above in self._out_of_reach:
                 self._out_of_reach.add(here)
             elif here not in self._out_of_reach and here not in self._managed and links < _MAX_SYMLINKS:

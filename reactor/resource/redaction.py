@@ -1,6 +1,6 @@
-"""The secrets this process has met, so that no text that leaves it shows one.
+"""Registers the secrets that this process knows, and removes them from its output.
 
-The code that evaluates a value with a secret registers it here; every sink redacts what it writes. That is a second
+The code that evaluates a value with a secret registers it here; every output redacts what it writes. This is a second
 line of defence: properties known to be secret are not shown in the first place.
 """
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 MASK = "[secret]"
 LONG = 64 * 1024
-"""Characters. A text of more is searched beside the event loop."""
+"""Characters. A longer text is searched in a thread."""
 _MOST_MASKED = 64
 
 
 _names: set[str] = set()
-"""Refs, which are shown as they are."""
+"""Refs, which are not masked."""
 _masked: dict[tuple[int, int], int] = {}
-"""Hash and length of the long texts that were masked last, with how many secrets there were then."""
+"""Hash and length of the long texts that were masked last, with the number of secrets at that time."""
 _known: KnownSecrets | None = None
-"""None until there is one: most runs know none, and don't need the search."""
+"""None until there is a secret: most runs have none, and don't need the search."""
 
 
 def register_secret(value: Any) -> None:
-    """Never again show ``value``, or what is in it: a text, number, list or map; texts also line by line.
+    """Never again show ``value`` or anything in it: a string, number, list or map; strings also line by line.
 
-    The keys of a map are no secrets: without words such as "user" and "password" nothing could be said about it.
+    The keys of a map are not secrets: masking words such as "user" and "password" would make every message useless.
     """
     if isinstance(value, (dict, list, tuple)):
         for item in value.values() if isinstance(value, dict) else value:
@@ -50,26 +50,26 @@ def register_secret(value: Any) -> None:
 
 
 def knows_secrets() -> bool:
-    """Whether there is any secret."""
+    """Whether any secret is registered."""
     return _known is not None
 
 
 def can_mask_all() -> bool:
-    """Whether no secret is too short, as a whole or in one of its lines."""
+    """Whether every secret, and every line of it, is long enough to be masked."""
     return _known is None or not _known.has_short
 
 
 def show_names(refs: Iterable[str]) -> None:
-    """Let `redacted` show ``refs`` as they are: by them resources are known, and found again.
+    """Let `redacted` show ``refs`` unmasked, since resources are identified by them.
 
-    A manifest that makes one with a secret is refused. What is left is chance, and to mask a word that merely happens
-    to be a password as well would reveal it.
+    A manifest that puts a secret into a ref is refused. What is left is coincidence, and masking a word that happens
+    to be a password too would reveal the password.
     """
     _names.update(refs)
 
 
 def forget_all() -> None:
-    """Know no secrets: for tests."""
+    """Forget all secrets. For tests."""
     global _known  # noqa: PLW0603
     _known = None
     _names.clear()
@@ -77,9 +77,9 @@ def forget_all() -> None:
 
 
 def redact(text: str) -> str:
-    """``text`` with every secret in it masked: as it is, and in every form that docs/manifest-language.md names.
+    """``text`` with every secret masked: as it is, and in every form that docs/manifest-language.md names.
 
-    A long text that was masked a moment ago is not searched again: every sink does this, and on the event loop.
+    A long text that was just masked is not searched again: every output does this, on the event loop.
     """
     if _known is None or len(text) <= LONG:
         return with_each_secret(text, lambda _: MASK)
@@ -88,24 +88,24 @@ def redact(text: str) -> str:
         return text
     masked = with_each_secret(text, lambda _: MASK)
     if len(_masked) >= _MOST_MASKED:
-        _masked.clear()  # in one step: threads search, too
+        _masked.clear()  # in one step: threads search too
     _masked[hash(masked), len(masked)] = count
     return masked
 
 
 def with_each_secret(text: str, make: Callable[[str], str]) -> str:
-    """``text`` with what ``make`` gives for each secret in it, as it stands there, in its place."""
+    """``text`` with each secret replaced by what ``make`` returns for it, as it is written there."""
     return _known.replaced(text, make) if _known is not None and _known.values else text
 
 
 def redacted(value: Any) -> Any:
-    """A copy of a tree of maps, lists, texts, dataclasses and named tuples with every text scrubbed but refs.
+    """A copy of a tree of maps, lists, strings, dataclasses and named tuples with every string except refs redacted.
 
-    While there are no secrets, that is ``value`` itself.
+    If there are no secrets, ``value`` itself.
     """
     if _known is None or not _known.values:
         return value
-    if isinstance(value, str) and not isinstance(value, Enum):  # members of enumerations are our own words
+    if isinstance(value, str) and not isinstance(value, Enum):  # enumerations are part of the program
         return value if value in _names else redact(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: redacted(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -113,22 +113,22 @@ def redacted(value: Any) -> Any:
     if isinstance(value, dict):
         return {redacted(key): redacted(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        make = getattr(value, "_make", type(value))  # that of a named tuple
+        make = getattr(value, "_make", type(value))  # how to build a named tuple
         return make(redacted(item) for item in value)
     return value
 
 
 def redacted_record(record: dict[str, Any]) -> dict[str, Any]:
-    """The same for a map whose keys are our own words, as is the kind of ``event`` that it may tell of."""
+    """The same for a map whose keys, and whose ``event`` type, are part of the program."""
     return {key: value if key == "event" else redacted(value) for key, value in record.items()}
 
 
 _NAMES = re.compile(r"auth|cookie|token|key|secret|pass|pwd|sig|credential|session|jwt", re.IGNORECASE)
-"""What credentials are called in a query or a header: ``access_token``, ``X-Amz-Signature``, ``sig``."""
+"""Names of credentials in queries and headers: ``access_token``, ``X-Amz-Signature``, ``sig``."""
 
 
 def register_url_secrets(url: str) -> None:
-    """Never show the password in ``url``, a user without one, which is a token, and what its query is signed with."""
+    """Register the secrets in ``url``: a password, a user without a password (a token), the signature in its query."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -139,7 +139,7 @@ def register_url_secrets(url: str) -> None:
 
 
 def register_header_secrets(headers: Mapping[str, str]) -> None:
-    """Never show what header fields hold whose names say that it proves who we are."""
+    """Register as secrets the values of header fields whose names suggest credentials."""
     for name, value in headers.items():
         if _NAMES.search(name):
             register_secret([value, value.split(" ")[-1]])

@@ -1,4 +1,4 @@
-"""Finds kinds and watchers through entry points, so that those of third parties work like built-in ones."""
+"""Finds kinds and watchers through entry points, so that third-party ones work like the built-in ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WATCHERS_GROUP = "reactor.watchers"
 
 
 def kind_names() -> tuple[str, ...]:
-    """The names of all kinds installed, in order. Imports none of them."""
+    """The names of all installed kinds, sorted. Imports none of them."""
     return tuple(installed_entry_points(KINDS_GROUP))
 
 
@@ -24,7 +24,7 @@ def find_kind(name: str) -> type[Resource]:
 
 
 def watcher_names() -> tuple[str, ...]:
-    """The names of all watchers installed, in order. Imports none of them."""
+    """The names of all installed watchers, sorted. Imports none of them."""
     return tuple(installed_entry_points(WATCHERS_GROUP))
 
 

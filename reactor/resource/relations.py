@@ -1,4 +1,4 @@
-"""What a resource says of the host to others: its relations, its claims, and what a sandbox must leave open to it."""
+"""What a resource declares to others about the host: its relations, its claims, and what a sandbox must allow it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import NamedTuple
 class Relations(NamedTuple):
     """Absolute paths, and accounts such as ``user#ada`` and ``group#33``, by what the resource does with them.
 
-    - ``provides``: it exists because of this resource. Whatever depends on it goes after this.
-    - ``removes``: it is gone because of this resource. Whatever depends on it goes before this.
-    - ``clears``: whatever is there now, or below it, is taken away: by unmounting a file system, by removing a home. What
-      depends on something there goes before this; what must be there comes after it. A path that ends in ``/`` means what
-      is below the directory only.
-    - ``depends_on``: this resource relies on it: the nearest resource at or above the path goes first. A path that ends in
-      ``/`` means all that is in a directory: whatever is provided below it goes first too.
+    - ``provides``: this resource creates it. Whatever depends on it goes after this resource.
+    - ``removes``: this resource removes it. Whatever depends on it goes before this resource.
+    - ``clears``: whatever is there or below now is taken away, by unmounting a file system or removing a home.
+      Resources that depend on something there go before this resource; resources that provide something there go after
+      it. A path that ends in ``/`` means only what is below the directory.
+    - ``depends_on``: this resource needs it: the nearest resource at or above the path goes first. A path that ends in
+      ``/`` means everything in that directory: whatever is provided below it goes first too.
     - ``purges``: a directory in which this resource removes everything that no resource manages.
       ``declared.managed_paths`` then has the paths below it that others provide.
     """
@@ -37,17 +37,17 @@ MOUNT_POINTS = "mount point"
 UNITS = "unit"
 """The space of systemd's units."""
 FILE_SPACES = frozenset((PATHS, MOUNT_POINTS))
-"""Whose keys are absolute paths: a symlink or a bind mount above can give one thing two of them."""
+"""The spaces whose keys are absolute paths. Because of a symlink or a bind mount above, one thing can have two keys."""
 
 
 CHANGING_SPACES = FILE_SPACES | {UNITS}
-"""In which two keys may become one thing while a run lasts: by a symlink, by an alias."""
+"""The spaces in which two keys may become one thing during a run, by a symlink or an alias."""
 
 
 class Claim(NamedTuple):
-    """What the thing ``key`` in ``space`` (``path``, ``unit``) shall be, by attribute.
+    """The desired attributes of the thing ``key`` in ``space`` (``path``, ``unit``).
 
-    An attribute should have the name of the property that asks for it: errors point there.
+    An attribute should have the name of the property that sets it: errors point to that property.
     """
 
     space: str
@@ -56,18 +56,18 @@ class Claim(NamedTuple):
 
     @property
     def is_attributes_only(self) -> bool:
-        """Whether this is about the owner and the mode of a file that is there, and not about its content."""
+        """Whether this is only about the owner and the mode of an existing file, not about its content."""
         return self.wishes.get("ensure") == "present" and "content" not in self.wishes
 
     def disagreement(self, other: Claim) -> list[str]:
-        """The attributes of which the two, about one thing, want different values."""
+        """The attributes for which the two claims, both about one thing, want different values."""
         return [
             name for name in self.wishes if name in other.wishes and self.wishes[name] != other.wishes[name]
         ]
 
 
 class Exclusion(NamedTuple):
-    """That in ``space`` nothing may be claimed but the keys in ``but``, as ``attribute`` of the resource says."""
+    """Forbids any claim in ``space`` except for the keys in ``but``, because of ``attribute`` of the resource."""
 
     space: str
     but: Collection[str]
@@ -75,7 +75,7 @@ class Exclusion(NamedTuple):
 
 
 class SandboxAccess(Enum):
-    """One such thing, as the end of a sentence whose subject is the resource."""
+    """One thing that a sandbox must allow. The value is the end of a sentence whose subject is the resource."""
 
     ANYTHING = "may run any command"
     MOUNT = "mounts, which the host would not see from a mount namespace"

@@ -1,6 +1,6 @@
-"""How a secret may be written: the texts to look for so that it is found as it is and encoded.
+"""The forms in which a secret may be written: plain and encoded.
 
-What escapes characters one by one (URLs, JSON, shells, HTML) is decoded before the search, see `secret_search`.
+Encodings that escape single characters (URLs, JSON, shells, HTML) are decoded before the search, see `secret_search`.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import re
 from collections.abc import Iterator
 
 SHORTEST = 4
-"""Characters. To hide every ``a`` would make the output unreadable and hide nothing."""
+"""Characters. Masking every ``a`` would make the output unreadable and hide nothing."""
 _SHORTEST_REVERSED = 6
-"""Characters. Shorter ones are ordinary words backwards too often."""
+"""Characters. Shorter secrets read backwards are ordinary words too often."""
 _WIDTHS = (60, 64, 72, 76)
-"""Characters in a line of base64, as the usual programs wrap it."""
+"""Characters in a line of base64, as common programs wrap it."""
 _DUMPED = 16
 """Bytes in a line of a dump by xxd, hexdump or od."""
 _HEX_WIDTHS = (2 * _DUMPED, 60, 64)
-"""Digits in a line of hexadecimal digits; 60 are those of ``xxd -p``."""
+"""Hexadecimal digits in a line; ``xxd -p`` writes 60."""
 _WORD = re.compile(r"\w")
 _ARMOUR = re.compile(r"-{2,} ?(BEGIN|END) [A-Z0-9 ]+-{2,}")
 
 
 def values_of(secret: str) -> set[str]:
-    """``secret`` and each line of it that is long enough: what shows text often shows it line by line.
+    """``secret``, and each line of it that is long enough: programs often show text line by line.
 
-    The first and the last line of a key in PEM are in every such file, and no secret.
+    The first and the last line of a PEM key are the same in every such file, and not secret.
     """
     lines = map(str.strip, secret.split("\n"))
     found = {line for line in lines if not _ARMOUR.fullmatch(line)} | {secret}
@@ -34,14 +34,14 @@ def values_of(secret: str) -> set[str]:
 
 
 def holds_short(secret: str) -> bool:
-    """Whether a line of it is too short to be looked for, and says something."""
+    """Whether a line of it is too short to be searched for, but not blank."""
     return any(
         line and len(line) < SHORTEST and _WORD.search(line) for line in map(str.strip, secret.split("\n"))
     )
 
 
 def plain_forms(value: str) -> set[str]:
-    """Every text that shows ``value``: as it is, quoted, backwards, in base64 and in the text of a dump."""
+    """Every string that shows ``value``: as it is, quoted, backwards, in base64, and as the text column of a dump."""
     forms = {
         value,
         value.replace(" ", "+"),
@@ -57,32 +57,33 @@ def plain_forms(value: str) -> set[str]:
 
 
 def hex_forms(value: str) -> set[str]:
-    """Every run of lower-case hexadecimal digits that shows ``value``, whole or as one line of several."""
+    """Every run of lower-case hexadecimal digits that shows ``value``, whole or wrapped into lines."""
     digits = value.encode(errors="surrogateescape").hex()
     lines = (line for width in _HEX_WIDTHS if len(digits) > width for line in _wrapped(digits, width))
     return {digits, *(line for line in lines if len(line) >= 2 * SHORTEST)}
 
 
 def _base64_forms(secret: bytes) -> Iterator[str]:
-    """What every base64 text holds that encodes ``secret``, wherever in the encoded bytes it stands.
+    """The part that all base64 encodings have in common if the encoded bytes contain ``secret``, for each alignment.
 
-    Where it ends them, its last characters are in the form too, with the padding or without. One that is encoded alone
-    may be wrapped into lines.
+    If the secret is at the end of the encoded bytes, also with its last characters, with and without padding. If it is
+    encoded alone, also wrapped into lines.
     """
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + secret).decode()
-        start, end = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6  # of what nothing else is in
+        # The characters that encode bits of the secret only.
+        start, end = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6
         inside, at_the_end = encoded[start:end], encoded[start:]
         for form in (inside, at_the_end, at_the_end.rstrip("=")):
             yield form
-            yield form.replace("+", "-").replace("/", "_")  # as for URLs
+            yield form.replace("+", "-").replace("/", "_")  # base64 for URLs
         for width in _WIDTHS:
             if before == 0 and len(encoded) > width:
                 yield from (*_wrapped(inside, width), *_wrapped(at_the_end, width))
 
 
 def _dumped(value: str) -> Iterator[str]:
-    """The text beside the digits of a dump, where it takes several lines."""
+    """The text column of a dump, if it takes several lines."""
     if len(value) > _DUMPED:
         armour = "\n".join(line for line in value.split("\n") if _ARMOUR.fullmatch(line))
         shown = "".join(c if c.isascii() and c.isprintable() else "." for c in value)

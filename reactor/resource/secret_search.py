@@ -1,4 +1,7 @@
-"""Finds many texts in another one, also where that escapes their characters. The time goes with the text, not with how many they are."""
+"""Finds many strings in a text, also where it escapes their characters.
+
+The time depends on the length of the text, not on the number of strings.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,26 @@ from typing import NamedTuple
 from reactor.resource.secret_forms import hex_forms, holds_short, plain_forms, values_of
 
 Span = tuple[int, int]
-"""Where something begins and ends in a text."""
+"""Start and end of a match in a text."""
 
 _Decode = Callable[[str], Iterator[tuple[str, int]]]
-"""The characters that an escape stands for, and how much of the text each takes."""
+"""Returns the characters that an escape means, each with the length of the text that it takes."""
 
 _Escape = tuple[str, re.Pattern[str], _Decode]
-"""A sign without which there is no such escape, what one looks like, and what it stands for."""
+"""A sign that every such escape contains, the pattern of the escape, and its decoder."""
 
 _START = 4
-"""Characters by which texts are looked up; no text to look for is shorter."""
+"""Strings are looked up by this many first characters; no string to find is shorter."""
 _BLOCK = 4096
-"""Characters that are searched at once: only blocks in which one may begin are looked at closely."""
+"""Characters that are searched at once. Only blocks in which a string may begin are examined closely."""
 _DEPTH = 2
-"""How many escapings within each other are undone: JSON in a text of JSON."""
+"""How many levels of escaping are undone: JSON in a JSON string is two."""
 
 _FEW = 32
-"""First bytes of what is looked for in digits: if there are more, a run may begin with any."""
+"""The limit for the first bytes of hexadecimal strings in a pattern; with more, a run may begin with any byte."""
 _HEX_GAP = r"[ :,;_.|-]{0,2}(?:0[xX])?"
 _HEX_BYTE = rf"[0-9a-fA-F]{{2}}{_HEX_GAP}"
-_HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # so begun, it fails fast
+_HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # fails fast
 _HEX_DIGITS = frozenset("0123456789abcdef")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _BACKSLASH = re.compile(
@@ -54,23 +57,23 @@ _LETTERS = {
 
 
 class Index:
-    """Texts to look for, each at least four characters long."""
+    """Strings to find, each at least four characters long."""
 
     def __init__(self) -> None:
         self._by_start: dict[tuple[str, ...], dict[int, set[str]]] = {}
         self._hex_starts: re.Pattern[str] | None = None
         self._words: set[int] = set()
-        """The first four bytes of each in UTF-8, as a number: a text without any of these needs no closer look."""
+        """The first four bytes of each string in UTF-8, as a number. A text without any of these contains no string."""
 
     def add(self, texts: Iterable[str]) -> None:
-        """Look for these, too."""
+        """Find these strings too."""
         self._hex_starts = None
         for text in texts:
             self._by_start.setdefault(tuple(text[:_START]), {}).setdefault(len(text), set()).add(text)
             self._words.update(memoryview(_encoded(text)[:_START]).cast("I"))
 
     def hex_starts(self) -> re.Pattern[str]:
-        """Finds where one of the texts, which are hexadecimal digits, may begin: by its first byte."""
+        """Matches where one of the strings, which consist of hexadecimal digits, may begin, by its first byte."""
         if self._hex_starts is None:
             bytes_ = sorted({"".join(start[:2]) for start in self._by_start})
             some = "|".join("".join(f"[{digit}{digit.upper()}]" for digit in byte) for byte in bytes_)
@@ -81,14 +84,14 @@ class Index:
         return self._hex_starts
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Where they are: the longest one at each place."""
+        """The places of the strings in ``text``; at each place the longest one."""
         for begin in range(0, len(text), _BLOCK):
             block = text[begin : begin + _BLOCK + _START - 1]
             if self._may_begin_in(block):
                 yield from self._spans(text, begin, block)
 
     def may_hold(self, text: str) -> bool:
-        """Whether a closer look is needed; False is certain, and found out fast."""
+        """Whether ``text`` must be examined closely. False is certain, and determined fast."""
         blocks = (text[begin : begin + _BLOCK + _START - 1] for begin in range(0, len(text), _BLOCK))
         return any(map(self._may_begin_in, blocks))
 
@@ -98,7 +101,7 @@ class Index:
         for at in range(min(_START, size - _START + 1)):
             if not self._words.isdisjoint(data[at : at + (size - at) // _START * _START].cast("I")):
                 return True
-        return False  # nearly always, and found out in C
+        return False  # the usual case, determined in C
 
     def _spans(self, text: str, begin: int, block: str) -> Iterator[Span]:
         by_start = self._by_start
@@ -116,12 +119,12 @@ def _encoded(text: str) -> bytes:
 
 
 def _starts(text: str) -> Iterator[tuple[str, ...]]:
-    """What stands at each place of ``text``, as texts are looked up."""
+    """The prefix at each position of ``text``, as used to look up strings."""
     return zip(*(text[at:] for at in range(_START)), strict=False)
 
 
 def escaped_spans(index: Index, text: str, depth: int = _DEPTH) -> Iterator[Span]:
-    """Where ``text`` escapes what the index looks for: for URLs, in JSON or Python, for a shell, in HTML."""
+    """The places where ``text`` contains a string of the index escaped for URLs, JSON, Python, a shell or HTML."""
     for escape in _ESCAPES:
         if not _may_escape(index, text, escape, depth):
             continue
@@ -133,9 +136,9 @@ def escaped_spans(index: Index, text: str, depth: int = _DEPTH) -> Iterator[Span
 
 
 def _may_escape(index: Index, text: str, escape: _Escape, depth: int) -> bool:
-    """Whether ``text`` may hold what the index looks for once ``escape`` is undone, and then others up to ``depth``.
+    """Whether ``text`` may contain a string of the index after undoing ``escape``, and then others up to ``depth``.
 
-    Nearly never. To undo escapes without keeping where each was takes half the time.
+    It rarely does. Undoing escapes without recording their positions takes half the time.
     """
     sign, pattern, decode = escape
     if sign not in text:
@@ -157,7 +160,7 @@ def _may_escape(index: Index, text: str, escape: _Escape, depth: int) -> bool:
 
 
 def hex_spans(index: Index, text: str) -> Iterator[Span]:
-    """Where ``text`` has what the index looks for in hexadecimal digits, whatever separates the bytes."""
+    """The places where ``text`` has a string of the index in hexadecimal digits, whatever separates the bytes."""
     done = 0
     for start in index.hex_starts().finditer(text):
         if start.start() < done or (run := _HEX_RUN.match(text, start.start())) is None:
@@ -170,7 +173,7 @@ def hex_spans(index: Index, text: str) -> Iterator[Span]:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The same places in order, as one where they overlap."""
+    """The same places in order; overlapping ones are merged."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and start < found[-1][1]:
@@ -181,14 +184,14 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 class _View(NamedTuple):
-    """A text with its escapes undone. From each of ``starts`` on, it goes with the original from its ``origins`` on."""
+    """A text with its escapes undone. Each of ``starts`` corresponds to a position in the original, in ``origins``."""
 
     text: str
     starts: list[int]
     origins: list[int]
 
     def origin(self, span: Span) -> Span:
-        """Where the place of this text is in the original."""
+        """The place in the original for a place in this text."""
         return self._at(span[0]), self._at(span[1])
 
     def _at(self, position: int) -> int:
@@ -197,7 +200,7 @@ class _View(NamedTuple):
 
 
 def _decoded(text: str, pattern: re.Pattern[str], decode: _Decode) -> _View | None:
-    """``text`` with all that fits ``pattern`` decoded; None when nothing does."""
+    """``text`` with everything that matches ``pattern`` decoded; None if nothing matches."""
     parts: list[str] = []
     starts, origins, length, done = [0], [0], 0, 0
     for match in pattern.finditer(text):
@@ -251,7 +254,7 @@ def _character(code: int) -> str:
 
 
 def _characters(data: bytes, size: int) -> Iterator[tuple[str, int]]:
-    """The characters of ``data``, UTF-8 if it can be that, and how much text each takes: ``size`` for a byte."""
+    """The characters of ``data``, decoded as UTF-8 if possible, each with the length of its text: ``size`` per byte."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -264,7 +267,7 @@ _ESCAPES = (("%", _PERCENT, _percent), ("\\", _BACKSLASH, _backslash), ("&", _EN
 
 
 def with_each(text: str, spans: Iterable[Span], make: Callable[[str], str]) -> str:
-    """``text`` with what ``make`` gives for each of ``spans``, which are in order, in its place."""
+    """``text`` with each of ``spans``, which are in order, replaced by what ``make`` returns for it."""
     parts: list[str] = []
     done = 0
     for start, end in spans:
@@ -274,7 +277,10 @@ def with_each(text: str, spans: Iterable[Span], make: Callable[[str], str]) -> s
 
 
 class KnownSecrets:
-    """Forms are made when the first text after a new secret is searched. ``mask`` in a text is left as it is."""
+    """The secrets to find. Their forms are computed at the first search after a secret was added.
+
+    Leaves ``mask`` as it is.
+    """
 
     def __init__(self, mask: str) -> None:
         self.values: set[str] = set()
@@ -286,14 +292,14 @@ class KnownSecrets:
         self._lock = threading.Lock()
 
     def add(self, secret: str) -> None:
-        """Look for ``secret`` from now on, as a whole and line by line."""
+        """Find ``secret`` from now on, as a whole and line by line."""
         self.has_short |= holds_short(secret)
         new = values_of(secret) - self.values
         self._new.extend(new)
         self.values.update(new)
 
     def replaced(self, text: str, make: Callable[[str], str]) -> str:
-        """``text`` with what ``make`` gives for each secret in it, as it stands there, in its place."""
+        """``text`` with each secret replaced by what ``make`` returns for it, as it is written there."""
         if self._new:
             self._index_new()
         index = self._plain
@@ -301,8 +307,8 @@ class KnownSecrets:
         return with_each(text, spans, make) if spans else text
 
     def _index_new(self) -> None:
-        """Make what is new findable; once this returns, all that was remembered before is."""
-        with self._lock:  # templates remember secrets in threads
+        """Add new secrets to the index. When this returns, all that were added before can be found."""
+        with self._lock:  # templates register secrets in threads
             while self._new:
                 self._plain.add(plain_forms(self._new[0]))
                 self._hex.add(hex_forms(self._new[0]))

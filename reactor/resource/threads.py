@@ -1,4 +1,4 @@
-"""Work that may take long: blocking calls in threads, and waits that take no job."""
+"""Work that may take long: blocking calls in threads, and waits that use no job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ waiter: ContextVar[Callable[[], None] | None] = ContextVar("waiter", default=Non
 
 
 def waits() -> None:
-    """Take no job from now on for the check that runs: others are made meanwhile. Outside of a check it means nothing."""
+    """The running check now waits and uses no job, so that other checks can run. Outside a check, it does nothing."""
     if (lend := waiter.get()) is not None:
         lend()
 
@@ -33,12 +33,11 @@ async def in_thread(
     limiter: trio.CapacityLimiter | None = None,
     abandon_on_cancel: bool = False,
 ) -> _Result:
-    """What ``work`` returns, called in a thread as `trio.to_thread.run_sync` does.
+    """Return what ``work`` returns, called in a thread like `trio.to_thread.run_sync`.
 
-    What may be abandoned is what may hang, and has threads of its own: however many hang, other work finds a thread.
-
-    Raises what it raises; and OSError (EAGAIN) when no thread can be started. For Python that is a RuntimeError, which
-    no caller expects: it would end a run that only has to wait.
+    Work that may be abandoned may hang, so it has its own limit of threads: however many hang, other work gets a
+    thread. Raises what ``work`` raises, and OSError (EAGAIN) when no thread can be started. Python raises RuntimeError
+    for that, which no caller expects: it would end a run that only has to wait.
     """
     if limiter is None and abandon_on_cancel:
         limiter = _limiter_of_what_may_hang()
@@ -56,9 +55,9 @@ async def in_thread(
 def stop_if_cancelled() -> None:
     """In the thread of `in_thread`: raise trio.Cancelled once its caller is cancelled. Elsewhere, do nothing.
 
-    For work in pieces that takes as long as another user of the host likes: a run could not end before it otherwise.
+    For work in pieces whose length another user of the host decides: otherwise it could keep a run from ending.
     """
-    with suppress(RuntimeError):  # this is no thread of trio
+    with suppress(RuntimeError):  # not a thread of trio
         trio.from_thread.check_cancelled()
 
 

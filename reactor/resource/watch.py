@@ -1,4 +1,4 @@
-"""What could make a resource drift: declarations only. A watcher listens to each kind of declaration."""
+"""Declarations of what could make a resource drift. For each type of declaration, a watcher listens."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import ClassVar, Protocol
 
 
 class Watch:
-    """The base of all declarations: frozen dataclasses, for equal ones are the same."""
+    """The base of all declarations. They are frozen dataclasses: equal ones are the same watch."""
 
     __slots__ = ()
 
 
 class ChangedPaths:
-    """Which paths of a tree events were about since the last look: from the watcher to the check.
+    """The paths of a tree that events named since the last check, passed from the watcher to the check.
 
-    The listener adds them, before it marks the resource. What it can't tell in detail (events that were lost, a directory
-    that came or went, the start) is `lose`: then all is to be looked at. So it is when a check comes and nothing was
-    heard: it has another cause, such as the audit.
+    The listener adds paths before it marks the resource. If it does not know them (events were lost, a directory was
+    created or removed, it has just started), it calls `lose`: then everything must be read. The same holds if a check
+    runs although no event came: it has another cause, such as the audit.
     """
 
     MOST: ClassVar[int] = 1000
-    """Paths that are kept. To look at more of them one by one is no faster than to look at all there is."""
+    """How many paths are recorded. Reading more of them one by one is no faster than reading the whole tree."""
 
     def __init__(self) -> None:
         self._paths: set[str] = set()
         self._is_lost = True
 
     def add(self, path: str) -> None:
-        """Something happened at this absolute path."""
+        """An event happened at this absolute path."""
         if self._is_lost:
             return
         self._paths.add(path)
@@ -44,7 +44,7 @@ class ChangedPaths:
         self._paths.clear()
 
     def take(self) -> frozenset[str] | None:
-        """The paths to look at, which are then forgotten; None for all there are."""
+        """Return and clear the paths to read; None means everything."""
         taken = None if self._is_lost or not self._paths else frozenset(self._paths)
         self._paths.clear()
         self._is_lost = False
@@ -55,9 +55,9 @@ class ChangedPaths:
 class PathWatch(Watch):
     """The thing at an absolute path: its content, attributes and existence, whatever inode it is.
 
-    With ``below`` it is a directory and all that is in it, at any depth; each path of it that something happens to is
-    added there. Symlinks in it are not followed. What is only read, such as the source of a copy, ``is_input``: who
-    writes it without closing it is left more time before that is told.
+    With ``below``, the path is a directory, and everything in it at any depth is watched too; each path there that has
+    an event is added to ``below``. Symlinks in it are not followed. ``is_input`` marks a path that is only read, such
+    as the source of a copy: a program that writes it without closing it gets more time before the event is reported.
     """
 
     path: str
@@ -67,7 +67,7 @@ class PathWatch(Watch):
 
 @dataclass(frozen=True, slots=True)
 class TimerWatch(Watch):
-    """A check every ``interval`` seconds, for what sends no events."""
+    """A check every ``interval`` seconds, for things that send no events."""
 
     interval: float
 
@@ -82,22 +82,22 @@ class WatchState(StrEnum):
 
 
 class WatchSink(Protocol):
-    """Where a watcher's findings go. All but `follow` returns at once; a watcher never waits for a check."""
+    """The engine's side of a watcher. All methods but `follow` return at once: a watcher never waits for a check."""
 
     def mark(self, vertex: int, delay: float = 0.0) -> None:
-        """Say that something about ``vertex`` may have changed; check it after ``delay`` seconds."""
+        """Report that something may have changed ``vertex``; check it after ``delay`` seconds."""
 
     def mark_all(self, reason: str) -> None:
-        """Say that events were lost: everything this watcher serves may have changed."""
+        """Report that events were lost: everything that this watcher serves may have changed."""
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
         """Report the state of the watcher, for one vertex or (``None``) as a whole."""
 
     async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``handle``, for ever. Raises what either of them raises.
+        """Await ``wait`` and call ``handle``, in a loop. Raises what either of them raises.
 
-        The engine checks what ``handle`` marks in the same task, sooner than what is marked elsewhere.
-        That task is not the caller's.
+        The engine checks what ``handle`` marks in the same task, sooner than what is marked elsewhere. That task is
+        not the caller's.
         """
         while True:
             await wait()
@@ -105,10 +105,10 @@ class WatchSink(Protocol):
 
 
 class Watcher(ABC):
-    """One source of events, turned into marks. It reads, coalesces and wakes the scheduler, nothing else.
+    """One source of events, turned into marks. It only reads, coalesces and wakes the scheduler.
 
-    The engine makes one instance per source, arms every watch declared for it, and runs it until the end.
-    When ``run`` or ``arm`` raises, the engine closes the instance, marks all it served, and starts a new one.
+    The engine makes one instance per source, arms every watch declared for it, and runs it until the end. If ``run``
+    or ``arm`` raises, the engine closes the instance, marks all vertices it served, and starts a new one.
     """
 
     serves: ClassVar[type[Watch]]
@@ -118,16 +118,16 @@ class Watcher(ABC):
 
     @abstractmethod
     async def arm(self, watch: Watch, vertex: int) -> None:
-        """Listen for ``watch``; on return, no later change of it goes unnoticed."""
+        """Start to listen for ``watch``. After this returns, no change of it is missed."""
 
     @abstractmethod
     def disarm(self, watch: Watch, vertex: int) -> None:
-        """Listen for ``watch`` no longer, on behalf of ``vertex``."""
+        """Stop listening for ``watch`` on behalf of ``vertex``."""
 
     @abstractmethod
     async def run(self) -> None:
-        """Read the source and mark, until cancelled. Raises when the source is dead."""
+        """Read the source and mark vertices, until cancelled. Raises when the source is dead."""
 
     @abstractmethod
     def close(self) -> None:
-        """Free the source's descriptors. Called once, also after a failure."""
+        """Close the source's descriptors. Called once, also after a failure."""

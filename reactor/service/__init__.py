@@ -2,8 +2,8 @@
 
 - ``notify``: the protocol sd_notify(3);
 - ``reporter``: a sink that notifies systemd about a run;
-- ``sandbox``: the sandbox of the service, for the needs of a manifest;
-- ``unit``: the unit file;
+- ``sandbox``: the sandbox of the service, as tight as the manifest allows;
+- ``unit``: the text of the unit file;
 - ``program``: checks that only root can change the Python code of the service;
 - ``installation``: installs and removes the unit.
 

@@ -13,7 +13,7 @@ from reactor.service.unit import MARK
 
 UNITS = "/etc/systemd/system"
 PACKAGED = "# Part of the package reactor-converge"
-"""The first line of the unit in the Debian package: our unit overrides it, and it stays when ours is removed."""
+"""The first line of the unit in the Debian package. Our unit overrides it; it stays when ours is removed."""
 _BOOTED = "/run/systemd/system"
 _UNTIL_BOOT = "/run"
 _WANTS = "multi-user.target.wants"
@@ -39,7 +39,7 @@ def require_systemd() -> None:
 
 
 def install(name: str, text: str, *, start: bool) -> Iterator[str]:
-    """Install the unit with ``text``, enable it, and with ``start`` start it. Yields a sentence for each step done.
+    """Install the unit with ``text``, enable it, and start it if ``start``. Yield a sentence for each step done.
 
     An interrupted installation is marked until the next boot, so that the next call completes it.
     """
@@ -65,7 +65,7 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
 
 
 def uninstall(name: str) -> Iterator[str]:
-    """Stop the service, and remove its unit. Yields a sentence for each step done."""
+    """Stop the service, and remove its unit. Yield a sentence for each step done."""
     unit = f"{name}.service"
     path = os.path.join(UNITS, unit)
     if _current(unit, path) is None:
@@ -86,7 +86,7 @@ def _switch_off(name: str, unit: str) -> Iterator[str]:
 
 
 def _clear_away(name: str, unit: str) -> Iterator[str]:
-    """Remove what is left of a unit whose file was removed: a running process, a link that starts it at boot.
+    """Remove the remains of a unit whose file was removed: a running process, a link that starts it at boot.
 
     systemctl can't disable a unit that has no file.
     """
@@ -106,7 +106,7 @@ def _clear_away(name: str, unit: str) -> Iterator[str]:
 
 
 def _runs_us(pid: str) -> bool:
-    """Whether the process runs reactor. A service without a process, which waits to be restarted, may be ours, too."""
+    """Whether the process runs reactor. True without a process: it may be our service, waiting for a restart."""
     if pid in ("", "0"):
         return True
     try:
@@ -118,13 +118,17 @@ def _runs_us(pid: str) -> bool:
 
 
 def _current(unit: str, path: str) -> str | None:
-    """The text of the unit at ``path``. Raises InstallationError for a unit that reactor has not written, also elsewhere."""
+    """The text of the unit at ``path``; None if there is none.
+
+    Raises InstallationError if another program has written a unit of this name, at ``path`` or elsewhere.
+    """
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except FileNotFoundError:
         where = _file_of(unit)
-        if where not in ("", path) and not _is_packaged(where):  # systemd may still list a removed one
+        # systemd may still know the unit of a removed file, so `where` may be `path`.
+        if where not in ("", path) and not _is_packaged(where):
             raise _not_ours(where) from None
         return None
     if not text.startswith(MARK):

@@ -1,4 +1,4 @@
-"""The protocol of sd_notify(3): lines in a datagram, to the socket in $NOTIFY_SOCKET."""
+"""The protocol of sd_notify(3): sends lines in a datagram to the socket in $NOTIFY_SOCKET."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WITHOUT_WAITING = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK
 class Notifier:
     """Notifies the service manager about this process. ``watchdog`` is the interval for keep-alives, in seconds.
 
-    It never waits or raises: a notification that the manager can't take now is repeated soon, or unimportant.
+    It never waits or raises: a notification that the manager can't take now will be repeated soon, or is unimportant.
     """
 
     def __init__(self, address: str, watchdog: float | None = None) -> None:
@@ -25,7 +25,7 @@ class Notifier:
 
     @classmethod
     def from_environment(cls, environment: MutableMapping[str, str] = os.environ) -> Notifier | None:
-        """The notifier for the manager that started us; None without one. Our commands do not inherit the variables."""
+        """The notifier for the manager that started us, or None. Removes the variables: commands must not get them."""
         address = environment.pop("NOTIFY_SOCKET", "")
         microseconds = environment.pop("WATCHDOG_USEC", "")
         process = environment.pop("WATCHDOG_PID", "")

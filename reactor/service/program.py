@@ -20,8 +20,8 @@ _HINT = "install reactor as root where no other user can write, such as a virtua
 def require_own_program() -> None:
     """Raise InstallationError if a user other than root could change the code of the service.
 
-    It checks the interpreter, every directory that it imports from with its contents, and packages that are installed in
-    place, such as a checkout; and for each of them every directory from ``/`` on.
+    It checks the interpreter, all files in every directory that it imports from, and packages that are installed in
+    place, such as a checkout. It also checks every directory on the path from ``/`` to each of these.
     """
     trust = Trust()
     roots = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"), *_search_path(), *_packages())
@@ -40,7 +40,7 @@ def _require(trust: Trust, path: str) -> None:
 
 
 def _search_path() -> list[str]:
-    """The import path of the service. It runs with ``-P``, so neither the directory of the command nor the current one is in it."""
+    """The import path of the service. With ``-P``, it has neither the directory of the command nor the current one."""
     return [each for each in (sys.path if sys.flags.safe_path else sys.path[1:]) if each]
 
 
@@ -58,7 +58,7 @@ def _packages() -> Iterator[str]:
 def _with_all_within(roots: Iterable[str]) -> Iterator[str]:
     """These paths and everything below them, also through symlinks.
 
-    Hidden names such as ``.git`` are left out: nothing is imported from there.
+    Hidden names such as ``.git`` are left out: Python imports nothing from there.
     """
     pending, seen = list(roots), set()
     while pending:

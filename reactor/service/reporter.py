@@ -50,7 +50,7 @@ class Reporter:
         self._notifier.stopping()
 
     async def _stay_alive(self, interval: float) -> None:
-        """Send keep-alives. They come from the event loop, so they stop if that hangs."""
+        """Send keep-alives. They come from the event loop, so they stop if the loop hangs."""
         while True:
             self._notifier.alive()
             await trio.sleep(interval)

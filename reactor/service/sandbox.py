@@ -1,7 +1,8 @@
-"""The sandbox of the service: settings of the unit for everything that the manifest does not need, with reasons for the rest.
+"""The sandbox of the service: settings of the unit that close everything the manifest does not need.
 
-It depends on the access that kinds declare and on the areas of the file system that their files are in, not on single paths:
-so most resources that are added later need no new sandbox.
+A comment in the unit gives the reason for each setting that is left out. The sandbox depends on the access that kinds
+declare, and on the areas of the file system with managed files, not on single paths: so most resources that are added
+later need no new sandbox.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from reactor.resource.relations import SandboxAccess
 
 
 class Area(Enum):
-    """A part of the file system that can be closed; the value ends a sentence, as in `SandboxAccess`."""
+    """A part of the file system that can be closed. The value is the end of a sentence, as in `SandboxAccess`."""
 
     USR = "is about something below /usr or /boot"
     ETC = "is about something below /etc"
@@ -35,13 +36,13 @@ _BELOW: Mapping[str, SandboxAccess | Area] = {
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """A setting of the unit that closes something, and the needs that rule it out, besides those that rule out all."""
+    """A setting of the unit, and the needs that rule it out. `SandboxAccess.ANYTHING` rules out every setting."""
 
     line: str
     against: tuple[SandboxAccess | Area, ...] = ()
 
     def hindrance(self, needs: Mapping[SandboxAccess | Area, str]) -> str | None:
-        """Why the setting can't be used: the resource that needs the access; None if it can be used."""
+        """Why the setting can't be used, with the name of a resource that needs the access; None if it can be used."""
         return next((f"{needs[need]} {need.value}" for need in self.against if need in needs), None)
 
 
@@ -84,8 +85,11 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (Protection("RestrictRealtime=yes"),),
     (Protection("RestrictSUIDSGID=yes", (SandboxAccess.SETGID,)),),
 )
-"""Of each group, the first setting that can be used. Closed access must fail, not be hidden: so PrivateTmp= is missing, where
-other programs would not see the files, and ProtectHostname=, which would hide a change of the host name from us."""
+"""Of each group, the first setting that can be used goes into the unit.
+
+Access that is closed must fail with an error, so two settings are missing: PrivateTmp= would hide our files from other
+programs, and ProtectHostname= would hide a change of the host name from us.
+"""
 
 
 def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterator[str]:
@@ -107,7 +111,7 @@ def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterato
 
 
 def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[SandboxAccess | Area, str]:
-    """The needs of the resources, each with the name of one resource that has it."""
+    """The needs of the resources and paths, each with the name of one that has it."""
     found = [
         *((need, path) for path in paths for need in _areas(path)),
         *((need, resource.ref) for resource in resources for need in _needs_of(resource)),
@@ -129,5 +133,5 @@ def _areas(path: str) -> Iterator[SandboxAccess | Area]:
 
 
 def _on_one_line(text: str) -> str:
-    """``text`` on one line: a name may contain line breaks, which would add lines to the unit."""
+    """``text`` on one line: line breaks in a name would add lines to the unit."""
     return text if text.isprintable() else text.encode("unicode_escape").decode()

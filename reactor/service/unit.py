@@ -12,7 +12,7 @@ from reactor.resource.base import Resource
 from reactor.service.sandbox import sandbox
 
 MARK = "# Written by `reactor service install`"
-"""The first line of our units: no other unit is changed."""
+"""The first line of the units that we write. No other unit is changed."""
 
 _ESCAPES = str.maketrans(
     {"\\": r"\\", '"': r"\"", "%": "%%", **{chr(code): f"\\x{code:02x}" for code in range(32)}}
@@ -70,7 +70,7 @@ class Service:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether a manifest comes over the network."""
+        """Whether a manifest is at a URL, so that the service needs the network."""
         return not all(map(os.path.isabs, self.manifests))
 
     @property

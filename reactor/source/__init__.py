@@ -1,7 +1,7 @@
-"""Manifests and data behind URLs: an archive or a file, downloaded and checked.
+"""Manifests and data behind URLs: downloads an archive or a file, and checks it.
 
-- ``address``: the parts of a URL, and how it may be shown;
+- ``address``: the parts of a URL, and the form that messages may show;
 - ``download``: one conditional GET, with limits;
-- ``temp_directory``: where a download goes until it is complete;
-- ``cache``: the versions that were downloaded before, and the last good one while the source can't be reached.
+- ``temp_directory``: a directory for incomplete downloads;
+- ``cache``: the downloaded versions; provides the last good version while the source can't be reached.
 """

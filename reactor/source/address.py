@@ -1,4 +1,4 @@
-"""The URL of a manifest or of data: its parts, and how it may be shown."""
+"""The URL of a manifest or of data: its parts, and the form that messages may show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUFFIXES = (".tar.gz", ".tgz")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``url`` is without the credentials ``user`` and ``password``; ``shown`` is for messages."""
+    """``url`` has no credentials: these are in ``user`` and ``password``. ``shown`` is for messages."""
 
     url: str
     shown: str
@@ -22,7 +22,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Parse the URL of a manifest. Raises ManifestError for one that can't be downloaded, or is no archive."""
+    """Parse the URL of a manifest. Raises ManifestError if it can't be downloaded or is no archive."""
     address = _parse(text, "manifest source", "name a file, or an http or https URL")
     if not is_archive(address.url):
         raise _refused(
@@ -33,13 +33,13 @@ def parse_address(text: str) -> Address:
 
 
 def parse_data_address(text: str) -> Address:
-    """Parse the URL of a data file. Raises ManifestError for one that can't be downloaded."""
+    """Parse the URL of a data file. Raises ManifestError if it can't be downloaded."""
     hint = "name a file, or an http or https URL: the key-value stores and buckets of Choria are not read"
     return _parse(text, "hiera data source", hint)
 
 
 def is_archive(url: str) -> bool:
-    """Whether the URL names an archive, and not a single file."""
+    """Whether the URL names an archive; else it names a single file."""
     return url.partition("#")[0].partition("?")[0].endswith(SUFFIXES)
 
 

@@ -1,4 +1,4 @@
-"""The cache of downloaded manifests: each source has a directory, with one directory for each version of it inside."""
+"""The cache of downloaded manifests. Each source has a directory, with one directory in it for each version."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LIMITS = UnpackingLimits(members=10_000, size=256 * 1024 * 1024)
 
 
 def unpack(archive: Path, into: Path) -> str:
-    """Unpack the gzipped tar ``archive`` into the empty directory ``into``; return the path of the manifest within it.
+    """Unpack the gzipped tar ``archive`` into the empty directory ``into``; return the path of the manifest in it.
 
-    The manifest is the first member with that name. Raises UnpackingError.
+    The manifest is the first member whose file name is manifest.yaml. Raises UnpackingError.
     """
     manifest = None
 
@@ -50,7 +50,7 @@ _STATE = "current.json"
 _ALONE = "data.yaml"
 
 _Put = Callable[[Path, Path], str]
-"""Puts a download into an empty directory, and returns the path of the file to read within it."""
+"""Puts a download into an empty directory; returns the path in it of the file to read."""
 
 
 def cache_directory() -> Path:
@@ -63,8 +63,8 @@ def cache_directory() -> Path:
 def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
     """Return the path of the manifest in the newest available archive at ``url``.
 
-    An unchanged archive is not downloaded again. While the source is unreachable, or its archive is invalid, the last
-    good one is used, and ``warn`` is called. Raises ManifestError when there never was one.
+    An unchanged archive is not downloaded again. If the source is unreachable, or its archive is invalid, the last
+    good archive is used, and ``warn`` is called. Raises ManifestError if there is none.
     """
     return _newest(parse_address(url), unpack, cache, warn)
 
@@ -72,7 +72,7 @@ def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
 def fetched_data(
     url: str, cache: str | None, warn: Callable[[str], None], fault: Callable[[Path], str | None]
 ) -> str:
-    """Do the same for a data file. ``fault`` returns why a file is invalid, or None."""
+    """Do the same as `fetched` for a data file. ``fault`` returns the reason why a file is invalid, or None."""
     address = parse_data_address(url)
     return _newest(address, partial(_put_alone, address, fault), cache, warn)
 
@@ -93,7 +93,7 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
 
 
 def _refuse_shared(directory: Path) -> None:
-    """Raise ManifestError if untrusted users could write to the cache: its manifests are applied."""
+    """Raise ManifestError if untrusted users can write to the cache, since its manifests are applied."""
     try:
         require_own_directory(str(directory))
     except DistrustedError as error:
@@ -103,7 +103,7 @@ def _refuse_shared(directory: Path) -> None:
 
 
 def _told(error: Exception, home: Path) -> Diagnostic:
-    """Return the error of the cache or of the download."""
+    """Return the diagnostic for an error of the cache or of the download."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
         message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
         return Diagnostic("R0404", message, None, "name another directory with --cache")
@@ -143,7 +143,7 @@ class _Source:
             return self._adopt(archive, version or Version(), place)
 
     def _adopt(self, archive: Path, version: Version, place: Path) -> str:
-        """Unpack in ``place``, then rename: after a crash the previous version is still in use."""
+        """Unpack in ``place``, then rename. After a crash, the previous version is still in use."""
         with archive.open("rb") as file:
             name = hashlib.file_digest(file, "sha256").hexdigest()
         content = place / "content"
@@ -173,7 +173,7 @@ class _Source:
         temporary.replace(self._directory / _STATE)
 
     def _forget_all_but(self, current: str) -> None:
-        """Remove old versions, but keep the previous one: a run may still read its files."""
+        """Remove old versions, except the previous one, whose files a run may still read."""
         directories = [each for each in self._directory.iterdir() if each.is_dir() and not is_scratch(each)]
         versions = [each for each in directories if each.name != current]
         versions.sort(key=lambda each: each.stat().st_mtime)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from reactor.http.response import HttpResponse
 
 TIMEOUT = 60.0
-"""Seconds for the whole download, from resolving the host to the last byte; more for one that keeps the pace."""
+"""Seconds for the whole download, from resolving the host to the last byte; more if it keeps the pace."""
 PACE = 16 * 1024
-"""Bytes that extend the timeout by a second: a slow line may transfer a large archive, a stalling server is cut off."""
+"""Bytes that extend the timeout by a second. So a slow line can transfer a large archive, but a stalled one can't."""
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REDIRECTS = 5
 _NOT_MODIFIED = 304
@@ -25,13 +25,13 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The server's identifiers of the version of an archive; empty if it sends none."""
+    """The server's identifiers of a version of an archive. They are empty if it sends none."""
 
     etag: str = ""
     last_modified: str = ""
 
     def headers(self) -> dict[str, str]:
-        """Return the request headers for any version except this one."""
+        """Return the request headers that ask for any version except this one."""
         asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in asked.items() if value}
 
@@ -43,11 +43,11 @@ class DownloadError(ReactorError):
 
 
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
-    """Write the archive to ``to`` and return its version; None when it is still the ``known`` version.
+    """Write the archive to ``to`` and return its version; None if the server still has the ``known`` version.
 
     Blocks: call it in a thread where trio runs. Raises DownloadError.
     """
-    import trio  # noqa: PLC0415 - only an event loop can bound all of it, and most manifests are files
+    import trio  # noqa: PLC0415 - only an event loop can limit the total time, and most manifests are files
 
     return trio.run(_download, address, known, to)
 

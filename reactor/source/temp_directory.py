@@ -1,4 +1,4 @@
-"""A temporary directory for a download. Its process removes it; if that was killed, the next process does."""
+"""A temporary directory for a download. If its process is killed before removing it, the next process does so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREFIX = "download-"
 
 @contextmanager
 def scratch(within: Path) -> Iterator[Path]:
-    """An empty directory in ``within`` for a block; afterwards it is removed.
+    """Yield an empty directory in ``within``, and remove it at the end of the block.
 
     A lock marks it as in use. The kernel releases the lock when the process ends.
     """
@@ -29,12 +29,12 @@ def scratch(within: Path) -> Iterator[Path]:
 
 
 def is_scratch(path: Path) -> bool:
-    """Whether ``path`` is such a directory, in use or left behind."""
+    """Whether ``path`` is a directory of `scratch`, in use or left behind."""
     return path.name.startswith(PREFIX)
 
 
 def _made(within: Path) -> tuple[Path, int]:
-    """Create a directory and lock it. Another process may remove it before it is locked: then create another."""
+    """Create and lock a directory. If another process removed it before it was locked, create another."""
     while True:
         path = Path(tempfile.mkdtemp(dir=within, prefix=PREFIX))
         with suppress(FileNotFoundError):

@@ -1,1 +1,1 @@
-"""The test kit for kinds and watchers: a contract suite, a scripted kind, a timeline on a jumping clock."""
+"""The test kit for kinds and watchers: a contract suite, a scripted kind, and an engine to run on a test clock."""

@@ -21,11 +21,11 @@ from reactor.testing.story import Story, converge_once, running
 
 @dataclass(frozen=True)
 class Case:
-    """One resource in its world. A case is used for one promise only, then its world is thrown away.
+    """One resource and its environment. Each case is used for one promise only.
 
-    ``make`` builds a new resource, always with the same properties; in the world as given it is not as desired.
+    ``make`` builds a new resource, always with the same properties; in the initial environment it is not as desired.
     ``world`` returns everything the resource could change, as a value to compare. ``spoil`` makes a converged
-    world drift in a way that the resource's watches must announce; None when nothing can announce it.
+    environment drift in a way that the resource's watches must announce; None when nothing can announce it.
     """
 
     make: Callable[[], Resource]
@@ -37,7 +37,7 @@ Promise = Callable[[Case], Awaitable[None]]
 
 
 async def observe_changes_nothing(case: Case) -> None:
-    """Observing, twice, leaves the world as it was."""
+    """Observing twice changes nothing."""
     before = case.world()
     resource = case.make()
     await resource.observe()
@@ -46,7 +46,7 @@ async def observe_changes_nothing(case: Case) -> None:
 
 
 async def plan_is_pure(case: Case) -> None:
-    """The same state gives the same plan, and planning leaves the world as it was."""
+    """The same state gives the same plan, and planning changes nothing."""
     before = case.world()
     resource = case.make()
     state = await resource.observe()
@@ -56,7 +56,7 @@ async def plan_is_pure(case: Case) -> None:
 
 
 async def noop_says_what_apply_does(case: Case) -> None:
-    """Noop touches nothing, and has as many sentences for people as an apply has."""
+    """Noop changes nothing, and reports as many sentences as an apply."""
     before = case.world()
     ended, story = await converge_once(case.make(), options=RunOptions(noop=True, diff=True))
     assert case.world() == before
@@ -73,14 +73,14 @@ async def apply_reaches_the_desired_state(case: Case) -> None:
     resource = case.make()
     assert await resource.verify() == ()
     after = case.world()
-    if case.spoil is not None:  # what can't be observed (a plain command) runs again in every run
+    if case.spoil is not None:  # an unobservable resource (a plain command) runs again in every run
         ended, _ = await converge_once(case.make())
         assert ended.changes == 0
         assert case.world() == after
 
 
 async def an_outside_change_is_noticed_and_repaired(case: Case) -> None:
-    """Drift is announced by an event, not found by an audit, and repaired."""
+    """Drift is announced by an event, not found by an audit, and is repaired."""
     if case.spoil is None:
         return
     resource = case.make()
@@ -96,7 +96,7 @@ def _repaired(story: Story, ref: str) -> bool:
 
 
 async def properties_survive_a_round_trip(case: Case) -> None:
-    """What a resource says of its properties builds the same resource."""
+    """The properties that a resource reports build the same resource."""
     resource = case.make()
     properties = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
     assert type(resource).model_validate(properties).model_dump() == resource.model_dump()
@@ -110,4 +110,4 @@ CONTRACT: tuple[Promise, ...] = (
     an_outside_change_is_noticed_and_repaired,
     properties_survive_a_round_trip,
 )
-"""Every promise, in the order in which to look for what is wrong."""
+"""Every promise, in the order in which to investigate failures."""

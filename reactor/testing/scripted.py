@@ -1,4 +1,4 @@
-"""A kind whose part of the world is a few variables, so that a test can play any story on the engine."""
+"""A kind whose state is a few variables, so that a test can play any sequence of events on the engine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from reactor.resource.watch import Watch
 
 @dataclass
 class Script:
-    """What happens to one `Scripted` resource. A test may change any of it at any time.
+    """The behaviour of one `Scripted` resource. A test may change any of it at any time.
 
-    ``drifted``: an apply is needed. ``failures``: this many of the next checks fail (infinity: all). ``takes``:
-    seconds an observe lasts. ``on_refresh``: whether a refresh alone is work. ``checks``, ``applies`` and
+    ``drifted``: an apply is needed. ``failures``: how many of the next checks fail (infinity: all). ``takes``: the
+    seconds that an observe lasts. ``on_refresh``: whether a refresh alone needs an action. ``checks``, ``applies`` and
     ``refreshes`` are the clock times at which these began.
     """
 
@@ -53,20 +53,20 @@ class Scripted(Resource[bool], kind="scripted"):
 
     @property
     def script(self) -> Script:
-        """The story of this resource."""
+        """The script of this resource."""
         return self._script
 
     def watch_for(self, *watches: Watch) -> Scripted:
-        """Declare what could make it drift; returns itself."""
+        """Declare what could make it drift; return the resource itself."""
         self._watches = watches
         return self
 
     def watches(self) -> Iterable[Watch]:
-        """What `watch_for` was told."""
+        """The watches passed to `watch_for`."""
         return self._watches
 
     async def observe(self) -> bool:
-        """Whether it has drifted; takes as long, and fails as often, as the script says."""
+        """Whether it has drifted. Takes as long, and fails as often, as the script says."""
         script = self._script
         script.begin()
         if script.takes:
@@ -77,13 +77,13 @@ class Scripted(Resource[bool], kind="scripted"):
         return script.drifted
 
     def plan(self, state: bool, *, refresh: bool) -> Plan:
-        """Refresh, or repair what drifted."""
+        """Refresh it, or repair the drift."""
         if refresh and self._script.on_refresh:
             return (Action("Would have refreshed", "refreshed", self._refresh),)
         return (Action("Would have repaired", "repaired", self._repair),) if state else ()
 
     async def verify(self) -> Plan:
-        """Look again, at once and without failing."""
+        """Observe again, at once and without failing."""
         return self.plan(self._script.drifted, refresh=False)
 
     async def _repair(self) -> None:
@@ -104,7 +104,7 @@ def scripted(
     on_refresh: bool = True,
     **properties: Any,
 ) -> Scripted:
-    """The resource ``scripted#name`` with these ``properties``, and a `Script` that begins like this."""
+    """The resource ``scripted#name`` with these ``properties`` and an initial `Script` with the other arguments."""
     resource = Scripted(name=name, **properties)
     script = resource.script
     script.drifted, script.failures, script.takes, script.on_refresh = drifted, failures, takes, on_refresh

@@ -1,4 +1,4 @@
-"""Run an engine over a few resources inside a test: start it, wait for what it says, stop it."""
+"""Run an engine over a few resources inside a test: start it, wait for events, stop it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reactor.resource.base import Resource
 from reactor.resource.watch import Watch, Watcher
 
 PATIENCE = 120.0
-"""Seconds of the test's clock after which waiting for something is a failure."""
+"""How many seconds, on the test's clock, to wait for something before it counts as a failure."""
 
 _Event = TypeVar("_Event", bound=Event)
 
@@ -31,7 +31,7 @@ def graph_of(resources: Sequence[Resource]) -> Graph:
 
 
 class Story:
-    """A running engine and all it has said so far."""
+    """A running engine and all events so far."""
 
     def __init__(
         self,
@@ -58,26 +58,26 @@ class Story:
         return [event for event in self.all(Checked) if event.ref == ref]
 
     def result(self, ref: str) -> Result | None:
-        """How ``ref`` stands now."""
+        """The current result of ``ref``; None if it was never checked."""
         engine = self.engine
         return engine.results.result(engine.vertex_table.number(ref), engine.scheduler.blocking.blocked)
 
     def drift(self, ref: str) -> None:
-        """Say that something about ``ref`` may have changed."""
+        """Mark ``ref`` as possibly changed."""
         self.engine.dispatcher.mark(self.engine.vertex_table.number(ref), Cause.DRIFT)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until ``condition`` holds; it is asked after every event. Raises TooSlowError after `PATIENCE`."""
+        """Wait until ``condition`` holds; it is evaluated after every event. Raises TooSlowError after `PATIENCE`."""
         with trio.fail_after(PATIENCE):
             while not condition():
                 await self._heard.wait()
 
     async def rest(self) -> None:
-        """Wait until nothing is in motion."""
+        """Wait until no vertex is active."""
         await self.until(lambda: not self.engine.scheduler.order.active_count)
 
     async def converged(self, times: int = 1) -> None:
-        """Wait until convergence was reached ``times`` times since the start."""
+        """Wait until the engine has converged ``times`` times since the start."""
         await self.until(lambda: len(self.all(Converged)) >= times)
 
 
@@ -89,7 +89,7 @@ async def running(
     watchers: Mapping[type[Watch], type[Watcher]] | None = None,
     run_store: RunStore | None = None,
 ) -> AsyncIterator[Story]:
-    """A continuous engine over ``resources``, or a whole ``graph``, for as long as the block lasts.
+    """An engine that watches ``resources``, or a whole ``graph``, for as long as the block lasts.
 
     It audits only if ``options`` ask for it.
     """
@@ -111,7 +111,7 @@ async def converge_once(
     options: RunOptions | None = None,
     run_store: RunStore | None = None,
 ) -> tuple[Ended, Story]:
-    """One shot over ``resources``, or a whole ``graph``, to its end."""
+    """A one-shot run over ``resources``, or a whole ``graph``, to its end."""
     story = Story(
         graph or graph_of(resources), (options or RunOptions())._replace(watch=False), run_store=run_store
     )

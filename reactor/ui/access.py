@@ -1,4 +1,4 @@
-"""The address of the live page, and the token that its users must show."""
+"""The address of the live page, and the token that every request to it must have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHORTEST = 32
 
 
 def stored_token(directory: str) -> str:
-    """The token in the state directory ``directory``, which belongs to us. Raises OSError.
+    """The token in ``directory``, a state directory that belongs to us. Raises OSError.
 
     A new one is created if there is none, or if other users could read it.
     """
@@ -58,7 +58,7 @@ _LETTERS = 32
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of the page and its token, which is needed because every user of this host can connect to a local port."""
+    """The address of the page and its token. Every user of this host can connect to a local port, hence the token."""
 
     address: Address
     token: str = field(repr=False)
@@ -83,7 +83,7 @@ class Access:
         return f"/page-{name[:_LETTERS]}"
 
     def message(self, *, with_token: bool) -> str:
-        """The message with the address of the page. It must not have the token if other users can read it."""
+        """The message with the address of the page. Use ``with_token`` only if no other user can read the message."""
         if with_token:
             return f"the live page is at {self.url}"
         return f"the live page is at http://{self.address.as_reached}/; 'reactor ui' shows its address with the token"

@@ -121,7 +121,7 @@ class Endpoints:
         return _json({"resumed": refs})
 
     def _globs(self, body: dict[str, Any]) -> list[str]:
-        """The globs in the request. Each must match a resource, so that a request is done completely or not at all."""
+        """The globs in the request. Each must match a resource: a request takes effect completely or not at all."""
         globs = body.get("refs")
         if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
             refuse(
@@ -133,7 +133,7 @@ class Endpoints:
 
 
 def _json(value: Any, status: int = 200) -> Response:
-    """``value`` with secrets redacted, in ASCII: the output of commands may have characters that can't be encoded."""
+    """A JSON response with secrets redacted. It is ASCII: commands may write characters that can't be encoded."""
     return _answer(json.dumps(redacted(value), separators=(",", ":")), status)
 
 
@@ -183,11 +183,11 @@ async def _busy(_request: Request, error: DrawingError) -> Response:
 
 
 _DIGITS = 20
-"""The longest number that is parsed. No event has one that long."""
+"""The most digits of a number that is parsed. No event has such a long number."""
 
 
 class SseStream:
-    """The stream of the page: an ASGI application. It ends with the run, with the client, or if the client is too slow."""
+    """The stream of the page, as an ASGI application. It ends with the run, or if the client leaves or is too slow."""
 
     def __init__(self, page: LivePage) -> None:
         self._page = page
@@ -209,7 +209,7 @@ class SseStream:
 
 
 def _last_event_id(scope: Scope) -> int:
-    """The number of the last event that the client has received before it lost the connection; 0 for none."""
+    """The number of the last event that the client received before it lost the connection; 0 for none."""
     said = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
     return int(said) if said.isascii() and said.isdecimal() and len(said) <= _DIGITS else 0
 

@@ -1,4 +1,4 @@
-"""The details of one resource: its properties, status, neighbours and diff, and what the journal adds."""
+"""The details of one resource: its properties, status, neighbours and diff, and its history from the journal."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _Answer = TypeVar("_Answer")
 
 
 class PageHistory:
-    """Asks the journal in ``directory`` that ``journal`` writes, in a thread."""
+    """Reads the journal in ``directory`` in a thread, while ``journal`` writes it."""
 
     def __init__(self, directory: str, journal: Journal) -> None:
         self._directory = directory
         self._journal = journal
 
     async def of(self, ref: str, most: int) -> tuple[list[str] | None, list[dict[str, Any]]]:
-        """The why-chain of ``ref`` and its last ``most`` events; nothing when the journal can't be read."""
+        """The explanation of ``ref`` and its last ``most`` events; None and no events if the journal can't be read."""
         await self._journal.catch_up()
 
         def ask(history: History) -> tuple[list[str] | None, list[dict[str, Any]]]:
@@ -43,7 +43,7 @@ class PageHistory:
         return await self._ask(ask) or (None, [])
 
     async def before(self, moment: float, most: int) -> list[dict[str, Any]]:
-        """The last ``most`` events of a time before ``moment``."""
+        """The last ``most`` events before ``moment`` (seconds since 1970)."""
 
         def ask(history: History) -> list[dict[str, Any]]:
             return [_record(entry) for entry in history.latest(most, before=moment)]
@@ -57,7 +57,7 @@ class PageHistory:
         try:
             with closing(History(self._directory)) as history:
                 return question(history)
-        except HistoryError:  # `run` has said so when the disk began to refuse
+        except HistoryError:  # the run has warned when the disk began to fail
             return None
 
 
@@ -66,7 +66,7 @@ def _record(entry: Entry) -> dict[str, Any]:
 
 
 RECENT = 20
-"""Events of one resource."""
+"""The most events in the details of one resource."""
 
 
 async def details(page: LivePage, name: str) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _neighbour(ref: str, edge: Edge) -> dict[str, str]:
 
 
 async def _past(page: LivePage, ref: str) -> tuple[list[str] | None, list[dict[str, Any]]]:
-    """The explanation and the last events; without a journal only the events of this run."""
+    """The explanation and the last events of ``ref``; without a journal, None and the events of this run."""
     if page.past is not None:
         return await page.past.of(ref, RECENT)
     return None, [json.loads(text_of(each)) for each in page.event_buffer.latest(ref=ref)[-RECENT:]]

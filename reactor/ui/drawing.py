@@ -1,4 +1,4 @@
-"""The layout of the current graph, computed once for each edition of it, in a process of its own."""
+"""Keeps the layouts of the current graph. A separate process computes each layout once for each edition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 120.0
 """Seconds that the layout may take. 2,000 resources take less than one."""
 
 KEPT = 8
-"""Layouts that are kept: the browsers of one run may have different folds open."""
+"""The most layouts that are kept: browsers may have different folds open."""
 
 Opened = frozenset[str] | None
 """The names of the open folds; None for a layout without folds."""
@@ -56,12 +56,12 @@ class Drawing:
         self.edition += 1
 
     def edges(self, engine: Engine) -> list[Edge]:
-        """The current edges, with those of resources that are being undone. This may take long: call it in a thread."""
+        """The current edges, also of resources that are being undone. This may take long: call it in a thread."""
         undoing = [*engine.reversals.pending.values()]
         return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
 
     async def picture(self, engine: Engine, opened: Opened = None) -> tuple[int, str]:
-        """The edition, and the output of `reactor.ui.graph_json` for it. Concurrent callers share one computation.
+        """The edition, and its layout from `reactor.ui.graph_json`. Concurrent callers share one computation.
 
         ``opened`` are the names of the open folds; with None, nothing is folded. Raises DrawingError.
         """

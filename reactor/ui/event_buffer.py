@@ -1,4 +1,4 @@
-"""The events of a run as the page shows them: without diffs, shortened and numbered; and the last diff of each resource."""
+"""Keeps the events of a run for the page, numbered, shortened, without diffs; and each resource's last diff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEPT = 1000
 """Events of this run that a page can request after it was opened or has reconnected."""
 
 QUIET = 100
-"""Checks that found nothing to do, per update: a check of every resource would displace all other events."""
+"""The most checks per update that found nothing to do. More, as in an audit, would displace all other events."""
 
 Numbered = tuple[int, Event]
 
@@ -20,8 +20,8 @@ Numbered = tuple[int, Event]
 class EventBuffer:
     """Keeps and numbers the events of a run that began at ``started`` (seconds since 1970).
 
-    The numbers are higher than those of the runs before. A page that stays open during a restart requests the events after
-    the last number it has, and so gets those of the new run.
+    The numbers are higher than those of earlier runs. A page that stays open during a restart requests the events
+    after the last number it has, and so gets the events of the new run.
     """
 
     def __init__(self, started: float) -> None:
@@ -32,7 +32,7 @@ class EventBuffer:
         self._quiet: deque[Numbered] = deque(maxlen=QUIET)
         self._touched: set[str] = set()
         self.followed = False
-        """Whether a page reads the fresh events."""
+        """Whether a page is open, which reads the fresh events."""
 
     def __call__(self, event: Event) -> None:
         """Take one event. Costs almost nothing while no page is open."""
@@ -61,7 +61,7 @@ class EventBuffer:
         return taken
 
     def latest(self, *, after: int = 0, ref: str | None = None) -> list[Numbered]:
-        """The kept events with a number above ``after``, of all or one resource, oldest first."""
+        """The kept events with a number above ``after``, oldest first; with ``ref`` only those of that resource."""
         return [
             each for each in self._latest if each[0] > after and ref in (None, getattr(each[1], "ref", None))
         ]

@@ -1,4 +1,4 @@
-"""Lays out the graph of the page, in a process of its own, so that the layout never delays a repair.
+"""Lays out the graph of the page, in a separate process, so that the layout never delays a repair.
 
 Its input comes from `reactor.ui.drawing`: ``vertices``, each ``[ref, kind, name, manifest]``; ``edges``, each ``[first,
 second, kind]`` by number; and ``opened``, the open folds (null folds nothing). Its output is the part of ``GET /graph`` that
@@ -66,7 +66,7 @@ def _shown(vertices: list[Member], box: Box) -> tuple[str, str]:
 
 
 def _keys(vertices: list[Member], boxed: list[Box]) -> list[str]:
-    """The key of each box in edges: the ref of a resource, or the number of a fold, which can't be a ref without ``#``."""
+    """The key of each box, for edges: the ref of a resource, or the number of a fold (no ref, as it has no ``#``)."""
     number = count()
     return [vertices[box.members[0]].ref if box.fold is None else f"fold {next(number)}" for box in boxed]
 
@@ -91,7 +91,7 @@ def _laid_out(shown: list[tuple[str, str]], outgoing: Edges) -> tuple[list[Json]
 
 
 def _moved(block: Block, x: float, y: float) -> Block:
-    """``block`` in the coordinates of the whole layout, with its corner at ``x`` and ``y``."""
+    """``block`` in the coordinates of the whole layout, with its upper left corner at ``x`` and ``y``."""
     spots = {number: replace(spot, x=spot.x + x, y=spot.y + y) for number, spot in block.spots.items()}
     tops, bottoms = ([height + y for height in heights] for heights in (block.tops, block.bottoms))
     return replace(block, spots=spots, tops=tops, bottoms=bottoms)

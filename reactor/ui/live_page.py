@@ -1,4 +1,7 @@
-"""The live page of one run: a sink of its events, and a task beside its engine. Costs almost nothing while no page is open."""
+"""The live page of one run: a sink of its events, and a task beside its engine.
+
+It costs almost nothing while no page is open.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _RESHAPING = (Reloaded, Reversing, Reversed)
 class LivePage:
     """The live page of the run under ``control``, served on ``port`` to clients with the token in ``access``.
 
-    ``graph`` is the first graph of the run, ``past`` its journal if there is one.
+    ``graph`` is the first graph of the run; ``past`` reads its journal, if it has one.
     """
 
     engine: Engine

@@ -1,4 +1,4 @@
-"""The stream of the page: the status of every resource, then changes, at fixed intervals.
+"""The stream of the page: first the status of every resource, then the changes, at fixed intervals.
 
 All pages share the work: for each interval, the status of the active resources is compared once.
 """
@@ -29,7 +29,7 @@ HEARTBEAT = 15.0
 
 
 class PageStream:
-    """Sends updates to all `listening` pages, while there are any. ``warn`` is called for a page that is too slow."""
+    """Sends updates to all `listening` pages. ``warn`` is called for a page that is too slow."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class PageStream:
 
     @contextmanager
     def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
-        """A new page that has the events up to the number ``after``, or needs no earlier ones (0).
+        """Send updates to a new page within the block. ``drop`` closes its connection. Raises TooManyReadersError.
 
-        ``drop`` closes its connection. Raises TooManyReadersError.
+        The page has the events up to the number ``after``, and gets the later ones; with 0 it gets no past events.
         """
         if self._subscribers.listeners + len(self._newcomers) >= MOST:
             raise TooManyReadersError
@@ -142,7 +142,7 @@ class PageStream:
         )
 
     async def _welcome_newcomers(self) -> None:
-        """Send new pages the status of every resource and the events they have missed; then they get the same as the others."""
+        """Send new pages the status of every resource and the events they missed; then they get the same updates."""
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer
             whole = f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._resource_statuses.whole()}}}'
@@ -151,7 +151,7 @@ class PageStream:
             for number, event in self._event_buffer.latest(after=after) if after else ():
                 await time_slice.step()
                 listener.put(_event(number, text_of((number, event))))
-            if newcomer in self._newcomers:  # it may have disconnected meanwhile
+            if newcomer in self._newcomers:  # the page may have disconnected meanwhile
                 self._newcomers.remove(newcomer)
                 self._subscribers.admit(listener)
 

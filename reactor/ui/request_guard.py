@@ -30,7 +30,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""On every answer."""
+"""The headers of every answer."""
 
 _READING = ("GET", "HEAD")
 _LOCKED = "This page needs its token: open the address that 'reactor ui' shows.\n"
@@ -73,7 +73,7 @@ class RequestGuard:
         await answer(scope, receive, send_with_headers)
 
     def _checked_service(self, scope: Scope) -> Scope:
-        """The request for the application. Raises AnsweredError."""
+        """The request as the application gets it. Raises AnsweredError for a request that is not passed on."""
         request = HTTPConnection(scope)
         if self._access.address.is_loopback and not names_loopback(request.headers.get("host", "")):
             _refuse(
@@ -91,7 +91,7 @@ class RequestGuard:
         return {**scope, "path": scope["path"].removeprefix(self._home)} if is_at_home else scope
 
     def _welcomed(self, request: HTTPConnection, path: str) -> bool:
-        """Redirect a browser that has the token in the URL, with the cookie. Raises AnsweredError then, else returns False."""
+        """If the URL has the token, raise AnsweredError, which redirects and sets the cookie; else return False."""
         offered = request.query_params.get("token")
         if path != "/" or offered is None or not self._is_token(offered):
             return False

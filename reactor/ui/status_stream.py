@@ -13,26 +13,26 @@ from reactor.ui.time_slice import TimeSlice
 
 
 class StatusStream:
-    """The last status that was sent of every resource, as JSON: comparing and sending again is fast."""
+    """Remembers the last sent status of every resource as JSON, so that it is fast to compare and to send again."""
 
     def __init__(self, engine: Engine, status_table: StatusTable) -> None:
         self._engine = engine
         self._status_table = status_table
         self._sent: dict[str, str] = {}
-        """By ref, each with it: ``"kind#name":{...}``."""
+        """Ref -> its status as a member of a JSON object: ``"kind#name":{...}``."""
         self._moving: set[int] = set()
         self._texts: dict[tuple[str, str | None, bool, bool], str] = {}
 
     def whole(self) -> str:
-        """The status that was sent of all resources, as a JSON object."""
+        """The last sent status of all resources, as a JSON object."""
         return _object(self._sent.values())
 
     async def now(self) -> str:
-        """The current status of all resources, as a JSON object. Does not count as sent."""
+        """The current status of all resources, as a JSON object. It does not count as sent."""
         return _object([member async for _, member in self._found(sorted(self._engine.vertex_table.present))])
 
     async def renew(self) -> str | None:
-        """Compare every resource, and forget removed ones. Returns the changes as a JSON object; None for no changes."""
+        """Compare every resource, and drop removed ones. Return the changes as a JSON object; None for no changes."""
         vertex_table = self._engine.vertex_table
         for ref in self._sent.keys() - {vertex_table.refs[vertex] for vertex in vertex_table.present}:
             del self._sent[ref]
@@ -40,7 +40,7 @@ class StatusStream:
         return await self._look_at(sorted(vertex_table.present))
 
     async def follow(self, touched: Iterable[str]) -> str | None:
-        """The same for resources that are or were active, and for those that were ``touched`` by an event."""
+        """The same for the ``touched`` resources, which had events, and for those that are or were active."""
         vertex_table = self._engine.vertex_table
         numbers = {vertex_table.number(ref) for ref in touched if ref in self._status_table.resource_statuses}
         moving = set(self._in_motion())

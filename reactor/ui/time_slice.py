@@ -8,7 +8,7 @@ from reactor.engine.worker_pool import SLICE
 
 
 class TimeSlice:
-    """Call `step` for each small piece of work: it yields to other tasks when the time slice is used up."""
+    """A time slice for one task. Call `step` for each small piece of work."""
 
     def __init__(self) -> None:
         self._end = trio.current_time() + SLICE

@@ -1,4 +1,4 @@
-"""The content of a compressed file, as a stream that is read once, with bounded memory."""
+"""The content of a compressed file, as a stream that can be read once, with bounded memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _MEMORY = 128 << 20
-"""The most bytes of a decompressor's window: enough for the strongest usual settings of xz and zstd."""
+"""The most bytes of a decompressor's window. The strongest usual settings of xz and zstd need no more."""
 _PIECE = 64 * 1024
 
 
@@ -33,7 +33,7 @@ def decompressed(file: IO[bytes], archive_format: str) -> IO[bytes]:
 
 
 class _Xz(io.RawIOBase):
-    """Concatenated xz streams. `lzma.LZMAFile` has no memory limit, and the header may demand any amount."""
+    """Concatenated xz streams. Replaces `lzma.LZMAFile`, which has no memory limit: a header may demand any amount."""
 
     def __init__(self, packed: IO[bytes]) -> None:
         self._packed = packed
@@ -41,11 +41,11 @@ class _Xz(io.RawIOBase):
         self._left = b""
 
     def readable(self) -> bool:
-        """Whether it is readable: always."""
+        """Return True: the stream is readable."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read into ``buffer``; return the bytes read, 0 at the end. Raises EOFError where a stream is truncated."""
+        """Read into ``buffer``. Return the number of bytes, 0 at the end. Raises EOFError if a stream is truncated."""
         view = memoryview(buffer).cast("B")
         while True:
             if self._stream.eof:
@@ -83,7 +83,7 @@ else:
 
 
 class _Translated:
-    """A stream whose library's own error becomes an UnpackingError."""
+    """A stream that raises UnpackingError in place of its library's own error."""
 
     def __init__(self, stream: IO[bytes], error: type[Exception]) -> None:
         self._stream = stream
@@ -96,7 +96,7 @@ class _Translated:
         self.close()
 
     def read(self, size: int) -> bytes:
-        """Read the next ``size`` bytes, fewer at the end. Raises UnpackingError for data that are not zstd."""
+        """Return the next ``size`` bytes, fewer at the end. Raises UnpackingError if the data are not zstd."""
         try:
             return self._stream.read(size)
         except self._error as error:

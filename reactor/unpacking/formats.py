@@ -1,4 +1,4 @@
-"""The formats of archives, by their names and by their first bytes."""
+"""The formats of archives, by file name and by first bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMATS = {
     ".zst": "zst",
 }
 _SINGLE = frozenset(("gz", "bz2", "xz", "zst"))
-"""The formats that contain one file, without its name and mode."""
+"""The formats that contain one file, without a file name or mode."""
 
 ARCHIVE_SUFFIXES = tuple(_FORMATS)
 """The suffixes of all archives and compressed files that can be unpacked."""
@@ -26,20 +26,20 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def archive_format(name: str) -> str | None:
-    """Return the format of an archive by its file name or the path of its URL; None for anything else."""
+    """Return the format of an archive by its file name or its URL's path; None for any other name."""
     lowered = name.lower()
     return next((form for suffix, form in _FORMATS.items() if lowered.endswith(suffix)), None)
 
 
 def single_name(path: str) -> str | None:
-    """Return the name of the one file in the compressed file at ``path``, as gunzip would name it; None for an archive."""
+    """Return the name of the file in the compressed file at ``path``, as gunzip would name it; None for an archive."""
     if archive_format(path) not in _SINGLE:
         return None
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def looks_like(head: bytes) -> str | None:
-    """Describe a file that begins with ``head`` for people; None when it is unknown."""
+    """Return a description of the type of a file that begins with ``head``; None if it is unknown."""
     if not head:
         return "an empty file"
     if head.lstrip()[:1] in (b"<", b"{"):

@@ -1,4 +1,4 @@
-"""One member of an archive, as the archive describes it, and how much may come out of one. `tree` checks every claim."""
+"""One member of an archive as the archive describes it, which `tree` verifies, and the limits of unpacking."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from reactor.errors import ReactorError
 
 
 class UnpackingError(ReactorError):
-    """The archive is damaged, or contains a forbidden member."""
+    """The archive is damaged, or has a forbidden member."""
 
     code = "R0405"
 
 
 class MemberType(Enum):
-    """The type of a member. Devices, FIFOs and sockets are refused when they are read."""
+    """The type of a member. Devices, FIFOs and sockets have none: they are refused."""
 
     FILE = "a file"
     DIRECTORY = "a directory"
@@ -27,9 +27,9 @@ class MemberType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """``target`` is the target of a link; ``content`` opens the content of a file, and is called at most once.
+    """``target`` is the target of a link. ``content`` opens the content of a file; call it at most once.
 
-    ``mtime`` is in seconds since the epoch, None if it is unknown.
+    ``mtime`` is in seconds since the epoch, None if unknown.
     """
 
     name: str
@@ -41,18 +41,18 @@ class Member:
 
 
 def unsupported(name: str) -> UnpackingError:
-    """Return the error for a member of another type."""
+    """Return the error for a member of an unsupported type."""
     return UnpackingError(f"the archive holds something that is neither file, directory nor link: {name!r}")
 
 
 _GIB = 1 << 30
 _ALWAYS = 64 << 20
-"""Bytes that may come out of the smallest archive: good compression alone does not make a bomb."""
+"""Unpacked bytes that even the smallest archive may have: good compression alone does not make a zip bomb."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnpackingLimits:
-    """``size`` is the most unpacked bytes; ``ratio`` how many times larger than the archive they may be."""
+    """``size`` is the most unpacked bytes; ``ratio`` is how many times larger than the archive they may be."""
 
     members: int = 100_000
     size: int = 16 * _GIB
@@ -60,7 +60,7 @@ class UnpackingLimits:
 
 
 class Budget:
-    """The remaining budget while an archive of ``packed`` bytes is unpacked."""
+    """The remaining limits while an archive of ``packed`` bytes is unpacked."""
 
     def __init__(self, limits: UnpackingLimits, packed: int) -> None:
         self._limits = limits
@@ -68,14 +68,14 @@ class Budget:
         self._members = 0
 
     def take_member(self) -> None:
-        """Charge one member. Raises UnpackingError for one too many."""
+        """Count one member. Raises UnpackingError if there are too many."""
         self._members += 1
         if self._members > self._limits.members:
             words = f"the archive holds more than {self._limits.members} members"
             raise UnpackingError(words, "raise the limit if you trust it")
 
     def allow(self, total: int) -> None:
-        """Raise UnpackingError if ``total`` unpacked bytes are too many for the archive."""
+        """Raise UnpackingError if ``total`` unpacked bytes are too many for this archive."""
         if total > self._limits.size:
             words = f"the archive unpacks to more than {size_in_words(self._limits.size)}"
             raise UnpackingError(words, "raise the limit if you trust it")
@@ -85,8 +85,8 @@ class Budget:
 
 
 def size_in_words(size: int) -> str:
-    """Format a number of bytes for people: ``64 MiB``."""
+    """Format a number of bytes for messages: ``64 MiB``."""
     amount, units = float(size), ["bytes", "KiB", "MiB", "GiB"]
-    while amount >= 1024 and len(units) > 1:  # noqa: PLR2004 - what the binary units are powers of
+    while amount >= 1024 and len(units) > 1:  # noqa: PLR2004 - binary units are powers of 1024
         amount, units = amount / 1024, units[1:]
     return f"{amount:.3g} {units[0]}"

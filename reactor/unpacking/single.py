@@ -1,7 +1,7 @@
-"""The one file in a compressed file that is no archive, whose name and mode the file does not say.
+"""The file in a compressed file that is not an archive. The compressed file does not contain its name and mode.
 
-The zstd library reads a file that is cut short up to where it ends, and reports nothing, so its frames are checked here:
-frames and blocks of RFC 8878, section 3.1. Only their headers are read.
+The zstd library accepts a truncated file without an error. So this module checks that the frames are complete: see
+frames and blocks in RFC 8878, section 3.1. It reads only their headers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONTENT_SIZES = (0, 2, 4, 8)
 
 
 def require_whole_frames(file: IO[bytes]) -> None:
-    """Raise UnpackingError unless complete frames fill ``file``. Afterwards its position is at the start."""
+    """Raise UnpackingError unless complete frames fill ``file``. Leaves its position at the start."""
     end = file.seek(0, os.SEEK_END)
     position = file.seek(0)
     while position < end:
@@ -64,14 +64,17 @@ def _cut_short() -> UnpackingError:
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
-    """The name and the permission bits of the one file."""
+    """The name and the permission bits of the file."""
 
     name: str
     mode: int = 0o644
 
 
 def members_of_single(file: IO[bytes], archive_format: str, single: SingleFile) -> Iterator[Member]:
-    """Yield the one file in ``file`` as a member. Raises UnpackingError for a truncated zstd file, which its library accepts."""
+    """Yield the file in ``file`` as a member.
+
+    Raises UnpackingError for a truncated zstd file, which the library accepts.
+    """
     if os.fstat(file.fileno()).st_size == 0:
         raise UnpackingError("the compressed file is empty: not even its header is there")
     if archive_format == "zst":

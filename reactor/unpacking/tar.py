@@ -1,7 +1,7 @@
 """The members of a tar archive, one by one, in one pass.
 
-`tarfile` reads the headers, within limits: the size of a header is bounded, it never seeks back, and it keeps no list of
-members. So memory stays constant, and a header with a negative size is an error, not an endless loop.
+`tarfile` reads the headers, with limits: the size of a header is bounded, it never seeks backwards, and it keeps no
+list of members. So memory use is constant, and a header with a negative size is an error, not an endless loop.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from reactor.unpacking.compression import decompressed
 from reactor.unpacking.members import Budget, Member, MemberType, UnpackingError, unsupported
 
 _MOST_OF_A_HEADER = 1 << 20
-"""The most bytes of a header with its extended headers: a name and a few attributes need a thousandth of it."""
+"""The most bytes of a header with its extended headers. A name and a few attributes need a thousandth of this."""
 _PIECE = 128 * 1024
 
 
 class _Meter:
-    """The stream that `tarfile` reads: forward only, within an allowance, and charged to the budget."""
+    """The stream that `tarfile` reads: forward only, with a limit of bytes per header, and charged to the budget."""
 
     def __init__(self, stream: IO[bytes], budget: Budget) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class _Meter:
         self.allowance = math.inf
 
     def read(self, size: int) -> bytes:
-        """Read the next ``size`` bytes, fewer at the end. Raises UnpackingError."""
+        """Return the next ``size`` bytes, fewer at the end. Raises UnpackingError."""
         if not 0 <= size <= self.allowance:
             raise UnpackingError("the archive is damaged: a header of it is far too large")
         self._last = self._stream.read(size)
@@ -41,7 +41,7 @@ class _Meter:
         return self._last
 
     def seek(self, position: int) -> int:
-        """Skip to ``position``, or to the end. Raises UnpackingError for an earlier position."""
+        """Skip to ``position``, or to the end. Raises UnpackingError if ``position`` is before the current one."""
         if position < self._position:
             raise UnpackingError("the archive is damaged: a header of it points back")
         allowance, self.allowance = self.allowance, math.inf
@@ -55,20 +55,20 @@ class _Meter:
         return self._position
 
     def finish(self) -> None:
-        """Read to the end, so that checksums there are verified. Raises UnpackingError if the archive is truncated."""
+        """Read to the end, to verify the checksums there. Raises UnpackingError if the archive is truncated."""
         if self._last.strip(b"\0") or not self._last:
             raise UnpackingError("the archive is damaged or cut short: its end is missing")
         self.seek(1 << 63)
 
 
 def members_of_tar(file: IO[bytes], archive_format: str, budget: Budget) -> Iterator[Member]:
-    """Yield the members of the archive in ``file``. Read the content of each before requesting the next."""
+    """Yield the members of the archive in ``file``. Read the content of each member before requesting the next."""
     stream = decompressed(file, archive_format)
     meter = _Meter(stream, budget)
     meter.allowance = _MOST_OF_A_HEADER
     with tarfile.open(fileobj=cast("IO[bytes]", meter), mode="r:") as tar:
         while (info := tar.next()) is not None:
-            tar.members.clear()  # type: ignore[attr-defined]  # the types lack it
+            tar.members.clear()  # type: ignore[attr-defined]  # not in the type stubs
             if sum(map(len, tar.pax_headers.values())) > _MOST_OF_A_HEADER:
                 raise UnpackingError("the archive is damaged: its global headers are far too large")
             meter.allowance = math.inf

@@ -1,9 +1,9 @@
-"""Writes members into a directory. No name or link in an archive can redirect a write out of it.
+"""Writes members into a directory. No name or link in an archive can make it write outside.
 
-Every path is opened from the directory down, by descriptors, and no link is ever followed, so a link can't redirect
-later members. The target of a symbolic link may go up only at its beginning, and only as far as there are directories
-above it, which are real ones; from there it only goes down. So even a chain of links stays inside. Nothing is ever
-replaced: a name that comes twice is refused.
+Every path is opened from the directory down, by descriptors, without following any link, so a link can't redirect
+later members. The target of a symbolic link may have ``..`` only at its beginning, and only as often as the link has
+parent directories, which are never links; the rest of the target only goes down. So even a chain of links stays
+inside. Nothing is ever replaced: a name that occurs twice is refused.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 128 * 1024
 _DEEPEST = 100
 _FILE_BITS, _DIRECTORY_BITS = 0o600, 0o700
-"""Permission bits that the owner always gets."""
+"""The permission bits that the owner always gets."""
 _ALLOWED_BITS = 0o755
-"""Nothing is writable by other users, and nothing is setuid or setgid."""
+"""The permission bits that may remain: other users can't write, and there is no setuid or setgid."""
 _LATEST = 1 << 33
 
 Parts = tuple[str, ...]
 
 
 class Tree:
-    """Fills the empty directory ``root``; ``owner`` gets everything in it, None for the user of this process.
+    """Fills the empty directory ``root``. ``owner`` gets everything in it; None means the user of this process.
 
-    ``report`` is called with each member before it is made, and again after each chunk of it, with the bytes written so
-    far. The first ``strip`` components of each path, also of the targets of hard links, are dropped after the whole path
-    was checked; a member without further components is left out.
+    ``report`` is called with each member before it is created, and again after each chunk of its content, with the
+    bytes written so far. The first ``strip`` components of each path, also in the targets of hard links, are dropped
+    after the whole path was checked. A member without further components is left out.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Tree:
         os.close(self._root)
 
     def add(self, member: Member) -> None:
-        """Create ``member``. Raises UnpackingError when it is forbidden, and OSError when creating it fails."""
+        """Create ``member``. Raises UnpackingError if it is forbidden, and OSError if creating it fails."""
         self._budget.take_member()
         self._report(member, self._written)
         whole = _parts(member.name)
@@ -125,7 +125,7 @@ class Tree:
             os.close(descriptor)
 
     def _link(self, member: Member, base: str) -> None:
-        """Create a hard link to a file that was unpacked before. Any other target would be outside."""
+        """Create a hard link to a file that was unpacked before. No other target is allowed: it could be outside."""
         *above, target = _parts(member.target)[self._strip :] or ("",)
         missing = (
             f"{member.name!r} in the archive is a hard link to {member.target!r}, which is no file before it"
@@ -151,7 +151,10 @@ class Tree:
         raise UnpackingError(missing)
 
     def _enter(self, parts: Parts) -> None:
-        """Open a directory, created if missing. Members mostly come directory by directory, so the last one stays open."""
+        """Open a directory, and create it if missing.
+
+        Keeps the last one open, since members are mostly sorted by directory.
+        """
         if parts != self._here:
             descriptor = self._open(parts, create=True)
             os.close(self._descriptor)
@@ -193,7 +196,7 @@ class Tree:
 
 
 def _parts(name: str) -> Parts:
-    """Split a path from the root of the archive. Raises UnpackingError for one that leaves it."""
+    """Split a path that starts at the root of the archive. Raises UnpackingError if it leaves the root."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise UnpackingError(f"the archive reaches out of its directory: {name!r}")
@@ -203,7 +206,10 @@ def _parts(name: str) -> Parts:
 
 
 def _check_target(member: Member, depth: int) -> None:
-    """Raise UnpackingError unless ``..`` is only at the beginning of the target, at most ``depth`` times. See the module."""
+    """Raise UnpackingError unless ``..`` is only at the beginning of the target, at most ``depth`` times.
+
+    The module docstring explains the rule.
+    """
     steps = [step for step in member.target.split("/") if step not in ("", ".")]
     up = 0
     while up < len(steps) and steps[up] == "..":

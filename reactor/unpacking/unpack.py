@@ -23,11 +23,11 @@ _PARSING = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError,
     ArithmeticError, LookupError, RuntimeError,
 )  # fmt: skip
-"""The exceptions of the standard library's parsers for arbitrary input: more than they document."""
+"""The exceptions that the standard library's parsers raise for invalid input. Only some of them are documented."""
 
 
 def _silently(_member: Member, _written: int) -> None:
-    """Report nothing."""
+    """Do nothing: the default for ``report``."""
 
 
 def unpack(
@@ -43,12 +43,12 @@ def unpack(
 ) -> None:
     """Unpack the file ``archive``, which is in ``archive_format``, into the empty directory ``into``.
 
-    Files, directories, and links that stay inside are unpacked; any other member is an error, and then the content of
-    ``into`` must not be used. Everything belongs to ``owner`` (ids of user and group), else to the user of this process,
-    never to the user that the archive names; and only its owner can write to it. ``report`` is called with each member
-    before it is made, and after each chunk of it, with the bytes written so far; its exceptions end the unpacking. The
-    first ``strip`` components of each name are dropped, and a member without further ones is left out. A compressed
-    file that is no archive becomes the file ``single``.
+    Unpacks files, directories, and links that stay inside. Any other member is an error; then the content of ``into``
+    must not be used. Everything belongs to ``owner`` (ids of user and group), else to the user of this process, never
+    to the user that the archive names. Only the owner can write to it. ``report`` is called with each member before it
+    is created, and after each chunk of it, with the bytes written so far; its exceptions end the unpacking. The first
+    ``strip`` components of each name are dropped; a member without further components is left out. A compressed file
+    that is not an archive becomes the file ``single``.
 
     Blocks. Raises UnpackingError for errors of the archive, and OSError for errors of the disk.
     """

@@ -1,4 +1,4 @@
-"""The members of a zip archive, one by one, in the order of its directory."""
+"""The members of a zip archive, one by one, in the order of the archive's directory."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from reactor.unpacking.members import Member, MemberType, UnpackingError, Unpack
 
 _LONGEST_TARGET = 4096
 _MOST_OF_AN_ENTRY = 256
-"""The average bytes of a directory entry: 46, a name, and a few attributes."""
+"""The average bytes that a directory entry may have: 46, plus a name and a few attributes."""
 _SPARE = 128 * 1024
 _LEAST_HEADER = 30
-"""Bytes before a member, without its name and attributes."""
+"""The bytes of the header before a member's content, without its name and attributes."""
 _ENCRYPTED = 0x1
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-"""The compression methods whose memory does not depend on the archive."""
+"""The compression methods whose memory use does not depend on the archive."""
 
 
 class _Guarded(io.RawIOBase):
-    """The file that `zipfile` reads. It reads the whole directory at once, so reads are bounded.
+    """The file that `zipfile` reads. `zipfile` reads the whole directory of the archive at once, so reads are limited.
 
-    `zipfile` seeks to any offset in the archive. An invalid one is an error of the archive, not of the disk.
+    `zipfile` seeks to any offset in the archive. An invalid offset is an error of the archive, not of the disk.
     """
 
     def __init__(self, file: IO[bytes], most: int) -> None:
@@ -35,14 +35,14 @@ class _Guarded(io.RawIOBase):
         self._size = file.seek(0, io.SEEK_END)
 
     def read(self, size: int = -1) -> bytes:
-        """Read ``size`` bytes, or the rest. Raises UnpackingError for more than the limit."""
+        """Return ``size`` bytes, or the rest. Raises UnpackingError for more than the limit."""
         data = self._file.read(self._most + 1 if size < 0 else min(size, self._most + 1))
         if len(data) > self._most:
             raise UnpackingError("the directory of the archive is too large", "raise the limit of members")
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Seek as in any file. Raises BadZipFile for a position outside of it."""
+        """Seek as in any file. Raises BadZipFile for a position outside the file."""
         if whence == io.SEEK_SET and not 0 <= offset <= self._size:
             raise zipfile.BadZipFile("an offset in it leads to outside of the file")
         return self._file.seek(offset, whence)
@@ -52,7 +52,7 @@ class _Guarded(io.RawIOBase):
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """Whether it is seekable: always."""
+        """Return True: the stream is seekable."""
         return True
 
 
@@ -67,7 +67,7 @@ def members_of_zip(file: IO[bytes], limits: UnpackingLimits) -> Iterator[Member]
 
 
 def _refuse_overlaps(members: list[zipfile.ZipInfo], directory: int) -> None:
-    """Raise BadZipFile for members that overlap each other, or the directory, which begins at ``directory``."""
+    """Raise BadZipFile if members overlap each other, or the directory, which begins at ``directory``."""
     members = sorted(members, key=lambda info: info.header_offset)
     ends = [info.header_offset + _LEAST_HEADER + info.compress_size for info in members]
     begins = [*(info.header_offset for info in members[1:]), directory]
@@ -77,7 +77,7 @@ def _refuse_overlaps(members: list[zipfile.ZipInfo], directory: int) -> None:
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    name = info.orig_filename  # `filename` is cut off at a NUL
+    name = info.orig_filename  # `filename` would end at a NUL
     if info.flag_bits & _ENCRYPTED:
         raise UnpackingError(f"{name!r} in the archive is encrypted", "make the archive without a password")
     if info.compress_type not in _COMPRESSIONS:
@@ -97,7 +97,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
 
 
 def _mtime(info: zipfile.ZipInfo) -> float | None:
-    """Return the time of a member, which zip stores in local time; None for an invalid one."""
+    """Return the modification time of a member; None if it is invalid. Zip stores local time."""
     try:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):

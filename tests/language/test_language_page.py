@@ -34,7 +34,7 @@ def test_the_error_it_shows_is_the_one_there_is(tmp_path, monkeypatch):
 
 
 def test_every_kind_that_gives_something_is_in_the_table():
-    table = re.search(r"\| kind \| gives \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE)[1]
+    table = re.search(r"\| kind \| outputs \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE)[1]
     kinds = {kind for kind in kind_names() if find_kind(kind).outputs is not Resource.outputs}
     rows = re.findall(r"^\| ([\w, ]+) \|", table, re.MULTILINE)
     assert {kind for row in rows for kind in row.split(", ")} == {*kinds, "any other"}

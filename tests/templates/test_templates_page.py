@@ -15,7 +15,7 @@ EVALUATED = {"go": {"and", "or"}, "jet": {"isset", "exec", "dump", "includeIfExi
 
 def words(section):
     """The names in backquotes, of the table or the list of functions."""
-    body = PAGE.partition(f"\n## {section}\n")[2].partition("\nOther than")[0]
+    body = PAGE.partition(f"\n## {section}\n")[2].partition("\nDifferences from")[0]
     listed = body.partition("|---|---|")[2] if section == "go" else body.partition("Functions:")[2]
     return set(re.findall(r"`(\w+)`", listed))
 

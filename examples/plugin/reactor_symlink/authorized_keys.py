@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Literal, NamedTuple
 
-from reactor import AbsolutePath, Action, Claim, PathWatch, Plan, PropertyProblem, Resource, Watch
+from reactor import AbsolutePath, Action, Claim, PathWatch, Plan, PropertyProblem, Relations, Resource, Watch
 from reactor.hostfs import (
     Attributes,
     ErrorContext,
@@ -32,7 +32,7 @@ class KeysState(NamedTuple):
     wanted: Attributes
 
 
-class AuthorizedKeys(Resource, kind="authorized_keys"):
+class AuthorizedKeys(Resource[KeysState], kind="authorized_keys"):
     """Manage the whole file of SSH keys that may log in as a user."""
 
     name: AbsolutePath
@@ -52,13 +52,16 @@ class AuthorizedKeys(Resource, kind="authorized_keys"):
         """The file."""
         yield PathWatch(self.name)
 
-    def provides(self) -> Iterable[str]:
-        """The file."""
-        return (self.name,) if self.ensure == "present" else ()
+    def relations(self) -> Relations:
+        """Its relations to other resources.
 
-    def depends_on_paths(self) -> Iterable[str]:
-        """The directory, and the accounts of the owner."""
-        return (os.path.dirname(self.name), *accounts_of(self.owner, self.group))
+        Provides: The file.
+        Depends on: The directory, and the accounts of the owner.
+        """
+        needed = (os.path.dirname(self.name), *accounts_of(self.owner, self.group))
+        if self.ensure == "absent":
+            return Relations(removes=(self.name,), depends_on=needed)
+        return Relations(provides=(self.name,), depends_on=needed)
 
     def sandbox_access(self) -> Iterable[str]:
         """As a service, the right to write the file."""

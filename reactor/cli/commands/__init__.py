@@ -1,1 +1,1 @@
-"""One module for each command, which has its name; it imports heavy modules only when it runs."""
+"""One module for each command, named after it. It imports heavy modules only when the command runs."""

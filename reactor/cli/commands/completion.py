@@ -1,7 +1,7 @@
-"""``reactor completion``: the scripts that make a shell complete our commands, and names that it would split.
+"""``reactor completion``: prints the script that makes a shell complete our commands and names of resources.
 
-click's own scripts fail on such names: bash splits a name with a space into two words, fish cuts one at a comma, and zsh and
-fish do not complete ``--option=value``.
+click's own scripts fail on names that a shell splits: with them, bash splits a name with a space into two words, fish
+cuts a name at a comma, and zsh and fish do not complete ``--option=value``.
 """
 
 from __future__ import annotations

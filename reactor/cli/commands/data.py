@@ -74,7 +74,7 @@ def data(
     if env and (explain or form is not None):
         raise click.UsageError("--env can't be used with --format or --explain")
     values: Any = masked(resolved.values, resolved.secrets, MASK)
-    # An alias may have taken a secret to another key.
+    # `masked` masks known paths, but a YAML alias may have copied a secret to another key.
     values = _explained(values, resolved.layers) if explain else redacted(values)
     wanted = look_up(values, query, "key")
     if env:
@@ -98,7 +98,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
         raise ManifestError([source])
     problems = Problems(source)
     root = sections_of(problems)
-    strict = "resources" in root  # a file with data only may be for either form
+    strict = "resources" in root  # a file with only data may be for either form of manifest
     site = SiteData(inputs.site, inputs, strict=strict) if inputs.site is not None else None
     over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data, inputs.secrets))
     resolved = data_of(root, problems, inputs, over, strict=strict)
@@ -136,7 +136,7 @@ def variables(values: Mapping[str, Any], prefix: str) -> str:
 
 
 def with_variables(inputs: Inputs) -> Inputs:
-    """The inputs with environment variables as facts: they override the facts of the host, but not those of options."""
+    """The inputs with environment variables as facts. They override the facts of the host, but not those of options."""
     from reactor.facts.facts import Facts
 
     if not isinstance(inputs.facts, Facts):

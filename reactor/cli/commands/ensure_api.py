@@ -112,7 +112,7 @@ def _answer(
 
 
 def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> RequestResult:
-    """Apply the resource. Ends the command if a signal interrupts that: then there is no answer."""
+    """Apply the resource. If a signal interrupts that, the command ends without an answer."""
     from reactor.cli import exitcodes
     from reactor.cli.running.engine_run import run_silently
     from reactor.cli.running.single_resource import backups_of, ensured

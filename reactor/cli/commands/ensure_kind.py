@@ -71,7 +71,7 @@ OPTIONS = (
         [exitcodes.DETAILED], is_flag=True, help="Exit with 0 for no change, 2 changed, 4 failed, 6 both, 1 bad usage."
     ),
 )  # fmt: skip
-"""The options that every kind has, besides those for its properties."""
+"""The options of every command, besides the options for the properties of its kind."""
 
 
 def kind_command(kind: str) -> click.Command:
@@ -181,7 +181,7 @@ class RecordingDisplay(Display):
         self.events.append(event)
 
     def conclude(self, result: Ensured) -> None:
-        """Show the result of a resource that was ok or skipped: a run shows no event for these."""
+        """Show the result if the resource was ok or skipped: the display shows no event for these."""
         if self.form == "text" and result.result in (Result.OK, Result.SKIPPED):
             reason = next((f"  {event.reason}" for event in self.events if isinstance(event, Skipped)), "")
             self.say(f"{result.ref}  {result.result}{reason}", {})

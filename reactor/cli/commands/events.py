@@ -1,4 +1,4 @@
-"""``reactor events``: what has happened, from the journal."""
+"""``reactor events``: shows the events in the journal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNITS = {
 
 
 def moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    """The time in the value of an option, as seconds since 1970. A duration counts back from now."""
+    """The time that the value of an option means, in seconds since 1970. A duration counts back from now."""
     if value is None:
         return None
     try:
@@ -45,7 +45,7 @@ def moment(_context: click.Context, _parameter: click.Parameter, value: str | No
 
 
 def moment_of(text: str, now: datetime) -> float:
-    """The time in ``text`` as seconds since 1970. Raises ValueError; OverflowError or OSError for a time out of range."""
+    """The time in ``text``, in seconds since 1970. Raises ValueError, or OverflowError or OSError if out of range."""
     from reactor.resource.properties import parse_duration
 
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -131,7 +131,7 @@ def events(
 def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:
     if not follow:
         return history.entries(wanted)
-    gc.enable()  # this command runs for long
+    gc.enable()  # the command may run for a long time
     return history.follow(wanted, after=0 if wanted.since else history.newest_id())
 
 

@@ -14,7 +14,7 @@ from reactor.cli.messages import fail, with_hint
 _DIRECTORY = "/srv/reactor-example"
 _OWNER = "owner: root"
 _GROUP = "group: root"
-"""The values in the packaged examples; all three are replaced."""
+"""The directory, owner and group in the packaged examples. ``reactor example`` replaces all three."""
 
 _NAMES = ("quickstart", "webserver", "broken")
 

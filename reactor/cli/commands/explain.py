@@ -1,4 +1,4 @@
-"""``reactor explain``: what an error code means, and how to fix it."""
+"""``reactor explain``: explains what an error code means, and how to fix the error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def explain(code: str | None, form: Format) -> None:
 
 
 def _canonical(code: str) -> str:
-    """The code as in the catalogue; accepts ``error[R0107]``, as copied from a message, and lower case."""
+    """The code as it is in the catalogue, for ``error[R0107]``, as copied from a message, or lower case."""
     return code.strip().removeprefix("error").strip("[]:").upper()
 
 

@@ -1,4 +1,4 @@
-"""``reactor facts``: the facts about this host that manifests can use."""
+"""``reactor facts``: shows the facts about this host that manifests can use."""
 
 from __future__ import annotations
 

@@ -94,7 +94,8 @@ def graph(
         raise with_hint(
             click.UsageError("a PNG can't be written to a terminal"), "write to a file with -o FILE"
         )
-    trust = nullcontext() if state else trust_everybody()  # a check may run commands
+    # With --state, checks may run commands, so only the files that a run trusts are read.
+    trust = nullcontext() if state else trust_everybody()
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust:
         whole = load(manifests, inputs(), external).graph
         shown = (

@@ -58,7 +58,7 @@ def kinds(kind: str | None, form: Format) -> None:
         width = max(map(len, every), default=0)
         for name, words in every.items():
             line = f"{name:{width}}  {words}"
-            # In a pipe each kind is one line, for grep.
+            # In a pipe, each kind is one line, so that grep can find it.
             click.echo("\n".join(folded(line, width + 2)) if sys.stdout.isatty() else line)
 
 

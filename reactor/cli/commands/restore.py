@@ -185,7 +185,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
 
 
 async def _apply_version(store: Store, version: Version, content: str, *, noop: bool = False) -> Verdict:
-    """Apply a file resource with the old content, owner and mode: it is as safe as in a run, and is backed up."""
+    """Apply a file resource with the old content, owner and mode: as safely as in a run, with a backup."""
     from reactor.engine.check import check
     from reactor.resource.backup_store import backup_store
     from reactor.resource.output import speaker
@@ -207,7 +207,7 @@ async def _apply_version(store: Store, version: Version, content: str, *, noop: 
 
 
 async def _nothing_to_record(_found: Any) -> None:
-    """A restore has no journal, so nothing is recorded before the change."""
+    """Record nothing before the change: a restore has no journal."""
 
 
 def _warn_of_active_run(directory: str, version: Version) -> None:

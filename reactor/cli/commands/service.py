@@ -152,7 +152,7 @@ def _checked_service(
 
 
 def _check_unit_word(place: str) -> None:
-    """Raises UsageError for the name of a manifest that a unit can't contain, or must not because it has a password."""
+    """Raise UsageError for the name of a manifest that a unit can't contain, or must not: a URL with a password."""
     from reactor.loading import shown
 
     if shown(place) != place:
@@ -162,7 +162,7 @@ def _check_unit_word(place: str) -> None:
 
 
 def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> LoadedManifest:
-    """The manifest, loaded with the owners that the service will trust: it does not run under sudo(8).
+    """The manifest, loaded with the owners that the service will trust. The service does not run under sudo(8).
 
     Raises UsageError if the service could not start because of the token of its metrics.
     """

@@ -60,7 +60,7 @@ def _example(model: type[Resource]) -> str:
 def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inputs]) -> Resource:
     """The resource to show. Ends the command if the options are invalid.
 
-    The desired state does not matter here, so every value of ``ensure`` is tried: some need fewer properties.
+    The desired state does not matter here, so every value of ``ensure`` is tried: some values need fewer properties.
     """
     kind, known = options.model.kind, inputs()
     failures = []

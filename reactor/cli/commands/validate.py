@@ -69,7 +69,7 @@ def validate(
 def _loaded(
     names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
 ) -> tuple[int, ManifestError | None]:
-    """The number of resources in the manifest, or its problems."""
+    """Load the manifest. Return the number of its resources, or its problems."""
     from reactor.loading import load
 
     try:

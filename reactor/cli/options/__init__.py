@@ -1,1 +1,1 @@
-"""Options and arguments that several commands have, or that have a subject of their own."""
+"""Options and arguments that several commands share, and the larger ones of single commands."""

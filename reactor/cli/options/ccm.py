@@ -17,10 +17,10 @@ OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("archive", "headers"): ("-H", "--header"),
     ("archive", "extract_parent"): ("--extract",),
 }
-"""Further option names for a property of a kind."""
+"""(kind, property) -> further names of its option."""
 
 SECOND_WORDS: Mapping[str, str] = {"archive": "url", "scaffold": "source"}
-"""The property that the second argument sets, for kinds that have one there; ENSURE is then the third."""
+"""Kind -> the property that its second argument sets; ENSURE is then the third argument."""
 
 SESSION_VARIABLE = "CCM_SESSION_STORE"
 PASSWORD_VARIABLE = "HTTP_PASSWORD"  # noqa: S105 - the name of a variable

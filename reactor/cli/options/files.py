@@ -1,7 +1,7 @@
 """Values from files that options name: contents, tokens, secrets.
 
-Other users can read a command line while it runs; a file they cannot. What root uses must not come from a file that others
-could change.
+While a command runs, other users can read its command line, but not its files. Root must not use a value from a file
+that another user could change.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Given = str | tuple[str, ...] | None
 
 
 def file_option(parameter: str, flag: str, *, repeatable: bool) -> click.Option:
-    """The option ``FLAG-file``, which reads the value of ``flag`` from a file; a value from each line if ``repeatable``."""
+    """The option ``FLAG-file``: reads the value of ``flag`` from a file; if ``repeatable``, a value from each line."""
     form = "one value on each line" if repeatable else "the last newline is removed"
     return click.Option(
         [parameter + FROM_FILE, f"{flag}-file"],
@@ -51,7 +51,7 @@ def file_option(parameter: str, flag: str, *, repeatable: bool) -> click.Option:
 
 
 def secret_value(flag: str, value: Any, file: str | None) -> Any:
-    """The value of ``flag``, from the command line (with a warning) or from ``file``. It is redacted from now on.
+    """The value of ``flag``, from the command line (with a warning) or from ``file``. It is redacted in all outputs.
 
     Raises UsageError if both are given, or the file can't be read.
     """

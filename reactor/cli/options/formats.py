@@ -31,4 +31,4 @@ def value_format_option(command: _Command) -> _Command:
 
 
 yaml_option = click.option("--yaml", "form", flag_value="yaml", help="Same as --format yaml.")
-"""The option ``--yaml`` of CCM; goes with `value_format_option`."""
+"""The option ``--yaml`` of CCM, for a command with `value_format_option`."""

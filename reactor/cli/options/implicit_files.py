@@ -1,7 +1,8 @@
-"""Files of the current directory that are read though no option names them: ``.env`` and ``.hiera``.
+"""Files of the current directory that are read although no option names them: ``.env`` and ``.hiera``.
 
-In ``/tmp``, or in a directory of another user, another user could have written them. So such a file is read only if it belongs
-to root or the current user, and no other user can write there. Each file that is read, or ignored, is reported once.
+In ``/tmp``, or in a directory of another user, another user could have written them. So a file is read only if it
+belongs to root or the current user, and no other user can write to it or replace it. Each file that is read or ignored
+is reported once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from reactor.cli.messages import notice, warn
 from reactor.trust.rule import DistrustedError, Trust
 
 _reported: dict[str, str] = {}
-"""The last report about each file: a run reads the files at every reload."""
+"""Path -> the last report about the file. A run reads it at every reload, and must not repeat the report."""
 
 
 def implicit_file(name: str, purpose: str, otherwise: str) -> str | None:
@@ -32,7 +33,7 @@ def implicit_file(name: str, purpose: str, otherwise: str) -> str | None:
             path, f"{path} is not used for {purpose}: {error} ({error.fix}; {otherwise})", is_warning=True
         )
         return None
-    except OSError:  # reading it gives the reason
+    except OSError:  # the caller reads the file, and gets the reason
         return path
     _report_once(path, f"read {path} for {purpose} ({otherwise})", is_warning=False)
     return path

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 MANIFEST = click.Path(readable=False)
-"""A manifest. Loading finds out whether it can be read, and reports that with all other problems."""
+"""A manifest. It need not be readable here: loading reports an unreadable one with all other problems."""
 
 manifests_argument = click.argument(
     "manifests", nargs=-1, required=True, metavar="MANIFEST...", type=MANIFEST
@@ -133,7 +133,7 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def single_resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a single resource without a manifest: its data come from a file in the current directory."""
+    """The same for a single resource without a manifest. Its data are in a file in the current directory."""
     hiera = _hiera(f", else {_OWN_DATA}, where it is there")
     return trust_option(_enforcing(_inputs_options(command, hiera, own_data=True)))
 
@@ -194,7 +194,7 @@ def _own_data() -> str | None:
 
 
 class Given(NamedTuple):
-    """Values from the command line: from a file, overridden by single settings."""
+    """Values from the command line: a file, and single settings that override it."""
 
     file: str | None
     settings: tuple[str, ...]
@@ -235,7 +235,7 @@ def _inputs(facts: Given, data: Given, site: str | None, cache: str | None, *, r
 
 
 def host_facts(given: Given) -> Facts:
-    """The facts of this host, which are gathered when they are read; those ``given`` override them."""
+    """The facts of this host, gathered when they are read. The facts in ``given`` override them."""
     from reactor.documents import parse_values
     from reactor.facts.facts import Facts
 

@@ -1,6 +1,7 @@
 """Generates options from the properties of a kind, and turns their values into an entry of a manifest.
 
-A property with the name of an option of the command itself gets the kind as a prefix: ``--exec-unless``.
+If the command itself has an option with the name of a property, the option of the property has the kind as a prefix:
+``--exec-unless``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reactor.resource.base import Resource
 _ELSEWHERE = frozenset(
     ("name", "ensure", "require", "subscribe", "after", "control", "health_checks", "register_when_stable")
 )
-"""Properties without a generated option: they are arguments, have an option of their own, or make no sense for one resource."""
+"""Properties without a generated option: they are arguments, have an option elsewhere, or suit no single resource."""
 
 _COMMON = {
     "alias": "Set another name, for later resources of the session to refer to.",
@@ -30,14 +31,14 @@ _COMMON = {
     "meta": "Set how the resource is handled: timeout=30s, retry=3, mode=warn ...",
 }
 _OPPOSITES = {"enable": "disable"}
-"""Flags whose opposite has a name of its own."""
+"""Flag -> the name of its opposite, if that is not ``no-FLAG``."""
 
 _PREFIX = "property_"
 _SECOND = "second_word"
 
 
 class KindOptions:
-    """The options for the properties of ``model``, in a command that has others ``beside`` them."""
+    """The options for the properties of ``model``. ``beside`` are the other options of the command."""
 
     def __init__(self, model: type[Resource], beside: Iterable[click.Parameter]) -> None:
         self.model = model
@@ -64,7 +65,7 @@ class KindOptions:
         ]
 
     def command_line(self, words: Iterable[str], given: dict[str, Any]) -> CommandLine:
-        """The entry for the values in ``given``, written after ``words``. Removes the values that it uses from ``given``."""
+        """The command line: ``words``, then the values in ``given``. Removes the used values from ``given``."""
         self._translate_ccm(given)
         name, ensure = given.pop("name"), given.pop("ensure")
         line = CommandLine(words, name, ensure)
@@ -98,7 +99,7 @@ class KindOptions:
             del given[ccm.CONTENT_FILE]
 
     def _translate_second_word(self, second: Property, given: dict[str, Any]) -> None:
-        """Use the second argument for the property that CCM has there, unless it is a value of ``ensure``.
+        """Use the second argument for the property that it sets in CCM, unless it is a value of ``ensure``.
 
         Raises UsageError if the option is given too.
         """
@@ -115,7 +116,7 @@ class KindOptions:
             given[field] = word
 
     def ensures(self, given: str | None) -> list[str | None]:
-        """The values of ``ensure`` to try: the one that is ``given``; else the default, then every other one."""
+        """The values of ``ensure`` to try: ``given``; if it is None, the default, then every other value."""
         return [given] if given else [None, *self._properties["ensure"].shape.choices]
 
     @property

@@ -36,7 +36,7 @@ def ui_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_live_page_option(context: click.Context) -> None:
-    """Raises UsageError if the option contradicts another one."""
+    """Raise UsageError if the option contradicts another one."""
     if context.params.get("ui") is not None and context.params.get("converge_once"):
         raise with_hint(click.UsageError("--ui needs a continuous run", context), "remove --converge-once")
 
@@ -75,7 +75,7 @@ class PageListener(NamedTuple):
 
 
 def _is_read_by_others(descriptor: int) -> bool:
-    """Whether other users can read what is written to ``descriptor``: it is the systemd journal, or a file that others may read."""
+    """Whether other users can read ``descriptor``: it is the systemd journal, or a file that they may read."""
     from reactor.console.journald import leads_to_journal
 
     found = os.fstat(descriptor)

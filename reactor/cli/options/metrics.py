@@ -29,7 +29,7 @@ class MetricsEndpoint(NamedTuple):
 def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``endpoint``.
 
-    Must be inside the options for trusted owners: the token is read when the command is called.
+    Apply this decorator below the options for trusted owners: the token is read when the command is called.
     """
     port = click.option(
         "--metrics",
@@ -56,14 +56,14 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metrics_endpoint(address: Address | None, token_file: str | None) -> MetricsEndpoint | None:
-    """The endpoint that the options describe. Raises UsageError if the file has no token, or other users could change it."""
+    """The endpoint from the options. Raises UsageError if the file has no token, or other users could change it."""
     if address is None:
         return None
     return MetricsEndpoint(address, None if token_file is None else _token(token_file))
 
 
 def check_metrics_options(context: click.Context) -> None:
-    """Raises UsageError for options that contradict each other."""
+    """Raise UsageError for options that contradict each other."""
     address, file = context.params.get("metrics"), context.params.get("metrics_token_file")
     if address is None:
         if file is not None:

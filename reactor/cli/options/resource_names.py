@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Text(click.types.StringParamType):
-    """A string that is valid UTF-8, as names are; a command line may have other bytes."""
+    """A string that is valid UTF-8, like all names of resources. A command line may have other bytes."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The value, unchanged. Fails if it is not UTF-8."""

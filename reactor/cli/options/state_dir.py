@@ -20,7 +20,7 @@ def state_dir_option(command: _Command) -> _Command:
         metavar="DIR",
         type=click.Path(
             file_okay=False, readable=False
-        ),  # the error for an unreadable one is reported later, with a hint
+        ),  # a directory that can't be read is reported later, with a hint
         help="Use this state directory.  [default: $REACTOR_STATE_DIR, or /var/lib/reactor for root, else ~/.local/state/reactor]",
     )
     return option(command)

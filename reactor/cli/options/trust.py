@@ -57,7 +57,7 @@ def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def trusting_owners(owners: Iterable[Owner], *, caller: bool = True) -> AbstractContextManager[None]:
-    """Trust the files of these owners within the block; with ``caller`` also those of the user who called sudo(8)."""
+    """Trust the files of these owners within the block. With ``caller``, also trust the user who called sudo(8)."""
     owners = tuple(owners)
     users = (each.number for each in owners if not each.is_group)
     groups = (each.number for each in owners if each.is_group)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ConvergeCommand(NamedTuple):
-    """The arguments of ``reactor run``. ``options`` are from the command line; the settings of the manifest change some."""
+    """The arguments of ``reactor run``. The settings of the manifest change some of ``options``."""
 
     manifests: tuple[str, ...]
     inputs: Callable[[], Inputs]
@@ -53,7 +53,7 @@ class ConvergeCommand(NamedTuple):
     bad_usage: int
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
-        """Run, and show the run. Ends the command if the manifest is invalid, or an address can't be used for listening."""
+        """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
         read_at = time.time_ns()
         with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
             program, selection = self._load()
@@ -145,7 +145,7 @@ def _with_observers(
     display: Display,
     window: PageListener | None,
 ) -> RunServices:
-    """The services with the control socket, the metrics and the live page, as far as the run has them.
+    """The services, with the control socket, the metrics and the live page if the run has these.
 
     A one-shot run has no socket: its control only applies the pauses in the state directory. The imports take a while,
     so they are done only here.
@@ -178,7 +178,7 @@ def _show_header(generation: Generation, message: str | None, display: Display) 
 
 
 def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
-    """Warn that pending refreshes of earlier runs are lost with the journal, and which resources that may affect."""
+    """Warn that pending refreshes of earlier runs are lost with the journal. Name the resources that may need one."""
     subscribers = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
     affected = sorted(ref for ref in subscribers if not graph.resources[ref].declared.members)
     if affected:

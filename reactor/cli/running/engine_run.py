@@ -22,7 +22,7 @@ from reactor.resource.backup_store import backup_store
 from reactor.resource.redaction import redacted
 from reactor.service.reporter import Reporter
 
-if TYPE_CHECKING:  # many runs have none of these
+if TYPE_CHECKING:  # many runs use none of these
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
     from reactor.metrics.tally import Tally
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # many runs have none of these
 
 
 class RunServices(NamedTuple):
-    """The services of a run besides its display; None for each that it does not have.
+    """The services of a run besides its display. A service that the run does not have is None.
 
     - ``reloader`` reloads the manifest when it changes;
     - ``directory`` is the state directory, with the ``journal`` (pending refreshes, history) and the ``backups`` of files;
@@ -115,7 +115,7 @@ def run_silently(
     notify: Callable[[str], None],
     backups: Store | None = None,
 ) -> tuple[Ended, Interruption]:
-    """Run the engine until it ends, without a display; ``note`` gets its events."""
+    """Run the engine until it ends, without a display. ``note`` is called with each event."""
     engine = Engine(graph, options, lambda event: note(redacted(event)))
     interruption = Interruption(engine, notify)
     return trio.run(
@@ -193,6 +193,6 @@ async def _end_services(services: RunServices) -> None:
 
 
 async def _stop_when_reader_is_gone(engine: Engine, display: Display) -> None:
-    """Stop the engine quietly, as a filter does, when the reader of our pipe is gone."""
+    """Stop the engine without an error, as a filter does, when the reader of our pipe is gone."""
     await display.reader_gone.wait()
     engine.stop()

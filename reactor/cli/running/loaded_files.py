@@ -21,7 +21,7 @@ _MISSING: Stamp = ()
 class LoadedFiles:
     """The files at ``paths``. ``before_reading`` has stamps that were taken before the files were read.
 
-    Files with facts count as changed only if the facts in ``inputs`` have changed. All methods may wait for a disk.
+    Files with facts count as changed only if the facts in ``inputs`` have changed. All methods may block on a disk.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LoadedFiles:
         return _stamp(path) not in (None, self._stamps.get(path))
 
     def changed(self, answering: Iterable[str]) -> list[str]:
-        """The files among ``answering`` that have changed since they were read; the files with facts if a fact has changed."""
+        """The changed files among ``answering``. If there are none but a fact has changed, the files with facts."""
         differ = list(filter(self.is_changed, answering))
         if differ or not (facts := self._inputs.fact_paths):
             return differ

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 _TURN = 0.0001
-"""Seconds for which a thread keeps Python's interpreter while a manifest is loaded."""
+"""Seconds for which a thread keeps the lock of Python's interpreter while a manifest is loaded."""
 
 SETTLE = 0.01
 """Seconds to wait after a change: an editor replaces a file in several steps."""
@@ -43,7 +43,7 @@ REFETCH_INTERVAL = 60.0
 """Seconds between two requests for a manifest or data at a URL. Unchanged content is not sent again."""
 
 CLOCK_TICK_NS = 20_000_000
-"""The time of a change may be behind the clock by this many nanoseconds."""
+"""The kernel may stamp a change with a time this many nanoseconds before the clock."""
 
 FACTS_INTERVAL = 10.0
 """Seconds between two checks of the facts that a manifest uses."""
@@ -64,13 +64,13 @@ class Generation(NamedTuple):
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
-    """Call ``work``, which only reads, in a thread. It may wait for a URL; the end of the run does not wait for it."""
+    """Call ``work``, which only reads, in a thread. It may wait for a URL, so the end of the run abandons it."""
     return await in_thread(work, abandon_on_cancel=True)
 
 
 @contextmanager
 def _short_turns() -> Iterator[None]:
-    """Let the event loop take over from the thread that loads within 0.1 ms in place of 5 ms: repairs wait for that."""
+    """Let the event loop get the interpreter from the loading thread within 0.1 ms, not 5 ms: repairs wait for it."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_TURN)
     try:
@@ -111,7 +111,7 @@ class Reloader:
     def attach(self, engine: Engine, display: Display) -> None:
         """Reload when the engine requests it and, if it watches, when a file of the manifest changes.
 
-        ``display`` shows the warnings of a version that the version before did not have.
+        ``display`` shows the warnings of a new version that the version before did not have.
         """
         self._engine, self._display = engine, display
         engine.manifest_follower.renew = self._reload_exclusively
@@ -164,7 +164,7 @@ class Reloader:
                     self.request()
 
     def _fetched(self) -> set[str]:
-        """The paths on this host of the newest versions of the files at URLs."""
+        """Download the newest versions of the files at URLs; return their paths on this host."""
         inputs = self._generation.inputs
         site = with_site(inputs, lambda _: None).site
         manifests = all_located(self._names, inputs, lambda _: None)
@@ -178,12 +178,12 @@ class Reloader:
             await self._reload_exclusively()
 
     async def _reload_exclusively(self) -> bool:
-        """Reload, one at a time: an edit and an `apply` may both cause one, and the version read last must win."""
+        """Reload, one at a time. An edit and an `apply` may both cause a reload, and the version read last must win."""
         async with self._loading:
             return await self._renew()
 
     async def _renew(self) -> bool:
-        """Load the manifest, and put it into force if it is valid. Returns whether it is."""
+        """Load the manifest, and put it into force if it is valid. Return whether it is valid."""
         read_at = time.time_ns()
         try:
             generation = await self._loaded()

@@ -1,4 +1,4 @@
-"""Stops a run on signals in steps: first wait, then cancel, then kill."""
+"""Stops a run on signals, in steps: first wait for running checks, then cancel them, then kill processes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Interruption:
             self._notify(f"{what}; interrupt again to end without waiting for it")
 
     def _leave(self) -> None:
-        """End without waiting for the package manager: it finishes alone, and the next run continues from there."""
+        """End without waiting for the package manager: it finishes alone, and the next run goes on from there."""
         if not LEFT_ALONE:
             self._kill()
             return

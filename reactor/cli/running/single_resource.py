@@ -1,4 +1,4 @@
-"""Shared by the commands for one resource: the session, the backup store, the result."""
+"""The session, the backup store and the result, shared by the commands for one resource."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
             changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
             by_members = bool(
                 entry.resource.declared.members
-            )  # the changes of members reach a composite as a refresh
+            )  # a composite is refreshed when its members change
             refreshed = changed and Cause.REFRESH in event.causes and not by_members
             touched = event.result is Result.FAILED and bool(event.actions)
             return Ensured(

@@ -1,4 +1,7 @@
-"""The state of a run: the locked state directory, its journal and backups. A disk error leaves less of it, with a warning."""
+"""The state of a run: the locked state directory, its journal and backups.
+
+After a disk error, the run goes on without the parts that failed, and warns.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,10 @@ Warn = Callable[[str], None]
 
 
 class State(NamedTuple):
-    """The state that a run can use; None for each part that is missing.
+    """The state that a run can use. A missing part is None.
 
     ``owing`` has the pending refreshes for a run without a journal; ``recorded`` is for a dry run, as in `RunOptions`.
-    ``complete``: all pending refreshes of earlier runs are known.
+    ``complete`` says that all pending refreshes of earlier runs are known.
     """
 
     directory: StateDirectory | None = None
@@ -98,7 +101,7 @@ def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
 def _without_journal(
     location: Location | None, directory: StateDirectory | None, backups: Store | None, warn: Warn
 ) -> State:
-    """The pending refreshes in a journal that can't be written. They are made, and maybe again by the next run."""
+    """The state with a journal that can't be written: its pending refreshes are made, maybe again by the next run."""
     if location is None or not is_ours(location.path):
         return State(directory, None, backups)
     from reactor.journal.recovery import recollect
@@ -122,7 +125,7 @@ def _recollected(directory: str, warn: Warn) -> State:
 
 
 def refuse_own_state(resources: Iterable[Resource], location: Location | None) -> None:
-    """Raises ManifestError for every resource that manages the state directory of reactor itself."""
+    """Raise ManifestError if resources manage the state directory of reactor itself; it names all of them."""
     if location is None:
         return
     ours = (f"{location.path}/", f"{os.path.realpath(location.path)}/")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reactor.journal.journal import Journal
 
 LOOK_EVERY = 5.0
-"""Seconds between two checks. A watch would report every write to the journal, too."""
+"""Seconds between two checks. A watch in place of checks would also report every write to the journal."""
 
 
 async def guard_state(
@@ -31,7 +31,7 @@ async def guard_state(
 ) -> None:
     """Restore removed files of the state directory from the state of the run, until cancelled.
 
-    The lock comes first: if another run has taken it meanwhile, nothing else may be written.
+    The lock is restored first: if another run has taken it meanwhile, nothing else may be written.
     """
     reported = ""
     while True:
@@ -75,7 +75,7 @@ async def _replaced(directory: StateDirectory, journal: Journal | None, control:
 
 
 def _write_back(pause_controller: PauseController) -> None:
-    """Raises StateDirectoryError."""
+    """Write the file of pauses again. Raises StateDirectoryError."""
     try:
         pause_controller.renew()
     except OSError as error:

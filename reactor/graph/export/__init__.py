@@ -1,4 +1,4 @@
-"""The graph as others can see it: text for Graphviz and Mermaid, JSON, SVG, one HTML page, PNG.
+"""Exports the graph: text for Graphviz and Mermaid, JSON, SVG, one HTML page, PNG.
 
 Each format is a module with ``render(graph, states=None)``; the same graph and states give the same bytes.
 """
@@ -24,10 +24,10 @@ FORMATS = tuple(_MODULES)
 
 
 def export(graph: Graph, form: str, states: Mapping[str, str] | None = None) -> str | bytes:
-    """``graph`` in one of `FORMATS`: bytes for ``png``, text for all others.
+    """``graph`` in one of `FORMATS`: bytes for ``png``, a string for all others.
 
-    ``states`` gives the state of each ref, as `reactor.graph.export.picture.STATES` has them. Raises KeyError for
-    another format, and `reactor.graph.export.png.GraphvizError` when ``png`` can't be made.
+    ``states`` maps each ref to one of `reactor.graph.export.picture.STATES`. Raises KeyError for another format, and
+    `reactor.graph.export.png.GraphvizError` when ``png`` can't be made.
     """
     rendered: str | bytes = import_module(f"{__name__}.{_MODULES[form]}").render(graph, states)
     return rendered

@@ -25,7 +25,10 @@ digraph reactor {
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
-    """``graph`` as the text of a ``.dot`` file, one vertex or edge a line; vertices are called by their refs."""
+    """``graph`` as the text of a ``.dot`` file, with one vertex or edge per line.
+
+    The refs are the names of the vertices.
+    """
     return "\n".join(_lines(picture(graph, states))) + "\n"
 
 
@@ -52,7 +55,7 @@ def _attributes(vertex: Vertex) -> str:
 
 
 def _legend(drawn: Picture) -> Iterator[str]:
-    """What each kind of edge in the picture looks like. The names hold no ``#``, so they are no one's ref."""
+    """The legend of the edge kinds in the picture. Its names contain no ``#``, so none of them is a ref."""
     yield "  subgraph cluster_legend {"
     yield '    label="legend"; fontname="Helvetica,Arial,sans-serif"; fontsize=10; color="#c3c8d0";'
     yield "    node [shape=point, width=0.06];"
@@ -62,11 +65,11 @@ def _legend(drawn: Picture) -> Iterator[str]:
 
 
 def _identifier(number: int, ref: str) -> str:
-    """The quoted ref. One that had to be changed gets its number too, so that no two are the same."""
+    """The quoted ref. If characters had to be replaced, its number is added, so that no two are the same."""
     name = shown if (shown := printable(ref)) == ref else f"{shown} {number}"
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _label(text: str) -> str:
-    """Text in a label, where Graphviz also reads backslashes and HTML entities."""
+    """``text`` as a label, in which Graphviz also interprets backslashes and HTML entities."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

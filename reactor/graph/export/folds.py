@@ -1,4 +1,4 @@
-"""Which resources a picture of many shows as one box: those of one directory, one kind, or one child manifest."""
+"""Groups the resources of a large picture into single boxes: by directory, kind or child manifest."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import predecessors, topological_order
 
 FROM = 100
-"""Resources from which on a picture is folded: fewer can be read one by one."""
+"""The number of resources from which a picture is folded: fewer can be read one by one."""
 
 _MOST = 40
-"""Boxes that a window shows with their names. Directories merge into their parents until there are no more."""
+"""How many boxes with names a window shows. Directories are merged into their parents until there are no more."""
 
 _LEAST = 3
-"""Resources that are worth a fold."""
+"""The smallest number of resources in a fold."""
 
 Edges = list[dict[int, EdgeKind]]
 
 
 class Member(NamedTuple):
-    """A resource as far as folding needs it; ``manifest`` is the file that declares it."""
+    """The properties of a resource that folding needs; ``manifest`` is the file that declares it."""
 
     ref: str
     kind: str
@@ -33,31 +33,34 @@ class Member(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """What resources have in common: a kind and, for those named by a path, a directory."""
+    """What the resources of a box have in common: a kind and, if their names are paths, a directory."""
 
     kind: str
     parts: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """The directory, or the manifest; empty for all other resources of the kind."""
+        """The directory, or the manifest; empty for the other resources of the kind."""
         return "/".join(self.parts) or ("/" if self.parts else "")
 
     @property
     def name(self) -> str:
-        """What to call it by."""
+        """The unique name of the fold."""
         return f"{self.kind} {self.label}".rstrip()
 
 
 class Box(NamedTuple):
-    """One box of a picture: a resource alone, or several with the fold that they have in common."""
+    """One box of a picture: a single resource, or several with the fold that they have in common."""
 
     members: list[int]
     fold: Fold | None
 
 
 def folds(vertices: Sequence[Member]) -> list[list[Fold]]:
-    """The folds of each vertex, from the widest to the narrowest; none for those that have too little company."""
+    """The folds of each vertex, from the widest to the narrowest.
+
+    None for a vertex with too few others in its folds.
+    """
     if len(vertices) < FROM:
         return [[] for _ in vertices]
     narrow = wide = _merged([_narrowest(vertex, vertices[0].manifest) for vertex in vertices], _LEAST)
@@ -79,7 +82,7 @@ def _narrowest(vertex: Member, main: str) -> Fold:
 
 
 def _merged(found: list[Fold], least: int) -> list[Fold]:
-    """The deepest first, what has fewer than ``least`` members becomes part of the directory above."""
+    """Merge folds with fewer than ``least`` members into the fold of the parent directory, the deepest ones first."""
     for depth in range(max(len(fold.parts) for fold in found), 0, -1):
         counts = Counter(found)
         found = [
@@ -94,7 +97,7 @@ def _merged(found: list[Fold], least: int) -> list[Fold]:
 def boxes(found: Sequence[Sequence[Fold]], outgoing: Edges, opened: Collection[str]) -> list[Box]:
     """The boxes to draw, without cycles between them.
 
-    ``opened`` are the names of folds of which the parts are drawn: narrower folds, or one by one. ``*`` opens all.
+    ``opened`` are the names of folds whose parts are drawn: narrower folds, or single resources. ``*`` opens all.
     """
     all_open = "*" in opened
     shut = [next((fold for fold in each if not all_open and fold.name not in opened), None) for each in found]
@@ -106,7 +109,7 @@ def boxes(found: Sequence[Sequence[Fold]], outgoing: Edges, opened: Collection[s
     circular = {box for group in nx.strongly_connected_components(graph) if len(group) > 1 for box in group}
     if not circular:
         return boxed
-    # Within one layer no edge runs, so the boxes of a circle are split by layer.
+    # No edge runs within one layer, so boxes on a cycle are split by layer.
     layers, layer = _layers(outgoing), [0] * len(shut)
     for box in circular:
         for vertex in boxed[box].members:
@@ -133,7 +136,7 @@ def _layers(outgoing: Edges) -> list[int]:
 
 
 def contracted(boxed: Sequence[Box], outgoing: Edges) -> Edges:
-    """The edges between boxes; of several between the same two, the kind that comes first in `EdgeKind`."""
+    """The edges between boxes. Of several between the same two boxes, keeps the kind that comes first in `EdgeKind`."""
     number = {vertex: box for box, (members, _) in enumerate(boxed) for vertex in members}
     order = list(EdgeKind)
     edges: Edges = [{} for _ in boxed]

@@ -1,4 +1,4 @@
-"""The graph as one HTML page that works offline: it pans, zooms, searches and shows a resource's properties."""
+"""The graph as one HTML page that works offline. It can be panned, zoomed and searched, and shows properties."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reactor.graph.graph import Graph
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
-    """``graph`` as an HTML page. It loads nothing, and its policy allows no script but its own."""
+    """``graph`` as an HTML page. It loads no other files, and its content policy allows only its own script."""
     drawn = picture(graph, states)
     script = _asset("page.js")
     whole, overview = document(drawn, with_legend=False), _overview(graph, drawn)
@@ -56,13 +56,13 @@ def _legend(drawn: Picture) -> str:
 
 
 def _hidden(graph: Graph, drawn: Picture) -> str:
-    """A word on the edges that are not drawn."""
+    """A sentence about the edges that are not drawn."""
     count = graph.dag.number_of_edges() - len(drawn.arrows)
     return f"Edges not drawn because they follow from others: {count}. The lists have them." if count else ""
 
 
 class _Overview(NamedTuple):
-    """The picture with folds, as HTML, and the vertices in each of its boxes; empty where nothing is folded."""
+    """The folded picture as HTML, and the vertices in each of its boxes. Empty if nothing is folded."""
 
     svg: str
     members: list[list[int]]
@@ -92,7 +92,7 @@ def _overview(graph: Graph, drawn: Picture) -> _Overview:
 
 
 def _folded(drawn: Picture, box: Box) -> Vertex:
-    """The vertex of a box: a resource as it is, or a fold with the number of its members and the worst of their states."""
+    """The vertex to draw for a box: the resource, or the fold with the number of its members and their worst state."""
     members = [drawn.vertices[number] for number in box.members]
     if box.fold is None:
         return members[0]
@@ -104,7 +104,7 @@ def _folded(drawn: Picture, box: Box) -> Vertex:
 
 
 def _data(graph: Graph, states: Mapping[str, str] | None, overview: list[list[int]]) -> str:
-    """What the script knows, as JSON that can't end the element it stands in."""
+    """The data of the script, as JSON that can't end the HTML element which contains it."""
     number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
     data = {
         "nodes": [

@@ -12,11 +12,11 @@ from reactor.graph.graph import Graph
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
-    """``graph`` as a JSON object of ``nodes`` and ``edges``, none left out, in the order of the manifest.
+    """``graph`` as a JSON object with all ``nodes`` and ``edges``, in the order of the manifest.
 
-    A node has ``ref``, ``kind``, ``name``, ``alias``, ``properties`` (those the manifest sets), ``place`` (``file``,
-    ``line``, ``column``, or null) and ``state`` (null without ``states``). An edge has ``from``, ``to``, ``kind`` and
-    ``reason``; ``from`` goes first.
+    A node has ``ref``, ``kind``, ``name``, ``alias``, ``properties`` (those that the manifest sets), ``place``
+    (``file``, ``line``, ``column``, or null) and ``state`` (null without ``states``). An edge has ``from``, ``to``,
+    ``kind`` and ``reason``; ``from`` goes first.
     """
     return json.dumps({"nodes": nodes(graph, states), "edges": edges(graph)}, indent=2) + "\n"
 

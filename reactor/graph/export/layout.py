@@ -1,4 +1,4 @@
-"""Where every box of a picture stands. All lengths are in pixels, all boxes are of one size."""
+"""Places the boxes of a picture. All lengths are in pixels; all boxes have the same size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reactor.graph.topology import Successors, predecessors
 
 FONT_SIZE = 12
 _CELL = 7.3
-"""Pixels that a character takes at `FONT_SIZE`: 0.6 of it in most fonts, and a little to be safe."""
+"""The width of a character at `FONT_SIZE`: 0.6 of it in most fonts, plus a little for safety."""
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
@@ -24,7 +24,7 @@ def width_of(text: str) -> float:
 
 
 def fitted(text: str, room: float) -> str:
-    """``text``, or as much of its beginning and end as ``room`` pixels hold: both tell paths apart."""
+    """``text``, shortened in the middle to fit into ``room`` pixels: its beginning and end distinguish paths."""
     if width_of(text) <= room:
         return text
     half = (room / _CELL - 1) / 2
@@ -32,7 +32,7 @@ def fitted(text: str, room: float) -> str:
 
 
 def _start(text: str, room: float) -> str:
-    """As many characters from the start as fit into ``room`` cells."""
+    """As many characters from the start of ``text`` as fit into ``room`` cells."""
     for number, character in enumerate(text):
         room -= _cells(character)
         if room < 0:
@@ -68,9 +68,9 @@ def components(successors: Successors) -> list[list[int]]:
 
 
 def columns(group: Sequence[int], successors: Successors) -> list[Column]:
-    """The columns of one group, left to right: every edge leads to a later one.
+    """The columns of one group, from left to right: every edge leads to a later one.
 
-    A layer that would make the picture much higher than wide is broken into several columns.
+    A layer that would make the picture much higher than wide is split into several columns.
     """
     local = {vertex: number for number, vertex in enumerate(group)}
     onwards = [sorted(local[second] for second in successors[vertex]) for vertex in group]
@@ -82,7 +82,7 @@ def columns(group: Sequence[int], successors: Successors) -> list[Column]:
 
 
 def _layers(onwards: Successors, back: Successors) -> list[Column]:
-    """Each vertex one layer after the last of its predecessors; one without any, just before its first successor."""
+    """Place each vertex one layer after its last predecessor, or without any, just before its first successor."""
     layer = [0] * len(onwards)
     for number, generation in enumerate(nx.topological_generations(_networkx(onwards))):
         for vertex in generation:
@@ -97,7 +97,7 @@ def _layers(onwards: Successors, back: Successors) -> list[Column]:
 
 
 def _untangle(layers: list[Column], onwards: Successors, back: Successors) -> None:
-    """Sort each layer by where the neighbours stand, looking left, then right, in turn: fewer edges cross."""
+    """Sort each layer by the heights of the neighbours to the left, then to the right, in turn: fewer edges cross."""
     height = [0.0] * len(onwards)
     for layer in layers:
         _level(layer, height)
@@ -112,13 +112,16 @@ def _untangle(layers: list[Column], onwards: Successors, back: Successors) -> No
 
 
 def _level(layer: Column, height: list[float]) -> None:
-    """Give the vertices of a layer heights between 0 and 1, evenly, in their order."""
+    """Set the heights of the vertices in a layer evenly between 0 and 1, in their order."""
     for place, vertex in enumerate(layer):
         height[vertex] = (place + 0.5) / len(layer)
 
 
 def _broken(layer: Column, rows: int) -> list[Column]:
-    """The layer in as few columns of at most ``rows`` as will do, dealt out in turn: neighbours stay at one height."""
+    """``layer`` split into as few columns of at most ``rows`` as possible.
+
+    Vertices are dealt out to the columns in turn, so neighbours stay at about the same height.
+    """
     count = math.ceil(len(layer) / rows)
     return [layer[number::count] for number in range(count)]
 
@@ -132,7 +135,7 @@ MARGIN = 28
 """Free space around the whole picture."""
 
 GUTTER = 68
-"""Free space between two columns. Edges run in it, and never a box stands there."""
+"""Free space between two columns, in which edges run."""
 
 _NARROWEST_BOX = 110
 _PITCH = BOX_HEIGHT + 18
@@ -140,15 +143,15 @@ _BAND_GAP = 46
 _GROUP_GAP = 44
 _ASPECT = 1.6
 _NARROW = 1000
-"""A block up to so wide stays in one band: a window of usual size shows it at nearly full size."""
+"""A block of at most this width is not split into bands: a window of the usual size shows it at nearly full size."""
 _GAIN = 0.85
-"""One more band must make the picture at least so much smaller."""
+"""One more band must make the picture smaller by at least this factor."""
 _RELAXATIONS = 6
 
 
 @dataclass(frozen=True)
 class Spot:
-    """The place of one box: its upper left corner, and the column and band it belongs to."""
+    """The place of one box: its upper left corner, and its column and band."""
 
     x: float
     y: float
@@ -158,9 +161,9 @@ class Spot:
 
 @dataclass
 class Block:
-    """One group of connected boxes. Its columns stand side by side in bands, like words in lines.
+    """One group of connected boxes. Its columns are arranged in bands, like words in lines.
 
-    ``columns`` are in reading order over all bands; ``tops`` and ``bottoms`` are those of the bands.
+    ``columns`` are in reading order over all bands; ``tops`` and ``bottoms`` are the edges of the bands.
     """
 
     columns: list[Column]
@@ -171,13 +174,13 @@ class Block:
 
     @property
     def height(self) -> float:
-        """From the top of the first band to the bottom of the last."""
+        """The distance from the top of the first band to the bottom of the last."""
         return self.bottoms[-1]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """All blocks, with the corner of each, and the size of the whole."""
+    """All blocks, each with its upper left corner, and the total size."""
 
     blocks: list[tuple[float, float, Block]]
     width: float
@@ -185,13 +188,13 @@ class Layout:
 
 
 def common_width(texts: Iterable[str]) -> int:
-    """The width of all boxes: enough for the longest of their ``texts``, up to a limit."""
+    """The width of all boxes: enough for the longest of ``texts``, up to a limit."""
     widest = max(map(width_of, texts), default=0)
     return round(min(max(widest, _NARROWEST_BOX) + 2 * PADDING, WIDEST_BOX))
 
 
 def lay_out(successors: Successors, box_width: float) -> Layout:
-    """A place for each vertex of a DAG, so that edges lead to the right, or on to the next band."""
+    """A place for each vertex of a DAG, such that edges lead to the right or on to the next band."""
     backwards = predecessors(successors)
     blocks = [
         _block(columns(group, successors), successors, backwards, box_width)
@@ -222,7 +225,10 @@ def _block(parts: list[Column], successors: Successors, backwards: Successors, b
 
 
 def _columns_per_band(parts: Sequence[Column], step: float) -> int:
-    """So many that the block fits best on a page of the usual shape; all of them where bands would save little."""
+    """The number of columns per band with which the block best fits a page of the usual shape.
+
+    All columns if bands would save little.
+    """
     best = len(parts)
     size = max(best * step / _ASPECT, _bands_height(parts, best))
     if best * step <= _NARROW:
@@ -238,13 +244,13 @@ def _columns_per_band(parts: Sequence[Column], step: float) -> int:
 
 
 def _bands_height(parts: Sequence[Column], count: int) -> float:
-    """The height of a block with ``count`` columns in a band, at least."""
+    """The smallest possible height of a block with ``count`` columns in a band."""
     bands = (parts[start : start + count] for start in range(0, len(parts), count))
     return sum(max(map(len, band)) * _PITCH + _BAND_GAP for band in bands)
 
 
 def _heights(line: Sequence[Column], successors: Successors, backwards: Successors) -> dict[int, float]:
-    """The top of each box of a band: near the middle of its neighbours, as far as the others in its column let it."""
+    """The top of each box of a band: as near to the middle of its neighbours as the other boxes of its column allow."""
     height: dict[int, float] = {}
     for column in line:
         for place, vertex in enumerate(column):
@@ -260,7 +266,7 @@ def _heights(line: Sequence[Column], successors: Successors, backwards: Successo
 
 
 def _spaced(wanted: Sequence[float]) -> list[float]:
-    """The heights nearest to ``wanted`` that keep the order and leave room for a box: isotonic regression."""
+    """The heights nearest to ``wanted`` that keep the order and leave room for each box: isotonic regression."""
     runs: list[tuple[float, int]] = []
     for place, height in enumerate(wanted):
         mean, count = height - place * _PITCH, 1
@@ -274,7 +280,7 @@ def _spaced(wanted: Sequence[float]) -> list[float]:
 
 
 def _packed(blocks: list[Block]) -> Layout:
-    """The blocks on shelves, the highest first, on a page not much wider than high."""
+    """Arrange the blocks on shelves, the highest first, on a page not much wider than high."""
     area = sum((block.width + _GROUP_GAP) * (block.height + _GROUP_GAP) for block in blocks)
     widest = max((block.width for block in blocks), default=0.0)
     page_width = max(widest, math.sqrt(_ASPECT * area))

@@ -17,7 +17,7 @@ _LINKS = {
 }
 
 _SPECIAL = re.compile(r"[^\w /.,@+-]", re.ASCII)
-"""What Mermaid might read as more than text. Letters beyond ASCII are caught too and come out the same."""
+"""Characters that Mermaid might interpret. Non-ASCII letters match too, which does not change their appearance."""
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:

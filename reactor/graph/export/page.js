@@ -44,7 +44,7 @@ function fit() {
   show();
 }
 
-// Folds: boxes of several resources, in a picture of their own. Opening one shows the whole picture where its members are.
+// Folds: boxes of several resources, in a separate picture. Opening one shows its members in the whole picture.
 
 function fold(yes) {
   folded = yes;
@@ -109,7 +109,7 @@ function reveal(vertex) {
   }
 }
 
-// Small helpers to write the panel. Text is only ever set as text, never as HTML.
+// Helpers to write the panel. Text is always set as text, never as HTML.
 
 function element(name, content, ...children) {
   const made = document.createElement(name);
@@ -139,7 +139,7 @@ function list(title, items) {
   return items.length ? [element("h3", title), element("ul", "", ...items)] : [];
 }
 
-// The resource selected, and its neighbours.
+// The selected resource and its neighbours.
 
 function select(vertex) {
   selected = vertex;
@@ -159,7 +159,7 @@ function select(vertex) {
   details.append(...describe(vertex));
 }
 
-/** What a resource blocks, and what blocks it, however far away. */
+/** Everything that a resource blocks, and everything that blocks it, directly or not. */
 function troubled(vertex) {
   const walk = (near, far, states) => {
     const found = new Set([vertex]);
@@ -218,7 +218,7 @@ function clear() {
   select(null);
 }
 
-// What people do.
+// Event handlers.
 
 let drag = null;
 
@@ -293,7 +293,7 @@ function selectFromAddress() {
   try {
     ref = decodeURIComponent(location.hash.slice(1));
   } catch {
-    return;  // not one of our addresses
+    return;  // not a link to a resource
   }
   const vertex = nodes.findIndex((node) => node.ref === ref);
   if (vertex < 0) return;

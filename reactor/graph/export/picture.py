@@ -1,4 +1,4 @@
-"""What all pictures of a graph have in common: which edges are drawn, what the states and kinds look like."""
+"""What all pictures of a graph have in common: which edges are drawn, and the appearance of states and kinds."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from reactor.resource.base import Resource
 from reactor.resource.redaction import MASK, redacted
 
 LARGEST = 2000
-"""Vertices up to which it is done. Every vertex holds a bit for every other, and larger pictures are not read."""
+"""The largest number of vertices for which edges are reduced.
+
+The reduction needs one bit per pair of vertices, and larger pictures are not read.
+"""
 
 Edges = list[dict[int, EdgeKind]]
 """For each vertex, its successors and the kinds of the edges to them."""
 
 
 def reduced(edges: Edges) -> Edges:
-    """The edges of a DAG without those that follow from the others; all of them above `LARGEST` vertices.
+    """The edges of a DAG without those that follow from others; all edges above `LARGEST` vertices.
 
-    An ``after`` edge goes when another way leads there, a strong one when another way of strong edges does. So
+    An ``after`` edge is dropped if another path leads there, a strong edge if another path of strong edges does. So
     the order and the requirements can still be read. ``subscribe`` and ``notify`` edges always stay.
 
-    Two calls of `networkx.transitive_reduction`, of all edges and of the strong ones, give the same, and take 12 s for 2,000
-    vertices where this takes 0.05 s.
+    Two calls of `networkx.transitive_reduction`, of all edges and of the strong ones, give the same, and take 12 s for
+    2,000 vertices where this takes 0.05 s.
     """
     if len(edges) > LARGEST:
         return edges
@@ -35,7 +38,7 @@ def reduced(edges: Edges) -> Edges:
     kept: Edges = [{} for _ in edges]
     reach, strong_reach = [0] * len(edges), [0] * len(edges)
     for vertex in reversed(order):
-        # Nearest first: what a later successor could be reached through has been seen by then.
+        # Nearest first: everything reachable through a later successor has then been seen.
         for second in sorted(edges[vertex], key=position.__getitem__):
             kind = edges[vertex][second]
             strong = kind not in WEAK
@@ -48,7 +51,7 @@ def reduced(edges: Edges) -> Edges:
 
 
 class Look(NamedTuple):
-    """The colours of a vertex, on light and on dark paper, and the dashes of its border."""
+    """The colours of a vertex on light and dark backgrounds, and the dashes of its border."""
 
     fill: str
     border: str
@@ -66,13 +69,13 @@ STATES = {
     "skipped": Look("#eeeff1", "#666c75", "#25282d", "#8b929c", "2 3"),
     "unknown": Look("#ffffff", "#666c75", "#1c1f24", "#8b929c", "2 3"),
 }
-"""How each state looks. It is also written out in the vertex, so that no one needs the colours."""
+"""The appearance of each state. The state is also written in the vertex, so that the colours are not needed."""
 
 WORST_FIRST = ("failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown")
-"""The states, in the order in which a person wants to see them."""
+"""The states, most important first."""
 
 PLAIN = Look("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
-"""How a vertex looks when no states are given."""
+"""The appearance of a vertex when no states are given."""
 
 EDGE_DASHES = {
     EdgeKind.REQUIRE: "",
@@ -81,16 +84,16 @@ EDGE_DASHES = {
     EdgeKind.AFTER: "1.5 4",
     EdgeKind.NOTIFY: "1.5 4",
 }
-"""The dashes of each kind of edge, in the order of legends; ``subscribe`` is the bold one."""
+"""The dashes of each kind of edge, in the order of legends; ``subscribe`` is drawn bold."""
 
 LONGEST = 4000
-"""Characters of a property's text that a page shows."""
+"""The longest string value of a property that a page shows, in characters."""
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 class Vertex(NamedTuple):
-    """One resource of a picture; ``name`` and ``kind`` hold printable characters only, ``ref`` is as it is."""
+    """One resource of a picture. ``name`` and ``kind`` contain only printable characters; ``ref`` is unchanged."""
 
     ref: str
     kind: str
@@ -99,7 +102,7 @@ class Vertex(NamedTuple):
 
     @property
     def look(self) -> Look:
-        """How to draw it."""
+        """The appearance of the vertex."""
         return STATES[self.state] if self.state else PLAIN
 
 
@@ -113,26 +116,26 @@ class Arrow(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph to draw: vertices in the order of the manifest, and the edges that matter."""
+    """A graph to draw: vertices in the order of the manifest, and the reduced edges."""
 
     vertices: list[Vertex]
     arrows: list[Arrow]
 
     @property
     def edge_kinds(self) -> list[EdgeKind]:
-        """The kinds of edges in it, for the legend."""
+        """The kinds of edges in the picture, for the legend."""
         present = {arrow.kind for arrow in self.arrows}
         return [kind for kind in EDGE_DASHES if kind in present]
 
     @property
     def states(self) -> list[str]:
-        """The states in it, for the legend."""
+        """The states in the picture, for the legend."""
         present = {vertex.state for vertex in self.vertices}
         return [state for state in STATES if state in present]
 
 
 def picture(graph: Graph, states: Mapping[str, str] | None) -> Picture:
-    """What to draw of ``graph``. With ``states``, a ref that is not among them is ``unknown``."""
+    """The picture of ``graph``. With ``states``, a ref that is not in it has the state ``unknown``."""
     number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
     edges = [
         {number[second]: attributes["kind"] for second, attributes in graph.dag.succ[ref].items()}
@@ -153,7 +156,7 @@ def _arrows(edges: list[dict[int, EdgeKind]]) -> Iterator[Arrow]:
 
 
 def state_of(ref: str, states: Mapping[str, str] | None) -> str | None:
-    """The state to show for ``ref``: None when none are asked for, ``unknown`` when this one is not known."""
+    """The state to show for ``ref``: None without ``states``, ``unknown`` if the ref is not in it."""
     if states is None:
         return None
     state = states.get(ref, "unknown")
@@ -161,26 +164,29 @@ def state_of(ref: str, states: Mapping[str, str] | None) -> str | None:
 
 
 def words(state: str) -> str:
-    """The state as people read it."""
+    """The state in words for people."""
     return state.replace("_", " ")
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, with a sign for each character that can't be shown or that XML forbids."""
+    """``text`` on one line, with a replacement for each character that can't be shown or that XML forbids."""
     return _UNPRINTABLE.sub(
         "\N{REPLACEMENT CHARACTER}", text.replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}")
     )
 
 
 def properties(resource: Resource) -> dict[str, Any]:
-    """What the manifest sets of ``resource``, ready for JSON: the one place that decides what is shown."""
+    """The properties that the manifest sets for ``resource``, as values for JSON.
+
+    The only place that decides what is shown.
+    """
     properties = resource.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     masked = {name: MASK if name in resource.secrets else value for name, value in properties.items()}
     return {name: redacted(value) for name, value in masked.items()}
 
 
 def shortened(value: Any) -> Any:
-    """The value with its long texts cut: a page with the content of every file would be slow."""
+    """``value`` with long strings cut: a page with the content of every file would be slow."""
     match value:
         case str() if len(value) > LONGEST:
             return f"{value[:LONGEST]}\N{HORIZONTAL ELLIPSIS} ({len(value) - LONGEST} characters more)"

@@ -1,4 +1,4 @@
-"""How the edges of a picture run: smooth, left to right, and around the boxes in between."""
+"""Routes the edges of a picture: smooth, left to right, and around the boxes in between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 
 class Router:
-    """Finds the way of each edge of one block, in the block's own coordinates."""
+    """Finds the route of each edge of one block, in the block's own coordinates."""
 
     def __init__(self, block: Block, box_width: float) -> None:
         self._block = block
@@ -29,7 +29,7 @@ class Router:
             ]
             for column in block.columns
         ]
-        """For each column, from above, where each box begins and ends to be in the way."""
+        """For each column, from the top: the ranges of heights that its boxes block."""
 
     def path(self, first: int, second: int) -> str:
         """The edge between two boxes as an SVG path."""
@@ -39,7 +39,7 @@ class Router:
         return _rounded(self._detour(start, end))
 
     def _stations(self, start: Spot, end: Spot) -> Iterator[Point]:
-        """Where the edge leaves and enters the gutters: it passes each column where nothing is in the way."""
+        """The points where the edge leaves and enters the gutters. It passes each column at a free height."""
         x, y = start.x + self._box_width, start.y + BOX_HEIGHT / 2
         goal_x, goal_y = end.x, end.y + BOX_HEIGHT / 2
         yield x, y
@@ -52,7 +52,7 @@ class Router:
         yield goal_x, goal_y
 
     def _free_lane(self, column: int, wanted: float) -> float:
-        """The height nearest to ``wanted`` where no box of the column is in the way."""
+        """The height nearest to ``wanted`` that no box of the column blocks."""
         barred = self._barred[column]
         place = bisect_left(barred, wanted)
         if place % 2 == 0:
@@ -61,9 +61,9 @@ class Router:
         return above if wanted - above <= below - wanted else below
 
     def _detour(self, start: Spot, end: Spot) -> list[Point]:
-        """The corners of a way to a later band: down a gutter, along above that band, and down a gutter again.
+        """The corners of a route to a later band: down a gutter, along above that band, and down a gutter again.
 
-        All columns of a block stand in one grid, so a gutter is free from the first band to the last.
+        All columns of a block are in one grid, so a gutter is free from the first band to the last.
         """
         leave = start.x + self._box_width + GUTTER * _lane(start.column)
         enter = end.x - GUTTER * _lane(end.column)
@@ -75,7 +75,7 @@ class Router:
 
 
 def _curve(stations: list[Point]) -> str:
-    """Curves through the gutters, level where they begin and end; straight lines past the columns."""
+    """Curves through the gutters, horizontal at both ends; straight lines past the columns."""
     parts = [f"M{_at(stations[0])}"]
     for (x, y), (next_x, next_y) in pairwise(stations):
         if y == next_y:
@@ -87,7 +87,7 @@ def _curve(stations: list[Point]) -> str:
 
 
 def _lane(number: int) -> float:
-    """One of a few lanes in a gap, as a share of its width: edges side by side, not on top of each other."""
+    """The position of one of a few lanes in a gap, as a share of its width. Lanes keep edges from overlapping."""
     return 0.3 + 0.4 * (number % _LANES) / (_LANES - 1)
 
 
@@ -99,7 +99,7 @@ def _rounded(corners: list[Point]) -> str:
 
 
 def _towards(corner: Point, other: Point) -> Point:
-    """The point on the way from ``corner`` to ``other`` where the rounding of the corner ends."""
+    """The point between ``corner`` and ``other`` where the rounding of the corner ends."""
     distance = abs(other[0] - corner[0]) + abs(other[1] - corner[1])
     share = min(_RADIUS / distance, 0.5) if distance else 0.0
     return corner[0] + (other[0] - corner[0]) * share, corner[1] + (other[1] - corner[1]) * share

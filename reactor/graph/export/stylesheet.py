@@ -1,4 +1,4 @@
-"""The looks of SVG and HTML pictures: made from the tables in `picture`, once for light, once for dark."""
+"""The stylesheet of SVG and HTML pictures, made from the tables in `picture`: once for light, once for dark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHAPES = f"""\
 
 
 class _Ink(NamedTuple):
-    """The colours of everything but boxes."""
+    """The colours of everything except boxes."""
 
     page: str
     text: str
@@ -57,7 +57,7 @@ _DARK = _Ink(
 
 
 def _stylesheet() -> str:
-    """Plain rules, no variables: not every program that shows SVG knows those."""
+    """Plain rules without variables, because some programs that show SVG do not support them."""
     looks = {"plain": PLAIN, **STATES}
     light = {state: (look.fill, look.border) for state, look in looks.items()}
     dark = {state: (look.dark_fill, look.dark_border) for state, look in looks.items()}
@@ -82,4 +82,4 @@ def _colours(ink: _Ink, boxes: dict[str, tuple[str, str]]) -> Iterator[str]:
 
 
 STYLESHEET = _stylesheet()
-"""The rules for a picture, to stand in a ``style`` element."""
+"""The rules for a picture, for use in a ``style`` element."""

@@ -1,4 +1,4 @@
-"""The graph as an SVG picture that needs nothing else, for light and dark screens."""
+"""The graph as a self-contained SVG picture, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEGEND_HEIGHT = 34
 
 
 class LegendItem(NamedTuple):
-    """One entry of the legend: SVG around the point (0, 0) at its left, half-way up."""
+    """One entry of the legend: SVG whose left edge, half-way up, is at the point (0, 0)."""
 
     drawing: str
     width: int
@@ -43,7 +43,7 @@ def document(drawn: Picture, *, with_legend: bool) -> str:
 
 
 def summary(drawn: Picture) -> str:
-    """How much there is to see."""
+    """How many resources and edges the picture has, in words."""
     return f"{_count(len(drawn.vertices), 'resource')}, {_count(len(drawn.arrows), 'edge')}"
 
 
@@ -124,7 +124,7 @@ def _arrowhead(kind: EdgeKind) -> str:
 
 
 def legend(drawn: Picture) -> list[LegendItem]:
-    """What the kinds of edges and the states in the picture look like."""
+    """The legend: the appearance of the kinds of edges and the states in the picture."""
     items = []
     for kind in drawn.edge_kinds:
         line = f'<path class="edge {kind}" d="M0,0H36" marker-end="url(#head-{kind})"/>'

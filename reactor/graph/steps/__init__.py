@@ -1,1 +1,1 @@
-"""The steps of a build, one module each. A step takes the draft and adds edges or problems to it."""
+"""The steps of a build, one module each. A step adds edges or problems to the `GraphBuilder`."""

@@ -1,7 +1,7 @@
 """The step that finds edges by itself, from the paths and accounts that resources provide, use and remove.
 
-A resource with ``automatic_edges: false`` takes no part in it: no automatic edge starts or ends there, and the
-search for the nearest provider of a path passes it over.
+A resource with ``automatic_edges: false`` takes no part in it: no automatic edge starts or ends there, and the search
+for the nearest provider of a path skips it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PathIndex = dict[str, list[int]]
 
 
 def add_automatic_edges(builder: GraphBuilder) -> None:
-    """Add what follows from paths and accounts, but never an edge that would close a cycle."""
+    """Add the edges that follow from paths and accounts, except those that would close a cycle."""
     paths = _Paths(builder)
     wanted: dict[Pair, BuilderEdge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes(), paths.from_clears()):
@@ -32,11 +32,11 @@ def add_automatic_edges(builder: GraphBuilder) -> None:
 
 
 _Wanted = Iterator[tuple[int, int, int, str]]
-"""First, second, the one of the two that asks for the edge, and the reason."""
+"""Proposed edges: first, second, the one of the two that asks for the edge, and the reason."""
 
 
 class _Paths:
-    """What each resource says of the file system and the accounts, and the edges that follow."""
+    """What each resource says about the file system and the accounts, and the edges that follow from it."""
 
     def __init__(self, builder: GraphBuilder) -> None:
         self._refs = builder.refs
@@ -62,7 +62,7 @@ class _Paths:
         self._let_members_use(builder)
 
     def _let_members_use(self, builder: GraphBuilder) -> None:
-        """Members wait for what their whole uses: what writes the manifest that they are in goes before them."""
+        """Let members wait for what their composite uses: the provider of their manifest goes before them."""
         wholes = members_by_whole(builder)
         for whole in wholes:
             for path in builder.relations(whole).depends_on:
@@ -70,9 +70,10 @@ class _Paths:
                     users.extend(sorted(within(whole, wholes)))
 
     def from_uses(self) -> _Wanted:
-        """The nearest provider at or above a path goes before its user, and so does all within a used directory.
+        """The nearest provider at or above a path goes before its user; so do all providers in a used directory.
 
-        So does what is removed from that, unless the user is leaving as well: then it still needs that.
+        Whatever removes something in that directory also goes before the user. But if the user is itself a removal,
+        the user goes first, because it still needs what is there.
         """
         for path, users in self._used.items():
             is_whole = path.endswith("/") and path != "/"
@@ -103,7 +104,7 @@ class _Paths:
         return [self._provided[here] for here in (path, *parents(path)) if here in self._provided]
 
     def from_removes(self) -> _Wanted:
-        """What lies in a directory is used, made or removed before the directory is removed."""
+        """Whatever is in a directory is used, created or removed before the directory is removed."""
         if not self._removed:
             return
         for path, removers in self._removed.items():
@@ -115,9 +116,9 @@ class _Paths:
                     yield other, remover, remover, f"{self._refs[remover]} removes {path}"
 
     def from_clears(self) -> _Wanted:
-        """What uses, removes or clears something within goes before it is cleared, what is to be there comes after.
+        """Whatever uses, removes or clears something at or below a cleared path goes before; providers there go after.
 
-        What uses a path that is to be there goes with that.
+        A user of a path that is provided there goes with its provider.
         """
         for path, clearers in self._cleared.items():
             comes = set(self._there(path, self._provided))
@@ -131,14 +132,17 @@ class _Paths:
                     yield clearer, other, clearer, reason
 
     def _there(self, path: str, index: _PathIndex) -> Iterator[int]:
-        """The vertices that name ``path`` or something below it; only below it if it ends with a slash."""
+        """The vertices that name ``path`` or something below it; only something below if ``path`` ends with a slash."""
         if not path.endswith("/"):
             yield from index.get(path, ())
         yield from _below(_as_directory(path), self._every_path, index)
 
     @cached_property
     def _used_as_it_is(self) -> _PathIndex:
-        """By path: the vertices that depend on it where no resource provides it, nor a path above that is cleared."""
+        """The users of each path that no resource provides.
+
+        A provider of a parent counts too, unless a cleared path is nearer.
+        """
         return {path: users for path, users in self._used.items() if not self._is_renewed(path)}
 
     def _is_renewed(self, path: str) -> bool:
@@ -166,14 +170,14 @@ def _as_directory(path: str) -> str:
 
 
 def _index(index: _PathIndex, path: str, real: str, vertex: int) -> None:
-    """Enter ``vertex`` for the path as it is named, and as it is where symlinks lead there."""
+    """Add ``vertex`` under the path as written, and under the real path if symlinks lead there."""
     index.setdefault(path, []).append(vertex)
     if real != path:
         index.setdefault(real, []).append(vertex)
 
 
 def _nearest(above: list[list[int]], user: int) -> list[int]:
-    """The first that provide something and are not the user itself: usually one resource."""
+    """The vertices, without ``user``, that provide the nearest path: usually one."""
     for providers in above:
         if found := [provider for provider in providers if provider != user]:
             return found

@@ -1,4 +1,4 @@
-"""The step that looks for resources which could never both be as desired."""
+"""The step that reports resources which contradict each other."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from reactor.resource.relations import FILE_SPACES, PATHS, Claim
 
 
 def report_contradictions(builder: GraphBuilder) -> None:
-    """Report two that want the same thing to be different, or one what the other has no room for or removes.
-
-    And what is to be a copy of itself.
-    """
+    """Report claims that differ, claims that another resource excludes or removes, and copies of themselves."""
     builder.diagnostics.extend(_disagreements(builder))
     builder.diagnostics.extend(_excluded(builder))
     builder.diagnostics.extend(_doomed(builder))
@@ -22,7 +19,7 @@ def report_contradictions(builder: GraphBuilder) -> None:
 
 
 def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """Each claim is compared with the first of the same thing, by whatever path."""
+    """Compares each claim with the first one of the same thing, whatever its path."""
     firsts: dict[tuple[str, object], tuple[int, Claim]] = {}
     for vertex, claim in builder.claims:
         first, earlier = firsts.setdefault((claim.space, _thing(builder, claim)), (vertex, claim))
@@ -34,14 +31,14 @@ def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
 
 
 def _thing(builder: GraphBuilder, claim: Claim) -> object:
-    """What is claimed: equal for two paths that are names of one file."""
+    """The identity of the claimed thing: equal for two paths that are names of one file."""
     if claim.space not in FILE_SPACES:
         return claim.key
     return builder.real_paths.entry(claim.key) or builder.real_paths.of(claim.key)
 
 
 def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """What is claimed where another resource leaves no room for it."""
+    """The claims in spaces where another resource allows no further ones."""
     exclusions = {
         each.space: (vertex, each)
         for vertex in builder.managed
@@ -58,7 +55,10 @@ def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
 
 
 def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """What is to be below a directory that is to go. A path that is made but not claimed may well go again."""
+    """The claims below a directory that another resource removes.
+
+    A provided path without a claim may be removed again.
+    """
     removers = {
         builder.real_paths.of(path): (vertex, path)
         for vertex in builder.managed
@@ -77,7 +77,7 @@ def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
 
 
 def _copies_of_themselves(builder: GraphBuilder) -> Iterator[Diagnostic]:
-    """What is made from the very file or directory that it makes, by another name of it."""
+    """The resources whose source is, by another name, the file or directory that they create."""
     real = builder.real_paths
     for vertex in builder.managed:
         if not (
@@ -95,7 +95,10 @@ def _copies_of_themselves(builder: GraphBuilder) -> Iterator[Diagnostic]:
 
 
 def _is_within(source: str, origin: str, made: str) -> bool:
-    """Whether the two are one file; or, for a source that ends in a slash, one directory, or one in the other."""
+    """Whether both are one file.
+
+    For a source that ends in a slash: whether one directory is, or contains, the other.
+    """
     if not source.endswith("/"):
         return origin == made
     return f"{origin}/".startswith(f"{made}/") or f"{made}/".startswith(f"{origin}/")
@@ -108,7 +111,7 @@ def _contradiction(
     prop: PropertyPath,
     prop_of_first: PropertyPath | None = None,
 ) -> Diagnostic:
-    """A problem of two resources, with the places of what they say about ``prop``; of the first, about another."""
+    """A problem of two resources, with the places of ``prop``; for the first one, of ``prop_of_first`` if given."""
     first, second = vertices
     note = f"{builder.refs[first]} says otherwise", builder.locate(first, prop_of_first or prop)
     hint = "take one of them away, or let them want the same"

@@ -1,4 +1,4 @@
-"""The step that looks for cycles, and shows a short one of each knot."""
+"""The step that finds cycles, and reports a short one of each strongly connected component."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ _VERBS = {
 }
 
 _SEARCH_LIMIT = 1_000_000
-"""Vertices to visit in one knot, well under a second. In a knot of over 1,000 the cycle may be a longer one."""
+"""The most vertices to visit in one component; takes well under a second.
+
+Above 1,000, the cycle may not be the shortest.
+"""
 
 _SHOWN_AT_EACH_END = 6
-"""Edges of a long cycle."""
+"""How many edges of a long cycle are shown at each end."""
 
 
 def report_cycles(builder: GraphBuilder) -> None:
@@ -45,9 +48,9 @@ def report_cycles(builder: GraphBuilder) -> None:
 
 
 def _shortest_cycle(successors: Successors, knot: list[int]) -> list[int]:
-    """The vertices of a shortest cycle in a strongly connected ``knot``, the lowest number first.
+    """The vertices of a shortest cycle in the strongly connected ``knot``, the lowest number first.
 
-    Every cycle has an edge that leads to a lower number, so it is enough to start where such edges end.
+    Every cycle has an edge that leads to a lower number, so it is enough to start at the ends of such edges.
     """
     inside = set(knot)
     ends = {second for first in knot for second in successors[first] if second < first and second in inside}
@@ -58,7 +61,10 @@ def _shortest_cycle(successors: Successors, knot: list[int]) -> list[int]:
 
 
 def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list[int]:
-    """The shortest way from ``start`` back to it, breadth first. There is one: ``inside`` is strongly connected."""
+    """The shortest path from ``start`` back to it, breadth first.
+
+    It exists, because ``inside`` is strongly connected.
+    """
     came_from = {start: start}
     queue = deque([start])
     while start not in successors[vertex := queue.popleft()]:
@@ -83,7 +89,7 @@ def _report(builder: GraphBuilder, cycle: list[int]) -> Diagnostic:
 
 
 class _Step(NamedTuple):
-    """``second`` waits for ``first``, because of ``edge``."""
+    """``second`` waits for ``first`` because of ``edge``."""
 
     first: int
     second: int
@@ -91,7 +97,7 @@ class _Step(NamedTuple):
 
 
 def _steps(builder: GraphBuilder, cycle: list[int]) -> list[_Step]:
-    """The edges of ``cycle``; a stretch that is only the order of the manifest is one step, however long."""
+    """The edges of ``cycle``. A stretch that only follows the order of the manifest is one step, however long."""
     steps: list[_Step] = []
     for first, second in zip(cycle, cycle[1:] + cycle[:1], strict=True):
         edge = builder.successors[first][second]
@@ -102,7 +108,10 @@ def _steps(builder: GraphBuilder, cycle: list[int]) -> list[_Step]:
 
 
 def _notes(builder: GraphBuilder, steps: list[_Step]) -> tuple[tuple[str, Place | None], ...]:
-    """Both ends of a long cycle: thousands of edges are of no use, and removing any of those shown breaks the cycle."""
+    """The edges at both ends of a long cycle.
+
+    Thousands are of no use, and removing any of those shown breaks the cycle.
+    """
     left_out = len(steps) - 2 * _SHOWN_AT_EACH_END
     if left_out <= 1:
         return tuple(_note(builder, step) for step in steps)
@@ -120,15 +129,15 @@ def _note(builder: GraphBuilder, step: _Step) -> tuple[str, Place | None]:
 Pair = tuple[int, int]
 
 _BATCH = 4096
-"""Bits in one pass: half a kilobyte for each vertex."""
+"""Bits in one pass: half a kilobyte per vertex."""
 
 
 def without_cycles(successors: Successors, wanted: Collection[Pair]) -> list[Pair]:
-    """As many of ``wanted`` as the DAG of ``successors`` can take, the same for the same input.
+    """As many of ``wanted`` as can be added to the DAG of ``successors``; deterministic.
 
-    Nearly always all of them: one pass over the whole shows which could be on a cycle at all. Of those, the ones
-    that agree with the order so far (given edges first, then the order of the manifest) are taken, then the
-    others one by one where no cycle comes of it; none of them when the graph holds a cycle already.
+    Nearly always all of them: one pass over the whole graph shows which could be on a cycle at all. Of those, the
+    pairs that agree with the order so far (given edges first, then the order of the manifest) are added, then the
+    others one by one if they close no cycle. None of those is added if the graph already has a cycle.
     """
     if not wanted:
         return []
@@ -162,9 +171,9 @@ def _settled(successors: Successors, disputed: Iterable[Pair]) -> list[Pair]:
 
 
 def _not_closing(successors: Successors, order: list[int], pairs: list[Pair]) -> list[Pair]:
-    """The pairs that close no cycle, each taken for itself, found for thousands of them in one pass.
+    """The pairs that close no cycle, each considered alone; finds this for thousands of pairs in one pass.
 
-    One bit stands for each first vertex; every vertex gets the bits of all it leads to.
+    Each first vertex has one bit; every vertex collects the bits of all vertices that it leads to.
     """
     firsts = sorted({first for first, _ in pairs})
     harmless: set[Pair] = set()

@@ -1,4 +1,7 @@
-"""The steps that record what other resources manage at the paths of one: below a purged directory, or mounted on its path."""
+"""The steps that record what other resources manage at a resource's paths.
+
+These are paths below a purged directory, and file systems mounted on its path.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reactor.resource.relations import MOUNT_POINTS, PATHS
 
 
 def find_managed_below(builder: GraphBuilder) -> None:
-    """Record for each resource that purges a directory which paths in it other resources provide."""
+    """Record, for each resource that purges a directory, the paths in it that other resources provide."""
     for purging in builder.managed:
         if (directory := builder.relations(purging).purges) is None:
             continue
@@ -23,7 +26,7 @@ def find_managed_below(builder: GraphBuilder) -> None:
 
 
 def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Iterator[str]:
-    """Those of ``paths`` that are in ``directory``, which ends with a slash, by the names that they have from there."""
+    """Those of ``paths`` that are in ``directory``, which ends with a slash, as paths that begin with ``directory``."""
     really = f"{real.of(directory[:-1])}/"
     for path in paths:
         if path.startswith(directory):
@@ -33,7 +36,7 @@ def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Itera
 
 
 def find_covered(builder: GraphBuilder) -> None:
-    """Record for each resource of a path that a resource after it mounts a file system there."""
+    """Record, for each resource with a path, whether a later resource mounts a file system there."""
     mounts: dict[str, list[int]] = {}
     for vertex, claim in builder.claims:
         if claim.space == MOUNT_POINTS:
@@ -48,7 +51,7 @@ def find_covered(builder: GraphBuilder) -> None:
 
 
 def _after(builder: GraphBuilder, vertex: int) -> set[int]:
-    """All that goes after ``vertex``."""
+    """All vertices that go after ``vertex``."""
     found: set[int] = set()
     stack = [vertex]
     while stack:

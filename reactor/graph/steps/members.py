@@ -1,4 +1,4 @@
-"""The step for resources that stand for others: a child manifest's resources come before the `apply` they belong to."""
+"""The step for composites: the resources of a child manifest come before the `apply` resource they belong to."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from reactor.resource.diagnostic import Diagnostic
 
 
 def add_members(builder: GraphBuilder) -> None:
-    """Put members before what stands for them, and let them wait for all that it waits for.
+    """Put members before their composite, and let them wait for everything that it waits for.
 
-    What stands for others has a lower number than its members. So when an `apply` is within another, the outer one
-    has given its edges to the inner one before that gives them to its own members. To wait for one of its own is a
-    problem: that would wait for itself.
+    A composite has a lower number than its members. So if an `apply` is within another, the outer one has given its
+    edges to the inner one before the inner one gives them to its own members. A composite that waits for one of its
+    members is a problem: it would wait for itself.
     """
     if not (whole_of := members_by_whole(builder)):
         return
@@ -35,7 +35,7 @@ def add_members(builder: GraphBuilder) -> None:
 
 
 def members_by_whole(builder: GraphBuilder) -> dict[int, list[int]]:
-    """The vertices that stand for others, each with those."""
+    """The members of each composite."""
     wholes = {
         vertex: members for vertex, each in enumerate(builder.resources) if (members := each.declared.members)
     }
@@ -46,7 +46,7 @@ def members_by_whole(builder: GraphBuilder) -> dict[int, list[int]]:
 
 
 def within(whole: int, members: dict[int, list[int]]) -> set[int]:
-    """All that ``whole`` stands for, directly or not."""
+    """All members of ``whole``, and their members in turn."""
     found: set[int] = set()
     stack = [whole]
     while stack:

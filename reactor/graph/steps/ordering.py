@@ -1,4 +1,4 @@
-"""The steps that keep the order of a manifest, and release the resources that their conditions decline."""
+"""The steps that keep the order of a manifest, and relax it for resources that are not managed on this host."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from reactor.graph.graph import WEAK, EdgeKind
 from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 
 ORDERS = {False: "the order of the manifest", True: "the order of the manifest, which a failure ends"}
-"""Why one goes after another, by whether a failure ends that."""
+"""The reason for an edge, by whether a failure ends the chain."""
 
 
 def add_manifest_order(builder: GraphBuilder) -> None:
     """Put each resource of a chain ``after`` the one before it.
 
-    What is not managed on this host is not part of the order that a failure ends.
+    Resources that are not managed on this host are left out of a chain that ends at a failure.
     """
     for chain, ends_with_failure in builder.chains:
         if ends_with_failure:
@@ -29,7 +29,7 @@ def _connect(builder: GraphBuilder, chain: Sequence[int], *, ends: bool) -> None
 
 
 def release_declined(builder: GraphBuilder) -> None:
-    """Keep only the order before a resource that is left alone: a failure is no matter to it, nor to what requires it."""
+    """Turn edges to resources that are not managed into mere order: no failure blocks them or what requires them."""
     if not builder.declined:
         return
     for below in builder.successors:

@@ -12,10 +12,10 @@ from reactor.resource.diagnostic import Diagnostic
 
 
 def wait_for_missing_children(builder: GraphBuilder, edge: BuilderEdge) -> bool:
-    """Let the owner of ``edge`` wait for each `apply` whose manifest is not there; return whether there is any.
+    """Let the owner of ``edge`` wait for each `apply` whose manifest does not exist; return whether there is any.
 
-    Once a manifest is made, it is loaded, and so is this one again: then the name is found, or is a problem. What makes the
-    manifest can't wait for what is in it.
+    When that manifest has been created, it is loaded, and so is this one again: then the name is found, or is reported
+    as missing. A resource that creates the manifest can't wait for a member of it.
     """
     kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
     made = {*builder.relations(edge.owner).provides} if builder.is_sound(edge.owner) else set()
@@ -37,7 +37,7 @@ _PROPERTIES = {"require": EdgeKind.REQUIRE, "subscribe": EdgeKind.SUBSCRIBE, "af
 
 
 def add_references(builder: GraphBuilder) -> None:
-    """Add an edge for each reference; report those that lead nowhere or back to where they stand."""
+    """Add an edge for each reference; report references to missing names and to the referring resource itself."""
     for vertex, resource in enumerate(builder.resources):
         for name, kind in _PROPERTIES.items():
             for position, target in enumerate(getattr(resource, name)):
@@ -51,7 +51,7 @@ def add_references(builder: GraphBuilder) -> None:
 
 
 def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
-    """What a reference of ``resource`` comes to. What stands for others is changed by them, and by no refresh."""
+    """The kind of edge for a reference of ``resource``. A refresh never changes a composite: only its members do."""
     if said is not EdgeKind.SUBSCRIBE:
         return said
     is_weak = resource.declared.form.is_ccm
@@ -79,7 +79,7 @@ def _problem(builder: GraphBuilder, target: str, edge: BuilderEdge, *, to_itself
 
 
 def add_outputs(builder: GraphBuilder) -> None:
-    """Add a ``require`` for each ``output("kind#name")``; report those that lead nowhere or back to where they stand."""
+    """Add a ``require`` for each ``output("kind#name")``; report missing names and references to itself."""
     for vertex, late in builder.late.items():
         for target, path in late.takes.items():
             found = builder.names.find(target, vertex)

@@ -1,21 +1,22 @@
-"""The expression language of manifests, inside ``{{ }}`` and ``${ }``: Expr (https://expr-lang.org) over JSON-like values.
+"""The expression language of manifests, inside ``{{ }}`` and ``${ }``: Expr, over JSON-like values.
 
-``parse_template`` takes a string that may contain expressions, ``parse_expression`` a bare expression. The rest is
-imported when the first expression turns up: most values contain none, and so do many manifests.
+The language is described at https://expr-lang.org. ``parse_template`` parses a string that may contain expressions,
+``parse_expression`` a bare expression. The rest is imported when the first expression is parsed: most values contain
+none, and neither do many manifests.
 
 Each part imports only the parts above it:
 
-- ``limits``: how much work is too much;
+- ``limits``: limits the work of one evaluation;
 - ``scope``: what the host program provides: roots, functions, secrets, limits;
-- ``lexer``, ``nodes``, ``operands``, ``parser``: from a string to tokens, from tokens to a tree;
+- ``lexer``, ``nodes``, ``operands``, ``parser``: from a string to tokens, and from tokens to a tree;
 - ``access``, ``operators``, ``builtins/``: members, operators and functions of values;
-- ``analysis``: the paths that an expression may read, and the keys that may be missing, without evaluating it;
+- ``analysis``: finds the paths that an expression may read, and the keys that may be missing, without evaluating it;
 - ``evaluation``: the state of one evaluation; ``gjson/``: the paths of ``lookup``;
-- ``evaluator/``: the tree compiled to Python closures;
-- ``expression``: one expression that can be evaluated; ``template``: a string with expressions in it;
+- ``evaluator/``: compiles the tree to Python closures;
+- ``expression``: one expression that can be evaluated; ``template``: a string that contains expressions;
 - ``validators``: the functions of ``@validate`` annotations.
 
-Nothing here reads an attribute of a value: values are reached by subscript only, so no expression can reach Python.
+Nothing here reads an attribute of a value. Values are read by subscript only, so no expression can reach Python.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ __all__ = ["parse_expression", "parse_template"]
 
 
 def parse_template(text: str) -> Template | None:
-    """Parse the string ``text``; None when it contains no expression. Raises ExpressionError."""
+    """Parse the string ``text``; return None if it contains no expression. Raises ExpressionError."""
     if "{{" not in text and "${" not in text:
         return None
-    from reactor.language.expression.template import Template  # noqa: PLC0415 - see above
+    from reactor.language.expression.template import Template  # noqa: PLC0415 - see the module docstring
 
     template = Template(text)
     return template if template.holds else None
@@ -41,6 +42,6 @@ def parse_template(text: str) -> Template | None:
 
 def parse_expression(text: str) -> Expression:
     """Parse the bare expression ``text``, as in ``if:`` and ``@validate``. Raises ExpressionError."""
-    from reactor.language.expression.expression import cached_expression  # noqa: PLC0415 - see above
+    from reactor.language.expression.expression import cached_expression  # noqa: PLC0415 - see the module docstring
 
     return cached_expression(text)

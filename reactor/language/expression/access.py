@@ -1,4 +1,4 @@
-"""Members, indexes and slices of values, by subscript only, never by attribute."""
+"""Reads members, indexes and slices of values, by subscript only, never by attribute."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _KEYS = frozenset(("nil", "bool", "int", "float", "string"))
 
 
 def fetch(value: Any, key: Any) -> Any:
-    """Return ``value.key`` or ``value[key]``: nil for a missing key of a map. Raises FunctionError for an index out of range."""
+    """Return ``value.key`` or ``value[key]``. A missing key of a map is nil. Raises FunctionError for a bad index."""
     found = fetch_or_missing(value, key)
     return value_of_missing_key(value) if found is MISSING else found
 
 
 def value_of_missing_key(value: Any) -> Any:
-    """Return the value of a missing key of the map ``value``."""
+    """Return the value that a missing key of the map ``value`` has."""
     return "" if isinstance(value, TextMap) else None
 
 
@@ -40,7 +40,7 @@ def fetch_or_missing(value: Any, key: Any) -> Any:
 
 
 def slice_of(value: Any, low: Any, high: Any) -> Any:
-    """Return ``value[low:high]`` of a list or a string; indexes beyond the ends mean the ends."""
+    """Return ``value[low:high]`` of a list or a string. Indexes beyond an end are moved to that end."""
     if kind(value) not in ("array", "string"):
         raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and strings have slices")
     for bound in (low, high):

@@ -1,7 +1,7 @@
-"""What can be said about an expression without evaluating it: the paths it may read, and the keys that may be missing.
+"""Analyses an expression without evaluating it: the paths that it may read, and the keys that may be missing.
 
-The paths decide which expressions are secret. A key may be missing before ``??``, before and after ``?.``, and where it
-is compared with ``nil``.
+The paths decide which expressions are secret. A key may be missing before ``??``, before and after ``?.``, and where
+it is compared with ``nil``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from reactor.language.suggestions import closest
 from reactor.language.values import to_string
 
 Path = tuple[str | None, ...]
-"""Keys from the root on, the root in lower case; None stands for any key."""
+"""Keys from the root on, with the root in lower case. None means any key."""
 
 _PLAIN_KEY = re.compile(r"[^.|#@*?\\{}\[\]!\"']+")
 
 
 def paths_read(node: Node) -> Iterator[Path]:
-    """Yield the paths that ``node`` may read; each stands for everything below it."""
+    """Yield the paths that ``node`` may read. Each includes everything below it."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -60,7 +60,10 @@ def overlaps(path: Path, secret: tuple[str, ...]) -> bool:
 
 
 def _chain(node: Node, waiting: list[Node]) -> Iterator[Path]:
-    """The path of ``Data.a[b].c``; computed keys are expressions that read paths too."""
+    """Yield the path of ``Data.a[b].c``.
+
+    Computed keys are expressions that read paths too: add these to ``waiting``.
+    """
     keys: list[str | None] = []
     while isinstance(node, Member):
         constant = isinstance(node.key, Constant)
@@ -93,7 +96,7 @@ def _looked_up(argument: Node) -> Path:
 
 
 def allow_missing_keys(tree: Node) -> None:
-    """Mark in ``tree`` the members whose keys may be missing."""
+    """Mark the members in ``tree`` whose keys may be missing."""
     for node in walk(tree):
         if isinstance(node, Binary) and node.operator == "??":
             _allow(node.left)
@@ -107,7 +110,7 @@ def allow_missing_keys(tree: Node) -> None:
 
 
 def _allow(node: Node) -> None:
-    """Mark ``node``, which may be nil here, and its members."""
+    """Mark ``node``, which may be nil here, and the members that give its value."""
     if isinstance(node, Member):
         node.may_be_missing = True
     elif isinstance(node, Chain):
@@ -120,7 +123,7 @@ def _allow(node: Node) -> None:
 
 
 def certain_members(node: Node) -> Iterator[Member]:
-    """Yield the members of ``node`` that every evaluation reads: not those in a branch that may be skipped."""
+    """Yield the members in ``node`` that every evaluation reads, so none in a branch that may be skipped."""
     if isinstance(node, Member):
         yield node
     if isinstance(node, Conditional):
@@ -137,7 +140,7 @@ def certain_members(node: Node) -> Iterator[Member]:
 
 
 def _before_the_first_question(node: Node) -> Node:
-    """Return the part of a chain that is always evaluated."""
+    """Return the part of a chain that every evaluation reads: the part before the first ``?.``."""
     first = node
     while isinstance(node, Member):
         if node.optional:
@@ -147,7 +150,10 @@ def _before_the_first_question(node: Node) -> Node:
 
 
 def missing_key_error(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
-    """Return the error for a constant path whose key is missing from ``roots``; None if only an evaluation can tell."""
+    """Return the error for a constant path whose key is missing in ``roots``.
+
+    Returns None if no key is missing, or only an evaluation can tell.
+    """
     way: list[Member] = []
     node: Node = member
     while isinstance(node, Member):
@@ -181,7 +187,7 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
 
 
 def as_warning(error: ExpressionError, found: Any) -> ExpressionError:
-    """Return ``error`` as a warning that ``found`` is used instead, as in CCM."""
+    """Return ``error`` as a warning that ``found`` is used as the value, as in CCM."""
     taken = "nil" if found is None else "an empty string"
     hint = error.hint if (error.hint or "").startswith("did you mean") else None
     return ExpressionError(

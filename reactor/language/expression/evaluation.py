@@ -1,4 +1,4 @@
-"""One evaluation: the steps it has left, its variables, and whether it touched a secret."""
+"""One evaluation: the steps that are left, the variables, and whether it touched a secret."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SMALL = frozenset((int, float, bool, type(None)))
 
 
 class Evaluation:
-    """The state of one evaluation, which the compiled nodes share."""
+    """The state of one evaluation. All compiled nodes share it."""
 
     __slots__ = (
         "acc",
@@ -57,7 +57,10 @@ class Evaluation:
         return self.scope.strict
 
     def charge(self, steps: int) -> None:
-        """Use up ``steps`` before the work is done. Raises FunctionError when none are left, BriefLimitError if it must be brief."""
+        """Charge ``steps`` steps. Call it before the work.
+
+        Raises FunctionError if there are not enough steps left; BriefLimitError if the evaluation must be brief.
+        """
         self.steps_left -= steps
         if self.steps_left < 0:
             if self.scope.is_brief:
@@ -66,7 +69,7 @@ class Evaluation:
             raise FunctionError("memory budget exceeded: the expression is too much work", hint, code="R0305")
 
     def measure(self, value: Any, levels: int = MAX_NESTING) -> None:
-        """Charge for reading all of ``value``, and note a secret in it."""
+        """Charge for reading all of ``value``, and note whether it contains a secret."""
         cls = type(value)
         if cls in _SMALL:
             return
@@ -89,7 +92,10 @@ class Evaluation:
             self.measure(item, levels - 1)
 
     def measure_argument(self, value: Any) -> None:
-        """`measure` an argument of a function. Raises FunctionError for one so large that the function would block the process."""
+        """`measure` an argument of a function.
+
+        Raises FunctionError if it is so large that the function would block the process.
+        """
         if isinstance(value, str):
             check_input_length(value)
         before = self.steps_left
@@ -99,7 +105,10 @@ class Evaluation:
             raise FunctionError("memory budget exceeded: the list is too long to work on", hint, code="R0305")
 
     def charge_result(self, value: Any) -> Any:
-        """Charge for the size of the result of an operator or function, and return it. Its operands were charged before."""
+        """Charge for the size of the result of an operator or function, and return it.
+
+        Its operands were charged before.
+        """
         if isinstance(value, str):
             self.charge(_weight(value))
         elif type(value) is list:
@@ -107,13 +116,13 @@ class Evaluation:
         return value
 
     def note_secret(self, value: Any) -> Any:
-        """Return ``value``, and note whether it is a secret."""
+        """Return ``value``, after noting whether it is a secret."""
         if type(value) is SecretText:
             self.tainted = True
         return value
 
     def to_string(self, value: Any) -> str:
-        """Return ``value`` as a piece of a string."""
+        """Return ``value`` as a string, to insert it into a string."""
         if type(value) is str:
             return value
         self.measure(value)
@@ -139,18 +148,18 @@ class Evaluation:
         return to_string(value) if what.startswith("time.") else value
 
     def mark_secret(self, value: str) -> str:
-        """Return ``value``, as SecretText if this evaluation touched a secret."""
+        """Return ``value``; as SecretText if this evaluation touched a secret."""
         return SecretText(value) if self.tainted else value
 
 
 def _weight(text: str) -> int:
-    """Return the cost of a string in steps: by its length, or four times that if it is not all ASCII."""
+    """Return the cost of a string in steps: proportional to its length, and four times that if it is not ASCII."""
     return (len(text) if text.isascii() else BYTES_PER_CHARACTER * len(text)) // CHARACTERS_PER_STEP
 
 
 Closure = Callable[[Evaluation], Any]
 CompileChild = Callable[[Node], Closure]
-"""Compiles a child of a node."""
+"""Compiles a child node."""
 
 
 def error_at(error: FunctionError, node: Node) -> ExpressionError:
@@ -159,7 +168,10 @@ def error_at(error: FunctionError, node: Node) -> ExpressionError:
 
 
 def with_error_place(node: Node, evaluate: Closure) -> Closure:
-    """Return ``evaluate`` with the span of ``node`` added to its FunctionErrors. Errors of child nodes already have a span."""
+    """Return ``evaluate``, but adding the span of ``node`` to its FunctionErrors.
+
+    Errors of child nodes have a span already.
+    """
 
     def guarded(evaluation: Evaluation) -> Any:
         try:
@@ -171,4 +183,4 @@ def with_error_place(node: Node, evaluate: Closure) -> Closure:
 
 
 def evaluate_to_nil(_: Evaluation) -> None:
-    """Evaluate a part that is left out."""
+    """Return nil, for an optional part that the expression omits."""

@@ -1,4 +1,4 @@
-"""One expression, parsed and compiled, that can be evaluated in any scope."""
+"""One parsed and compiled expression, which can be evaluated in any scope."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _HIDDEN = "the expression failed; what it says is not shown, because it touched 
 
 
 class CallSite(NamedTuple):
-    """A call in a string: its first argument if that is a literal string, and the span of the call."""
+    """A call in a string: its first argument if that is a string literal, else None; and the span of the call."""
 
     argument: str | None
     start: int
     end: int
 
 
-class report_all_missing:  # noqa: N801 - it is used like a function, and a generator takes five times as long
-    """Around an evaluation: when it fails, raise all missing names and keys, not only the first.
+class report_all_missing:  # noqa: N801 - used like a function; as a generator it takes five times as long
+    """A context for an evaluation. If that fails, raise errors for all missing names and keys, not only the first.
 
-    These are missing whatever the values are, so they are also reported when a deferred value made the evaluation fail.
+    These are missing whatever the values are. So they are also reported if the evaluation failed at a deferred value.
     """
 
     __slots__ = ("_errors", "_scope")
@@ -56,7 +56,7 @@ class report_all_missing:  # noqa: N801 - it is used like a function, and a gene
 
 
 class Expression:
-    """One expression, ready to be evaluated in any scope."""
+    """One expression. It can be evaluated in any scope."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -68,20 +68,20 @@ class Expression:
             raise ExpressionError("the expression is nested too deeply", 0, len(text), code="R0305") from None
 
     def evaluate(self, scope: Scope) -> Any:
-        """Return its value in plain lists and maps; strings are SecretText when it touched a secret."""
+        """Return its value as plain lists and maps. Strings are SecretText if it touched a secret."""
         self.check(scope)
         evaluation = Evaluation(scope)
         with report_all_missing(self.missing, scope):
             return guarded(evaluation, lambda: evaluation.export(self.run(evaluation)), len(self.text))
 
     def check(self, scope: Scope) -> None:
-        """Raise ExpressionError for names that ``scope`` does not have. Names are never secret."""
+        """Raise ExpressionError for names that ``scope`` lacks. Names are never secret."""
         for node in self._outer:
             if not _known(node, scope):
                 raise_first(self.missing(scope))
 
     def missing(self, scope: Scope) -> Iterator[ExpressionError]:
-        """Yield an error for each name and key that every evaluation needs and ``scope`` does not have."""
+        """Yield an error for each name and key that every evaluation needs but ``scope`` lacks."""
         unknown = [_unknown(node, scope) for node in self._outer if not _known(node, scope)]
         yield from unknown
         if scope.strict and not unknown:
@@ -97,18 +97,18 @@ class Expression:
         return found
 
     def run(self, evaluation: Evaluation) -> Any:
-        """Return its value as a part of ``evaluation``, whose scope has passed `check`."""
+        """Return its value as a part of ``evaluation``. The scope must have passed `check`."""
         scope = evaluation.scope
         if scope.secrets and any(overlaps(path, secret) for path in self._reads for secret in scope.secrets):
             evaluation.tainted = True
         return self._evaluate(evaluation)
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
-        """Return every call of the function ``name`` in it."""
+        """Return all its calls of the function ``name``."""
         return tuple(_site(node) for node in walk(self._tree) if isinstance(node, Call) and node.name == name)
 
     def names(self) -> frozenset[str]:
-        """Return the roots and the host functions that it uses, ``lookup`` among them."""
+        """Return the roots and the host functions that it uses, including ``lookup``."""
         return frozenset(node.name for node in self._outer)
 
     @cached_property
@@ -122,14 +122,14 @@ class Expression:
 
 @lru_cache(maxsize=16_384)
 def cached_expression(text: str) -> Expression:
-    """Return the expression ``text``, parsed once however many values contain it; raises ExpressionError."""
+    """Return the expression ``text``. It is parsed only once. Raises ExpressionError."""
     return Expression(text)
 
 
 def guarded(evaluation: Evaluation, evaluate: Callable[[], Any], length: int) -> Any:
-    """Return the result of ``evaluate``, and hand the scope its warnings.
+    """Return the result of ``evaluate``, and add its warnings to the scope.
 
-    An error hides its message when the evaluation touched a secret, and no error of Python gets out.
+    Converts all errors to ExpressionError. An error has no message of its own if the evaluation touched a secret.
     """
     try:
         return _with_warnings(evaluation, evaluate())
@@ -146,7 +146,7 @@ def guarded(evaluation: Evaluation, evaluate: Callable[[], Any], length: int) ->
 
 
 def raise_first(errors: Iterable[ExpressionError]) -> None:
-    """Raise the first of ``errors``, with the others attached to it."""
+    """Raise the first of ``errors``, with the others attached."""
     found = list(errors)
     if found:
         found[0].others = tuple(found[1:])
@@ -168,7 +168,7 @@ def _redacted(warning: ExpressionError) -> ExpressionError:
 
 
 def _inside(path: Path, secret: tuple[str, ...]) -> bool:
-    """Whether the map in which ``path`` ends is secret as a whole."""
+    """Whether ``path`` is below ``secret``: then the map that has its last key is secret as a whole."""
     return len(path) > len(secret) and overlaps(path, secret)
 
 
@@ -194,7 +194,7 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
 
 
 def _bare_word(name: str, scope: Scope) -> str:
-    """Say how to write the string, or the value of the data, that a bare word may stand for."""
+    """Return the hint how to write the string, or the value in the data, that a bare word may mean."""
     value = f", and a value of the data Data.{name}" if "Data" in scope.names else ""
     return f"a string is written {name!r}{value}"
 

@@ -1,4 +1,4 @@
-"""The lexer: tokens of an expression, found by one regular expression, and a cursor that the parser moves over them."""
+"""The lexer: finds the tokens of an expression with one regular expression. Also the parser's cursor over tokens."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the tokens of ``text``, with a token of the kind ``end`` last."""
+    """Return the tokens of ``text``. The last token has the kind ``end``."""
     found: list[Token] = []
     position = 0
     while position < len(text):
@@ -128,7 +128,7 @@ def _unreadable(text: str, position: int) -> ExpressionSyntaxError:
 
 
 class Cursor:
-    """Moves over tokens one by one."""
+    """The current position in a list of tokens."""
 
     def __init__(self, found: list[Token]) -> None:
         self.tokens = found
@@ -136,7 +136,7 @@ class Cursor:
         self.current = found[0]
 
     def advance(self) -> Token:
-        """Return the current token and go to the next one; the last token stays current."""
+        """Return the current token, and go to the next one, unless it is the last."""
         token = self.current
         if token.kind != "end":
             self.position += 1
@@ -148,15 +148,18 @@ class Cursor:
         return self.current.kind == "operator" and self.current.value == sign
 
     def accept(self, sign: str) -> Token | None:
-        """Return the operator ``sign`` and go past it if it is the current token, else None."""
+        """If the current token is the operator ``sign``, return it and go to the next token; else return None."""
         return self.advance() if self.at(sign) else None
 
     def expect(self, sign: str) -> Token:
-        """Return the operator ``sign`` and go past it. Raises ExpressionSyntaxError if it is not the current token."""
+        """Return the operator ``sign``, and go to the next token.
+
+        Raises ExpressionSyntaxError if it is another token.
+        """
         return self.accept(sign) or self.unexpected(f"{sign!r} is expected here")
 
     def expect_name(self) -> Token:
-        """Return a name and go past it. Raises ExpressionSyntaxError if the current token is none."""
+        """Return a name, and go to the next token. Raises ExpressionSyntaxError if it is no name."""
         return self.advance() if self.current.kind == "name" else self.unexpected("a name is expected here")
 
     def unexpected(self, hint: str | None = None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The tree of an expression. Every node knows its span in the text of the expression."""
+"""The tree of an expression. Every node has its span in the text of the expression."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Constant(Node):
 
 @dataclass(eq=False, repr=False)
 class Root(Node):
-    """A name that the scope knows, such as ``Data``; ``$env`` is all of them."""
+    """A name from the scope, such as ``Data``. ``$env`` means all of them."""
 
     name: str
 
 
 @dataclass(eq=False, repr=False)
 class Variable(Node):
-    """A name that a ``let`` around it declared."""
+    """A name that an enclosing ``let`` declared."""
 
     name: str
 
@@ -45,9 +45,9 @@ class Pointer(Node):
 
 @dataclass(eq=False, repr=False)
 class Member(Node):
-    """``value.key``, ``value[key]`` and, when ``optional``, ``value?.key``.
+    """``value.key``, ``value[key]``, or when ``optional``, ``value?.key``.
 
-    ``may_be_missing``: the expression handles the case that the map has no such key.
+    If ``may_be_missing``, the expression handles a missing key.
     """
 
     value: Node
@@ -58,7 +58,7 @@ class Member(Node):
 
 @dataclass(eq=False, repr=False)
 class Chain(Node):
-    """Members of which at least one is optional: nil there makes the whole chain nil."""
+    """A chain of members, of which at least one is optional. If that finds nil, the whole chain is nil."""
 
     value: Node
 
@@ -109,7 +109,7 @@ class Let(Node):
 
 @dataclass(eq=False, repr=False)
 class Series(Node):
-    """``a; b``: all are evaluated, the last is the value."""
+    """``a; b; c``: evaluates all, and has the value of the last."""
 
     items: tuple[Node, ...]
 
@@ -138,7 +138,7 @@ class Call(Node):
 
 @dataclass(eq=False, repr=False)
 class Method(Node):
-    """``value.Year()``: one of the methods that times and durations have."""
+    """``value.Year()``: calls one of the methods of times and durations."""
 
     value: Node
     name: str
@@ -147,7 +147,7 @@ class Method(Node):
 
 @dataclass(eq=False, repr=False)
 class Predicate(Node):
-    """A builtin that evaluates ``body`` for each element of ``items``."""
+    """A call of a builtin that evaluates ``body`` for each element of ``items``."""
 
     name: str
     items: Node

@@ -1,4 +1,4 @@
-"""The parser of operands: literals, names, calls, and the members after them."""
+"""The parser of operands: literals, names, calls, and the members that follow them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LITERALS = {"true": True, "false": False, "nil": None}
 
 
 class Operands(Cursor, ABC):
-    """Parses operands. A subclass parses the whole expressions inside their brackets."""
+    """Parses operands. A subclass parses the whole expressions inside brackets."""
 
     def __init__(self, found: list[Token]) -> None:
         super().__init__(found)
@@ -40,14 +40,14 @@ class Operands(Cursor, ABC):
 
     @abstractmethod
     def expression(self, precedence: int = 0) -> Node:
-        """Parse an expression of operators that bind at least as strongly as ``precedence``."""
+        """Parse an expression whose operators bind at least as strongly as ``precedence``."""
 
     @abstractmethod
     def series(self) -> Node:
-        """``a; b; c``; a semicolon at the end is allowed."""
+        """Parse ``a; b; c``. A semicolon at the end is allowed."""
 
     def primary(self) -> Node:
-        """Parse an operand with the members, indexes and calls after it."""
+        """Parse an operand, and the members, indexes and calls that follow it."""
         token = self.current
         if token.kind == "operator" and token.value in _UNARY:
             self.advance()
@@ -67,7 +67,7 @@ class Operands(Cursor, ABC):
         return self.operand(token)
 
     def operand(self, token: Token) -> Node:
-        """A string, a name, a list or a map."""
+        """Parse a string, a name, a list or a map."""
         if token.kind == "string":
             self.advance()
             return self.postfix(Constant(token.start, token.end, token.value))
@@ -80,7 +80,7 @@ class Operands(Cursor, ABC):
         return self.unexpected()
 
     def pointer(self) -> Node:
-        """``#``, ``#acc``, ``#index``; ``.field`` stands for ``#.field``: `postfix` parses its dot."""
+        """Parse ``#``, ``#acc``, ``#index``, or ``.field``, which means ``#.field``: `postfix` parses its dot."""
         token = self.current
         if not self.predicates:
             hint = "# is an element, inside filter(list, # > 1) and its like"
@@ -96,7 +96,7 @@ class Operands(Cursor, ABC):
         return Pointer(token.start, token.end, token.value)
 
     def name(self) -> Node:
-        """A literal word, a call, a variable or a root."""
+        """Parse a literal word, a call, a variable or a root."""
         token = self.advance()
         if token.value in _LITERALS:
             return Constant(token.start, token.end, _LITERALS[token.value])
@@ -109,7 +109,7 @@ class Operands(Cursor, ABC):
         return self.postfix(root)
 
     def items(self) -> Node:
-        """``[a, b]``."""
+        """Parse ``[a, b]``."""
         start = self.expect("[").start
         found: list[Node] = []
         while not self.at("]"):
@@ -119,7 +119,7 @@ class Operands(Cursor, ABC):
         return Items(start, self.expect("]").end, tuple(found))
 
     def pairs(self) -> Node:
-        """``{a: 1}``."""
+        """Parse ``{a: 1}``."""
         start = self.expect("{").start
         found: list[tuple[Node, Node]] = []
         while not self.at("}"):
@@ -131,7 +131,7 @@ class Operands(Cursor, ABC):
         return Pairs(start, self.expect("}").end, tuple(found))
 
     def key(self) -> Node:
-        """The key in front of a colon."""
+        """Parse the key before a colon."""
         token = self.current
         if token.kind in ("name", "string", "number"):
             self.advance()
@@ -143,7 +143,7 @@ class Operands(Cursor, ABC):
         return self.unexpected("a key is a name, a string, a number, or an expression in parentheses")
 
     def postfix(self, node: Node) -> Node:
-        """Parse the members, indexes and slices after ``node``."""
+        """Parse the members, indexes and slices that follow ``node``."""
         while self.current.kind == "operator" and self.current.value in (".", "?.", "["):
             chained = isinstance(node, Chain)
             if isinstance(node, Chain):
@@ -158,7 +158,7 @@ class Operands(Cursor, ABC):
         return node
 
     def member(self, value: Node, optional: bool) -> Node:
-        """``.key`` or ``.method()``."""
+        """Parse ``.key`` or ``.method()``."""
         token = self.current
         if token.kind != "name" and not (token.kind == "operator" and token.value.isalpha()):
             self.unexpected(
@@ -172,7 +172,7 @@ class Operands(Cursor, ABC):
         return Member(value.start, token.end, value, key, optional)
 
     def subscript(self, value: Node, optional: bool) -> Node:
-        """``[index]`` or ``[low:high]``."""
+        """Parse ``[index]`` or ``[low:high]``."""
         low = None if self.at(":") else self.expression()
         if not self.accept(":"):
             key = low or self.unexpected("an index or a slice: list[0], list[1:2]")
@@ -181,7 +181,7 @@ class Operands(Cursor, ABC):
         return Slice(value.start, self.expect("]").end, value, low, high)
 
     def call(self, name: Token, piped: Node | None) -> Node:
-        """``name(...)``, with ``piped`` as its first argument."""
+        """Parse ``name(...)``. If there is a ``piped`` node, it is the first argument."""
         start = name.start if piped is None else piped.start
         if name.value in PREDICATES:
             return self.predicate(name, piped, start)
@@ -195,7 +195,7 @@ class Operands(Cursor, ABC):
         return call
 
     def arguments(self, piped: Node | None) -> tuple[tuple[Node, ...], int]:
-        """Parse the arguments of a call; return them and the offset of their end."""
+        """Parse the arguments of a call; return them and the offset where they end."""
         found = [] if piped is None else [piped]
         self.expect("(")
         while not self.at(")"):
@@ -205,7 +205,7 @@ class Operands(Cursor, ABC):
         return tuple(found), self.expect(")").end
 
     def predicate(self, name: Token, piped: Node | None, start: int) -> Node:
-        """Parse a call whose second argument is evaluated for each element."""
+        """Parse a call whose second argument is evaluated for each element of the first."""
         self.expect("(")
         items = piped or self.expression()
         body = extra = None
@@ -221,7 +221,7 @@ class Operands(Cursor, ABC):
         return Predicate(start, end, name.value, items, body, extra)
 
     def body(self) -> Node:
-        """A predicate, in braces or without."""
+        """Parse a predicate, with or without braces."""
         self.predicates += 1
         braces = self.accept("{")
         node = self.series() if braces else self.expression()

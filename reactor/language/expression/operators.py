@@ -1,4 +1,4 @@
-"""The operators. Numbers are 64-bit integers and floats; ``/`` and ``**`` always give a float."""
+"""The operators. Numbers are 64-bit integers and floats; ``/`` and ``**`` always return a float."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ORDERED = frozenset(("string", "time.Time", "time.Duration"))
 
 
 def truth(value: Any, what: str) -> bool:
-    """Return ``value``, which must be true or false. Raises FunctionError: nothing else counts as a bool."""
+    """Return ``value``, which must be true or false. Raises FunctionError for anything else."""
     if value is True or value is False:
         return bool(value)
     raise FunctionError(
@@ -35,7 +35,7 @@ def truth(value: Any, what: str) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Deep equality: 1 equals 1.0, true is no number, and values of different kinds differ."""
+    """Whether two values are deeply equal. 1 equals 1.0, true is no number, and values of different kinds differ."""
     if type(left) is type(right) and type(left) in _SCALARS:
         return bool(left == right)
     one, other = kind(left), kind(right)
@@ -47,7 +47,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def contained(needle: Any, haystack: Any) -> bool:
-    """``needle in haystack``: an element of a list, a key of a map; nothing is in nil."""
+    """Evaluate ``needle in haystack``: an element of a list, or a key of a map. Nothing is in nil."""
     what = kind(haystack)
     if what == "array":
         return any(equal(needle, item) for item in haystack)
@@ -60,7 +60,7 @@ def contained(needle: Any, haystack: Any) -> bool:
 
 
 def add(left: Any, right: Any) -> Any:
-    """Add numbers, strings, or a duration and a time or duration."""
+    """Add numbers, strings, or a duration to a time or duration."""
     kinds = {kind(left), kind(right)}
     if kinds == {"string"}:
         check_result_length(len(left) + len(right))
@@ -72,7 +72,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """Subtract numbers, durations, a duration from a time, or two times, which gives a duration."""
+    """Subtract numbers, durations, or a duration from a time; or two times, which returns a duration."""
     one, other = kind(left), kind(right)
     if {one, other} <= _NUMBERS or (
         other in _TIMES and one in _TIMES and (one, other) != ("time.Duration", "time.Time")
@@ -90,7 +90,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> float:
-    """Divide; always a float. Division by zero gives an infinity, or NaN."""
+    """Divide numbers. The result is always a float. Division by zero returns infinity or NaN."""
     if not {kind(left), kind(right)} <= _NUMBERS:
         raise _invalid(left, "/", right)
     if right != 0:
@@ -101,7 +101,7 @@ def divide(left: Any, right: Any) -> float:
 
 
 def remainder(left: Any, right: Any) -> int:
-    """Return the remainder of integers, with the sign of the left one as in Go."""
+    """Return the remainder of integers. Its sign is that of ``left``, as in Go."""
     if kind(left) != "int" or kind(right) != "int":
         raise _invalid(left, "%", right)
     if right == 0:
@@ -111,7 +111,7 @@ def remainder(left: Any, right: Any) -> int:
 
 
 def power(left: Any, right: Any) -> float:
-    """Raise to a power; always a float, an infinity when it is too large."""
+    """Return ``left`` to the power of ``right``, always a float. If it is too large, it is infinite."""
     if not {kind(left), kind(right)} <= _NUMBERS:
         raise _invalid(left, "**", right)
     try:
@@ -124,7 +124,10 @@ def power(left: Any, right: Any) -> float:
 
 
 def range_length(low: Any, high: Any) -> int:
-    """Return the length of ``low..high``. Raises FunctionError for other values than integers, or a range that is too long."""
+    """Return the length of ``low..high``.
+
+    Raises FunctionError for values that are no integers, or a range that is too long.
+    """
     if kind(low) != "int" or kind(high) != "int":
         raise _invalid(low, "..", high)
     if high - low >= MAX_STEPS:
@@ -137,7 +140,7 @@ def range_length(low: Any, high: Any) -> int:
 
 
 def negative(value: Any) -> Any:
-    """``-value`` of a number or a duration."""
+    """Return ``-value`` of a number or a duration."""
     what = kind(value)
     if what == "int":
         return check_int64(-value)
@@ -149,14 +152,14 @@ def negative(value: Any) -> Any:
 
 
 def positive(value: Any) -> Any:
-    """``+value`` of a number."""
+    """Return ``+value`` of a number."""
     if kind(value) in _NUMBERS:
         return value
     raise FunctionError(f"invalid operation: + {describe_kind(value)}")
 
 
 def inverted(value: Any) -> bool:
-    """``not value``."""
+    """Return ``not value``."""
     if value is True or value is False:
         return not value
     hint = "not binds closely: write not (a == b)"
@@ -164,7 +167,7 @@ def inverted(value: Any) -> bool:
 
 
 def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Return the comparison ``sign``: numbers with numbers, strings with strings, times with times."""
+    """Return the comparison ``sign``. It compares numbers with numbers, strings with strings, times with times."""
 
     def ordered(left: Any, right: Any) -> bool:
         one, other = kind(left), kind(right)
@@ -176,7 +179,7 @@ def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, A
 
 
 def worded(word: str, test: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
-    """Return the operator ``word`` between two strings; it is false if one of them is nil."""
+    """Return the operator ``word`` between two strings. It is false if one of them is nil."""
 
     def between_texts(left: Any, right: Any) -> bool:
         if isinstance(left, str) and isinstance(right, str):
@@ -210,7 +213,7 @@ def _float(value: Any) -> float:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether ``pattern`` is found anywhere in ``text``."""
+    """Whether ``pattern`` matches anywhere in ``text``."""
     check_input_length(text, MAX_SEARCHED_LENGTH)
     try:
         return compile_pattern(pattern).search(text) is not None
@@ -219,7 +222,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Whether ``part`` is in ``text``, searched in chunks: other threads may run between two of them."""
+    """Whether ``part`` is in ``text``. Searches in chunks, so that other threads can run between them."""
     if len(text) <= MAX_INPUT_LENGTH:
         return part in text
     check_input_length(part)

@@ -1,7 +1,7 @@
-"""The parser: from tokens to a tree, a Pratt parser with the precedences of Expr.
+"""The parser: from tokens to a tree. It is a Pratt parser with the precedences of Expr.
 
 ``|`` 0, ``or ||`` 10, ``and &&`` 15, comparisons and the words ``in matches contains startsWith endsWith`` 20, ``..``
-25, ``+ -`` 30, unary ``not !`` 50, ``* / %`` 60, unary ``- +`` 90, ``** ^`` 100 to the right, ``??`` 500.
+25, ``+ -`` 30, unary ``not !`` 50, ``* / %`` 60, unary ``- +`` 90, ``** ^`` 100 (right-associative), ``??`` 500.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SAME = {"&&": "and", "||": "or", "^": "**"}
 
 
 class Parsed(NamedTuple):
-    """A tree, and its nodes that refer to the scope: roots, and calls of functions that are no builtins."""
+    """A tree, and those of its nodes that need the scope: roots, and calls of functions that are no builtins."""
 
     tree: Node
     outer: tuple[Root | Call, ...]
 
 
 def parse(text: str) -> Parsed:
-    """Return the tree of ``text``; raises ExpressionError with the position of the first error."""
+    """Return the tree of ``text``. Raises ExpressionError with the position of the first error."""
     parser = _Parser(tokens(text))
     if parser.current.kind == "end":
         raise ExpressionSyntaxError(
@@ -50,14 +50,14 @@ class _Parser(Operands):
     """Parses expressions of operands and operators, conditions and variables."""
 
     def series(self) -> Node:
-        """``a; b; c``; a semicolon at the end is allowed."""
+        """Parse ``a; b; c``. A semicolon at the end is allowed."""
         items = [self.expression()]
         while self.accept(";") and self.current.kind != "end":
             items.append(self.expression())
         return items[0] if len(items) == 1 else Series(items[0].start, items[-1].end, tuple(items))
 
     def expression(self, precedence: int = 0) -> Node:
-        """An expression of operators that bind at least as strongly as ``precedence``."""
+        """Parse an expression whose operators bind at least as strongly as ``precedence``."""
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise ExpressionSyntaxError(
@@ -108,7 +108,7 @@ class _Parser(Operands):
         return Binary(left.start, right.end, _SAME.get(token.value, token.value), left, right)
 
     def comparison(self, left: Node, token: Token, binding: int) -> Node:
-        """``a < b <= c`` means ``a < b and b <= c``."""
+        """Parse a comparison. ``a < b <= c`` means ``a < b and b <= c``."""
         right = self.expression(binding + 1)
         node: Node = Binary(left.start, right.end, token.value, left, right)
         while self.current.kind == "operator" and self.current.value in _ORDER:
@@ -120,7 +120,7 @@ class _Parser(Operands):
         return node
 
     def pipe(self, left: Node) -> Node:
-        """``left | call()``."""
+        """Parse ``left | call()``."""
         name = self.expect_name()
         if not self.at("("):
             self.unexpected(f"a pipe leads into a call: | {name.value}()")
@@ -128,7 +128,7 @@ class _Parser(Operands):
         return self.postfix(call)
 
     def ternary(self, test: Node) -> Node:
-        """``test ? yes : no``, and ``test ?: no``."""
+        """Parse ``test ? yes : no``, or ``test ?: no``."""
         while self.accept("?"):
             if self.accept(":"):
                 no = self.expression()
@@ -141,7 +141,7 @@ class _Parser(Operands):
         return test
 
     def condition(self) -> Node:
-        """``if test {yes} else {no}``; ``else if`` continues it."""
+        """Parse ``if test {yes} else {no}``. There may be ``else if``."""
         start = self.expect("if").start
         test = self.expression()
         self.expect("{")
@@ -156,7 +156,7 @@ class _Parser(Operands):
         return Conditional(start, self.expect("}").end, test, yes, no)
 
     def let(self) -> Node:
-        """``let name = value; body``."""
+        """Parse ``let name = value; body``."""
         start = self.expect("let").start
         name = self.expect_name()
         if name.value in self.variables or name.value in BUILTINS or name.value in PREDICATES:

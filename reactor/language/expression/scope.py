@@ -1,4 +1,4 @@
-"""The scope of expressions: what the host program provides to them."""
+"""The scope of expressions: the names, functions and limits that the host program provides."""
 
 from __future__ import annotations
 
@@ -13,34 +13,37 @@ from reactor.language.expression.limits import MAX_STEPS
 
 
 class Warnings:
-    """Missing keys that evaluations allowed, in a scope that is not strict. ``found`` has their places in the file."""
+    """The warnings about missing keys, in a scope that is not strict.
+
+    ``found`` has those with a known place in the file.
+    """
 
     def __init__(self) -> None:
         self.pending: list[ExpressionError] = []
-        """The warnings of the current evaluation, with offsets in its text."""
+        """The warnings of the current evaluation. Their offsets refer to its text."""
         self.found: dict[tuple[str, int, int], tuple[int, str, ExpressionError]] = {}
-        """Each warning once: the offset of its text in the file, that text, and the warning."""
+        """Each warning once: the offset in the file of the text that has it, that text, and the warning."""
         self._taken: set[tuple[str, int, int]] = set()
 
     def for_thread(self) -> Warnings:
-        """Return warnings for another thread. A warning that one of the two has returned, the other does not return again."""
+        """Return empty warnings for another thread. The two objects together return each warning only once."""
         found = Warnings()
         found._taken = self._taken
         return found
 
     def locate(self, at: int, text: str) -> None:
-        """Set the place of the pending warnings: ``text``, which was just evaluated, is at the offset ``at`` of the file."""
+        """Set the place of the pending warnings: ``text``, which was just evaluated, is at the offset ``at``."""
         for warning in self.pending:
             self.found.setdefault((warning.message, at, warning.start), (at, text, warning))
         self.pending.clear()
 
     def prefix(self, first: int, what: str) -> None:
-        """Name the file or template ``what`` in the pending warnings from index ``first`` on: their text is in there."""
+        """Add the file or template name ``what`` to the pending warnings from index ``first`` on, which are in it."""
         for index, warning in enumerate(self.pending[first:], first):
             self.pending[index] = ExpressionError(f"{what}: {warning.message}", 0, 0, warning.hint)
 
     def take_new(self) -> list[tuple[int, str, ExpressionError]]:
-        """Return the warnings not returned before, each with the offset of its text in the file, and that text."""
+        """Return the new warnings, each with the offset in the file of the text that has it, and that text."""
         taken = [warning for key, warning in self.found.items() if key not in self._taken]
         self._taken.update(self.found)
         self.found.clear()
@@ -48,19 +51,21 @@ class Warnings:
 
 
 class Scope:
-    """The names and functions that an expression may use.
+    """The names and functions that an expression can use.
 
-    ``names`` are the roots, such as ``Facts``, ``Data`` and ``Environ``: JSON-like values, of which only the protocols
-    of Mapping and Sequence are used, so a mapping may be lazy. ``lookup`` reads the same values under lower-case names.
-    ``functions`` are called with positional arguments; they raise ``FunctionError`` for errors of the user, and any
-    other exception passes through the evaluation unchanged; a builtin of the same name wins. ``missing`` says what
-    ``lookup`` does about a missing key without a default: an error, or an empty string. When ``strict``, every other
-    missing key is an error too, and so is nil within a string; else they are added to ``warnings``. ``absent`` has the
-    hint for a root that this scope does not have.
-    ``secrets`` are paths from a root on, such as ``("Data", "db", "password")``; see ``reactor.language.secrets``.
-    ``hide`` is called with each string that an evaluation makes from a secret, without the text around it. ``scrambled``
-    returns the same scope with other secrets, to find these strings; without it, all of a value that touched a secret
-    counts. ``steps`` limits the work of one evaluation.
+    ``names`` has the roots, such as ``Facts``, ``Data`` and ``Environ``. They are JSON-like values. Only the protocols
+    of Mapping and Sequence are used, so a mapping may be lazy. ``lookup`` reads the same values under lower-case
+    names. ``functions`` are called with positional arguments. They raise ``FunctionError`` for errors of the user; any
+    other exception passes through unchanged. A builtin has priority over a function of the same name. ``missing`` says
+    what ``lookup`` does for a missing key without a default: raise an error, or return an empty string. When
+    ``strict``, every other missing key is an error too, and so is nil within a string; else these are added to
+    ``warnings``. ``absent`` has the hints for roots that this scope does not have.
+
+    ``secrets`` has paths that begin with a root, such as ``("Data", "db", "password")``; see
+    ``reactor.language.secrets``. ``hide`` is called with each string that an evaluation makes from a secret, without
+    the text around it. ``scrambled`` returns the same scope with other secrets, which is used to find these strings.
+    Without it, the whole value counts as secret if its evaluation touched a secret. ``steps`` limits the work of one
+    evaluation.
     """
 
     def __init__(
@@ -87,17 +92,20 @@ class Scope:
         self.scrambled = scrambled
         self.steps = steps
         self.moment: datetime | None = None
-        """The time that ``now()`` returns; None: the time of each call."""
+        """The time that ``now()`` returns. None means the time of each call."""
         self.is_brief = False
-        """Whether more than `MAX_BRIEF_STEPS` raise BriefLimitError; a slow function of the host raises it too."""
+        """Whether more than `MAX_BRIEF_STEPS` steps raise BriefLimitError.
+
+        Slow functions of the host raise it then too.
+        """
         self.steps_left: int | None = None
-        """The steps that the current evaluation has left. An evaluation inside one of its functions uses the same steps."""
+        """The steps that the current evaluation has left. An evaluation inside one of its functions shares them."""
 
     @cached_property
     def lookup_names(self) -> Mapping[str, Any]:
-        """The roots by the names that ``lookup`` uses, in lower case."""
+        """The roots by the names that ``lookup`` uses: in lower case."""
         return {name.lower(): self.names[name] for name in self.names}
 
 
 class TextMap(dict[str, str]):
-    """A root like CCM's ``Environ``: a missing key is an empty string, not nil."""
+    """A root like CCM's ``Environ``, where a missing key is an empty string, not nil."""

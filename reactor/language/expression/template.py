@@ -1,8 +1,8 @@
-"""Strings with expressions in them: ``{{ ... }}`` and ``${ ... }``, anywhere in the string, with quotes respected.
+"""Strings that contain expressions: ``{{ ... }}`` and ``${ ... }``, anywhere in the string.
 
 ``{{`` ends at the first ``}}`` outside quotes. ``${`` counts braces, so that predicates in braces work inside it.
-Quotes are ``"..."`` and ``'...'`` with backslash escapes, and raw backticks. ``${{ x }}`` is a literal ``$`` and
-``{{ x }}``. An opening delimiter without an end is literal text, and the search goes on after it.
+Quotes are ``"..."`` and ``'...'`` with backslash escapes, and backticks without. ``${{ x }}`` is a literal ``$`` and
+``{{ x }}``. An opening delimiter without an end is literal text, and the search continues after it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ _QUOTED = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`"""
 _IN_BRACES = re.compile(rf"{_QUOTED}|\}}\}}|[\"'`]", re.DOTALL)
 _IN_DOLLAR = re.compile(rf"{_QUOTED}|[{{}}]|[\"'`]", re.DOTALL)
 _MOST_SEARCHED = 50_000_000
-"""The most characters searched for missing ends: quotes may hide all the ends in a long string."""
+"""The most characters to search for missing ends: quotes may hide all the ends in a long string."""
 
 
 class Piece(NamedTuple):
-    """One expression of a string: with its delimiters it is at ``[start, end)``, without them at ``[inner, close)``."""
+    """One expression in a string.
+
+    It is at ``[start, end)`` with its delimiters, and at ``[inner, close)`` without them.
+    """
 
     start: int
     inner: int
@@ -44,7 +47,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Yield the expressions of ``text`` in order; raises ExpressionError when finding them would take too long."""
+    """Yield the expressions in ``text`` in order. Raises ExpressionError if finding them would take too long."""
     position = searched = 0
     last = text.rfind("}")
     while (opener := _OPENER.search(text, position, last)) is not None:
@@ -87,7 +90,7 @@ def _end_of_dollar(text: str, position: int) -> int | None:
 
 
 class Template:
-    """A string with at least one expression in it."""
+    """A string that contains expressions."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -104,7 +107,7 @@ class Template:
 
     @property
     def holds(self) -> bool:
-        """Whether there is an expression at all: an opening delimiter without an end is plain text."""
+        """Whether there is any expression. An opening delimiter without an end is plain text."""
         return bool(self._expressions)
 
     def render(self, scope: Scope) -> str:
@@ -117,7 +120,7 @@ class Template:
             )
 
     def value(self, scope: Scope) -> Any:
-        """Return the value itself if the string is one expression, with nothing but spaces around it; else the rendered string."""
+        """Return the value of the expression if the rest of the string is only spaces; else the rendered string."""
         if len(self._expressions) != 1 or any(isinstance(part, str) and part.strip() for part in self._parts):
             return self.render(scope)
         self._check(scope)
@@ -132,7 +135,7 @@ class Template:
         return value
 
     def match(self, scope: Scope) -> tuple[str, bool]:
-        """Return the rendered string, and whether any expression had a value other than nil and the empty string."""
+        """Return the rendered string, and whether any expression had a value that is not nil and not empty."""
         self._check(scope)
         evaluation = Evaluation(scope)
         matched: list[bool] = []
@@ -141,7 +144,7 @@ class Template:
         return evaluation.mark_secret(text), any(matched)
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
-        """Return every call of the function ``name``, with its span in the whole string."""
+        """Return all calls of the function ``name``, with their spans in the whole string."""
         return tuple(
             CallSite(call.argument, call.start + start, call.end + start)
             for expression, start in self._expressions
@@ -149,11 +152,11 @@ class Template:
         )
 
     def names(self) -> frozenset[str]:
-        """Return the roots and the host functions that it uses, ``lookup`` among them."""
+        """Return the roots and the host functions that it uses, including ``lookup``."""
         return frozenset().union(*(expression.names() for expression, _ in self._expressions))
 
     def _check(self, scope: Scope) -> None:
-        """Check the names in all expressions before the first of them touches a secret."""
+        """Check the names in all expressions, before any of these touches a secret."""
         for expression, _ in self._expressions:
             try:
                 expression.check(scope)
@@ -166,7 +169,7 @@ class Template:
                 yield error.moved(start)
 
     def _shown(self, evaluation: Evaluation, matched: list[bool] | None = None) -> Iterator[str]:
-        """Yield the pieces of the result; add to ``matched`` whether each expression had a value."""
+        """Yield the pieces of the result. Append to ``matched`` whether each expression had a value."""
         for part in self._parts:
             if isinstance(part, str):
                 yield part
@@ -199,10 +202,13 @@ class Template:
 
 
 def _hide(expression: Expression, value: Any, scope: Scope) -> None:
-    """Tell the scope which parts of ``value``, the value of ``expression`` or its string, were made from secrets."""
+    """Call ``scope.hide`` with the parts of ``value`` that were made from secrets.
+
+    ``value`` is the value of ``expression``, or its string.
+    """
     parts = all_strings(value)
     if scope.scrambled is not None:
-        with suppress(Exception):  # if it fails with other secrets, all of the value counts as secret
+        with suppress(Exception):  # if it fails with other secrets, all of the value is secret
             other = expression.evaluate(scope.scrambled())
             parts = differing(value, to_string(other) if isinstance(value, str) else other)
     for part in parts:
@@ -210,7 +216,7 @@ def _hide(expression: Expression, value: Any, scope: Scope) -> None:
 
 
 def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, known: bool) -> None:
-    """Report that a piece of a string is nil: an error where the scope is strict, else a warning."""
+    """Report that an expression in a string is nil: as an error if the scope is strict, else as a warning."""
     hint = "give it a default: ... ?? 'default'"
     end = start + len(expression.text)
     error = ExpressionError(

@@ -1,7 +1,7 @@
-"""The functions that ``@validate`` annotations add to the language; they take strings and return a bool.
+"""The functions that ``@validate`` annotations add to the language. They take strings and return a bool.
 
-The names are those of https://github.com/choria-io/validator, each also in snake case. A value that is an error in that
-library is false here: so ``isIPv4(value) or isIPv6(value)`` and ``not isIP(value)`` work.
+Their names are those of https://github.com/choria-io/validator, each also in snake case. Where that library returns an
+error, these return false. So ``isIPv4(value) or isIPv6(value)`` and ``not isIP(value)`` work.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _version(value: str) -> int | None:
 
 
 def _is_duration(value: str) -> bool:
-    """The durations of Go, and ``1d``, ``2w``, ``1M``, ``1y``."""
+    """Whether ``value`` is a duration of Go, or one such as ``1d``, ``2w``, ``1M``, ``1y``."""
     if len(value) > _LONGEST_NAME:
         return False
     try:
@@ -51,7 +51,7 @@ def _is_hostname(value: str) -> bool:
 
 
 def _text_test(name: str, test: Callable[..., bool]) -> Callable[..., bool]:
-    """Return ``test`` with a check that its arguments are strings."""
+    """Return ``test``, but check first that its arguments are strings."""
 
     @wraps(test)
     def checked(*arguments: object) -> bool:
@@ -83,4 +83,4 @@ _TESTS: dict[tuple[str, str], Callable[..., bool]] = {
 VALIDATORS: Final[dict[str, Callable[..., bool]]] = {
     name: _text_test(name, test) for names, test in _TESTS.items() for name in names
 }
-"""The functions, for a Scope with the roots ``value`` and ``Value``."""
+"""The functions, for a `Scope` with the roots ``value`` and ``Value``."""

@@ -1,13 +1,13 @@
-"""Templates: from a source and data to a string, in Jinja2, in Go's text/template and in Jet.
+"""Templates: render a string from a source and data, in Jinja2, Go's text/template and Jet.
 
-- ``budget``: how much one rendering may cost;
+- ``budget``: limits the cost of one rendering;
 - ``calls``: the functions of templates, their parameters, and how they are called;
-- ``missing_values``: values that are missing: an error, or a warning;
-- ``engine``: what each engine offers, and the three engines by name;
-- ``literals``, ``values``, ``printf``: literals and strings of values as Go has them, for Go's templates and Jet;
-- ``syntax``: what the lexers and parsers of these two share;
+- ``missing_values``: reports missing values as errors or warnings;
+- ``engine``: the interface of the engines, and the three engines by name;
+- ``literals``, ``values``, ``printf``: literals, values and string formats as in Go, for Go's templates and Jet;
+- ``syntax``: code that the lexers and parsers of these two share;
 - ``jinja/``, ``go/``, ``jet/``: the languages; the last two have a lexer, a parser, an evaluator and a renderer each;
-- ``sandbox/``: the same engines, each rendering in a worker process with limits. Manifests use these.
+- ``sandbox/``: the same engines, but each rendering runs in a worker process with limits. Manifests use these.
 
 Nothing here reads a file or knows of manifests: the host program passes a loader for sources, data and functions.
 """

@@ -1,4 +1,4 @@
-"""The budget of one rendering: its limits of time, steps and characters, and how much of them it has used."""
+"""The budget of one rendering: the limits of time, steps and characters, and how much of them was used."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Limits:
 
     seconds: float = 5.0
     steps: int = 2_000_000
-    """Nodes evaluated: actions, operands, turns of a loop."""
+    """The most nodes to evaluate: actions, operands, iterations of loops."""
     characters: int = 16_000_000
-    """Characters of the strings that it makes, including intermediate results."""
+    """The most characters in all strings that the rendering makes, including intermediate results."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -36,7 +36,7 @@ class MemoryLimit:
 
 
 def _memory_fault() -> LimitFault:
-    """Return the error that memory ran out. Only a process with a memory limit sees it before the host runs out."""
+    """Return the error for a lack of memory. Without a memory limit, the host would run out of memory first."""
     MemoryLimit.lift()
     return LimitFault("the template needs more than 100 MB of memory", _HINT)
 
@@ -63,7 +63,7 @@ class Budget:
         self._deadline = time.monotonic() + limits.seconds
 
     def step(self) -> None:
-        """Charge one step of work, and check the time now and then."""
+        """Charge one step of work. Checks the time at intervals."""
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_LOOKS == 0:
             if self._steps > self._limits.steps:
@@ -71,26 +71,26 @@ class Budget:
             self.check_time()
 
     def check_time(self) -> None:
-        """Raise LimitFault when the time is over."""
+        """Raise LimitFault if the time is used up."""
         if time.monotonic() > self._deadline:
             raise LimitFault(f"the template takes longer than {self._limits.seconds:g} s", _HINT)
 
     def charge_characters(self, characters: int) -> None:
-        """Charge the characters of a string before it is made."""
+        """Charge the characters of a string. Call it before making the string."""
         self._characters += characters
         if self._characters > self._limits.characters:
             raise LimitFault(f"the template makes more than {self._limits.characters} characters", _HINT)
 
     def charge_items(self, count: int) -> None:
-        """Charge the items of a list before it is made, one step each."""
+        """Charge one step for each item of a list. Call it before making the list."""
         self._steps += count
         if self._steps > self._limits.steps:
             raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
 
     def charge_value(self, value: Any) -> None:
-        """Charge everything in a list or map, as characters, before it is printed, compared or copied.
+        """Charge everything in a list or map, as characters. Call it before printing, comparing or copying the value.
 
-        A template can make a list that contains itself, or one that contains another twice, sixty levels deep.
+        A template can make a list that contains itself, or one that contains another list twice, sixty levels deep.
         """
         waiting = [value]
         while waiting:
@@ -115,7 +115,7 @@ def current_budget() -> Budget:
 
 @contextmanager
 def limited(limits: Limits) -> Iterator[Budget]:
-    """A rendering with these limits, for a block. A rendering inside another one uses the budget of the outer one."""
+    """Start a rendering with these limits, for the block. Inside another rendering, yield that one's budget."""
     outer = _current.get()
     if outer is not None:
         yield outer

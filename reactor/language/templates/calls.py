@@ -1,8 +1,8 @@
 """The functions of templates: their parameters, and how they are called.
 
 A function is any Python callable. The annotations of its parameters are their types: ``str``, ``int``, ``float``,
-``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. It raises `FunctionError` for errors. One whose result can be much
-larger than its arguments charges the `current_budget` before.
+``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. It raises `FunctionError` for errors. If its result can be
+much larger than its arguments, it must charge the `current_budget` first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS: Final = {
 }
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
-"""What a function raises that can't use its arguments; any other exception ends the rendering."""
+"""The exceptions of a function that can't use its arguments. Any other exception ends the rendering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ class Signature:
     kinds: tuple[str, ...]
     required: int
     rest: str | None
-    """The kind of all further arguments; None if it takes no more."""
+    """The type of all further arguments; None if there are none."""
 
     def kind(self, index: int) -> str:
-        """Return the kind of the argument at ``index``."""
+        """Return the type of the argument at ``index``."""
         return self.kinds[index] if index < len(self.kinds) else self.rest or ANY
 
     def accepts(self, count: int) -> bool:
-        """Whether it can be called with ``count`` arguments."""
+        """Whether the function can be called with ``count`` arguments."""
         return count >= self.required and (self.rest is not None or count <= len(self.kinds))
 
 
 def takes_strings(call: Call) -> Call:
-    """Declare that all parameters of a short function are strings."""
+    """Declare that all parameters of ``call`` are strings. For short functions without annotations."""
     call.__annotations__.update(dict.fromkeys(inspect.signature(call).parameters, "str"))
     return call
 
@@ -78,9 +78,9 @@ def _kind(parameter: inspect.Parameter) -> str:
 
 
 def call_function(name: str, function: Signature, values: Sequence[Any]) -> Any:
-    """Call ``function``. Raises Fault with its name for an error.
+    """Call ``function``. Raises Fault, with the function's name, for an error.
 
-    The strings among its arguments are charged: the results of most functions are about as long as their arguments.
+    Charges the strings among its arguments, because most results are about as long as the arguments.
     """
     current_budget().charge_characters(sum(len(value) for value in values if value.__class__ is str))
     try:

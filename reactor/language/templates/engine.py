@@ -1,8 +1,8 @@
-"""The engines: what each offers, how it is found by name, and the cache of parse_cached sources.
+"""The interface of the engines, the engines by name, and a cache of parsed sources.
 
-An engine compiles a source once, and renders it as often as needed. A template loads others by name through the loader
-that its user passes. The loader is called again in each rendering, for each name: to know which partials a rendering
-used, record the names in the loader.
+An engine compiles a source once, and can render it many times. A template loads others by name through the loader that
+the caller passes. Each rendering calls the loader again for each name. To find out which partials a rendering used,
+record the names in the loader.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reactor.language.templates.calls import Functions
 from reactor.language.templates.missing_values import MissingValues
 
 Loader = Callable[[str], str | None]
-"""Returns the source of a template by its name; None when there is none."""
+"""Returns the source of a template by name; None if there is no such template."""
 Delimiters = tuple[str, str]
 
 
@@ -27,20 +27,20 @@ class CompiledTemplate(Protocol):
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
-        """Return the rendered text. Pure, if the functions are. Raises TemplateError.
+        """Return the rendered text. Pure if the functions are. Raises TemplateError.
 
-        ``missing`` decides about missing values; without it, they render as the language defines. In Go's templates and
-        Jet, ``.`` is the value of ``.`` in ``context``, or else all of ``context``.
+        ``missing`` decides about missing values; without it, they render as the language defines. In Go's templates
+        and Jet, ``.`` is the value of ``.`` in ``context`` if there is one, else all of ``context``.
         """
 
 
 class Engine(Protocol):
-    """One language of templates."""
+    """One template language."""
 
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> CompiledTemplate:
-        """Compile ``source``; ``name`` is for errors. Raises TemplateError."""
+        """Compile ``source``. Errors name it ``name``. Raises TemplateError."""
 
 
 ENGINES = ("jinja", "go", "jet")
@@ -76,7 +76,7 @@ def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
 
 
 def parse_cached(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
-    """Return the tree of ``source``, parsed once and cached. Raises TemplateSourceError."""
+    """Return the tree of ``source``. It is parsed once, and then cached. Raises TemplateSourceError."""
     try:
         tree: Tree = _tree(parse, source, delimiters)
     except Fault as fault:

@@ -25,12 +25,12 @@ _FLOAT: Final = re.compile(
 _OLD_OCTAL: Final = re.compile(r"\A([+-]?)0_?([0-7_]+)\Z")
 _MAX_INT: Final = 2**63 - 1
 _LONGEST_INTEGER: Final = 200
-"""The most characters of an integer, leading zeros and underscores included."""
+"""The most characters of an integer, including leading zeros and underscores."""
 _MAX_CODE: Final = 0x10FFFF
 
 
 def unquote(text: str) -> str:
-    """Return the value of a literal in ``"``, a backquote or ``'``. Raises Fault when it is no literal of Go."""
+    """Return the value of a literal in ``"``, a backquote or ``'``. Raises Fault if it is no valid Go literal."""
     quote, inner = text[0], text[1:-1]
     if quote == "`":
         return inner.replace("\r", "")
@@ -56,7 +56,7 @@ def _unescaped(found: re.Match[bytes], quote: str) -> bytes:
 
 
 def quote(text: str) -> str:
-    """Return ``text`` as a literal of Go, as ``%q`` prints it."""
+    """Return ``text`` as a Go literal, as ``%q`` prints it."""
     return f'"{escaped(text, chr(34))}"'
 
 
@@ -75,11 +75,11 @@ def _escape(character: str, mark: str, ascii_only: bool) -> str:
         return character
     if code < 0x80 and (code < 0x20 or code == 0x7F):  # noqa: PLR2004  the control characters of ASCII
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004  what \u can say
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004  the largest code of \u
 
 
 def number(text: str) -> int | float:
-    """Return the number ``text``. Raises Fault when it is none, or too large."""
+    """Return the number ``text``. Raises Fault if it is no number, or too large."""
     if text[0] == "'":
         return _character(text)
     if text[-1:] == "i" and text[:2].lower() != "0x":

@@ -1,4 +1,4 @@
-"""Missing values that a template prints, iterates over or computes with."""
+"""Missing values that a template prints, iterates over, or uses in calculations."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from reactor.language.suggestions import closest
 
 
 class MissingValues:
-    """How one rendering handles missing values: when ``strict`` they are errors, else they are added to ``warnings``."""
+    """How one rendering treats missing values: as errors when ``strict``, else as ``warnings``."""
 
     def __init__(self, *, strict: bool = False) -> None:
         self.strict = strict
         self.warnings: list[TemplateError] = []
 
     def report(self, fault: Fault, name: str, source: str, offset: int) -> None:
-        """Report the missing value at ``offset`` of ``source``. Raises ``fault`` when that is an error."""
+        """Report the missing value at ``offset`` of ``source``. Raises ``fault`` if that is an error."""
         if self.strict:
             raise fault
         self.warnings.append(located(fault, name, source, offset))
 
 
 def no_such_key(key: Any, known: Iterable[Any], remedy: str) -> Fault:
-    """Return the error that a map with the keys ``known`` has no ``key``; ``remedy`` is the hint if no known key is similar."""
+    """Return the error that a map with the keys ``known`` has no ``key``.
+
+    ``remedy`` is the hint if no known key is similar.
+    """
     near = closest(str(key), known)
     return Fault(f"there is no key '{key}'", f"did you mean {near}?" if near else remedy)
 

@@ -1,4 +1,4 @@
-"""Go's Printf: verbs, flags, widths, and its output for wrong ones."""
+"""Go's Printf: verbs, flags, widths, and its output for invalid verbs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Spec:
         return flag in self.flags
 
     def padded(self, text: str, *, zeros: bool = False) -> str:
-        """Pad ``text`` to the width. Zeros go behind the sign."""
+        """Pad ``text`` to the width. Zeros are inserted after the sign."""
         if self.width is None or len(text) >= self.width:
             return text
         if self.has("-"):
@@ -44,7 +44,7 @@ class _Spec:
 
 
 class _Arguments:
-    """The values that are not printed yet."""
+    """The values that were not printed yet."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = values
@@ -52,13 +52,13 @@ class _Arguments:
         self.reordered = False
 
     def select(self, index: str | None) -> None:
-        """Continue with the argument of ``[3]``, counted from 1."""
+        """Select the next argument by ``[3]``, counted from 1."""
         if index:
             self._next = _small(index[1:-1]) - 1
             self.reordered = True
 
     def take(self) -> tuple[bool, Any]:
-        """Return whether there is another value, and the value."""
+        """Return whether there is another value, and that value."""
         if not 0 <= self._next < len(self._values):
             return False, None
         self._next += 1
@@ -70,7 +70,7 @@ class _Arguments:
 
 
 def sprintf(pattern: str, values: Sequence[Any]) -> str:
-    """Format ``values`` by ``pattern``. Raises LimitFault for a width that the budget does not allow."""
+    """Format ``values`` by ``pattern``. Raises LimitFault for a width that exceeds the budget."""
     arguments = _Arguments(values)
     parts: list[str] = []
     end = 0
@@ -120,7 +120,7 @@ def _number(text: str | None, arguments: _Arguments) -> int | None:
 
 
 def _small(digits: str) -> int:
-    """Return the number, `_MAX_WIDTH` at most: Python refuses to convert thousands of digits."""
+    """Return the number, but at most `_MAX_WIDTH`. Python refuses to convert thousands of digits."""
     significant = digits.lstrip("0") or "0"
     return _MAX_WIDTH if len(significant) > len(str(_MAX_WIDTH)) else min(int(significant), _MAX_WIDTH)
 
@@ -184,7 +184,7 @@ def _of_int(spec: _Spec, value: int) -> str:
 
 
 def _of_code(spec: _Spec, value: int) -> str:
-    valid = 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF  # noqa: PLR2004  Unicode's own numbers
+    valid = 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF  # noqa: PLR2004  defined by Unicode
     character = chr(value) if valid else "\ufffd"
     if spec.verb == "c":
         return character
@@ -233,7 +233,7 @@ def _of_text(spec: _Spec, value: str) -> str:
 
 
 def _zeros(spec: _Spec, text: str) -> str:
-    """Go pads strings with zeros too, in front of the whole string."""
+    """Pad with zeros in front of the whole string, because Go pads strings with zeros too."""
     return text.ljust(spec.width or 0) if spec.has("-") else text.rjust(spec.width or 0, "0")
 
 

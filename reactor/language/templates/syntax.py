@@ -1,7 +1,7 @@
-"""What the lexers and parsers of Go's templates and of Jet share: tokens, text between actions, literals, nesting.
+"""Code that the lexers and parsers of Go's templates and Jet share: tokens, text between actions, literals, nesting.
 
-The lexer of expressions is another one: it makes a list of all tokens at once. Here the parser asks for one token after the
-other, so that the first error in the source is reported, whether the lexer or the parser finds it.
+Expressions have a lexer of their own, which makes a list of all tokens at once. Here the parser requests one token at
+a time. So the first error in the source is reported, no matter whether the lexer or the parser finds it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNTERMINATED: Final[Mapping[str, str]] = {
 
 
 class Token(NamedTuple):
-    """One token: its kind, its text and where it starts."""
+    """One token: its kind, its text, and its offset."""
 
     kind: str
     text: str
@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """One part of a template. It knows its offset in the source, for errors."""
+    """One part of a template. It has its offset in the source, for errors."""
 
     offset: int
 
@@ -50,14 +50,14 @@ class Text(Node):
 
 @dataclass(slots=True)
 class Literal(Node):
-    """A string, a number, ``true`` or ``false``; ``source`` is how it was written."""
+    """A string, a number, ``true`` or ``false``. ``source`` is its source text."""
 
     value: Any
     source: str
 
 
 class TokenReader:
-    """Reads the tokens of one source, with any number of tokens pushed back. The base of both parsers."""
+    """Reads the tokens of one source. Any number of tokens can be pushed back. The base class of both parsers."""
 
     nesting_hint: ClassVar[str]
 
@@ -66,7 +66,7 @@ class TokenReader:
         self._tokens = tokens
         self._ahead: list[Token] = []
         self._end = 0
-        """The offset behind the last token that was read."""
+        """The offset after the last token that was read."""
         self._nesting = 0
 
     def _next(self) -> Token:
@@ -88,7 +88,7 @@ class TokenReader:
 
     @contextmanager
     def _nested(self, offset: int) -> Iterator[None]:
-        """One level of nesting, for a block. Raises Fault when there are too many: Python's stack is finite."""
+        """Count one level of nesting in the block. Raises Fault if there are too many: Python's stack is finite."""
         self._nesting += 1
         if self._nesting > _MAX_NESTING:
             raise Fault(f"nested deeper than {_MAX_NESTING} levels", self.nesting_hint, offset)
@@ -97,9 +97,9 @@ class TokenReader:
 
 
 def action_pattern(right: str, tokens: str) -> re.Pattern[str]:
-    """Return the pattern of one token inside an action that ends with ``right``.
+    """Return the pattern of a token inside an action that ends with ``right``.
 
-    ``tokens`` is a verbose pattern of the tokens that only one of the languages has.
+    ``tokens`` is a verbose pattern for the tokens of only one of the languages.
     """
     close = re.escape(right)
     return re.compile(
@@ -116,7 +116,7 @@ def action_pattern(right: str, tokens: str) -> re.Pattern[str]:
 
 
 def text_between(source: str, start: int, end: int, *, trim_start: bool, trim_end: bool) -> Iterator[Token]:
-    """Yield the text between two actions, trimmed as they ask for, unless it is empty."""
+    """Yield the text between two actions, unless it is empty. Trims it as the actions demand."""
     text = source[start:end]
     if trim_start:
         text = text.lstrip(_SPACES)
@@ -128,22 +128,22 @@ def text_between(source: str, start: int, end: int, *, trim_start: bool, trim_en
 
 
 def trims_before(source: str, inside: int) -> bool:
-    """Whether the action whose inside starts at ``inside`` trims the text before it: ``- ``."""
+    """Whether the action trims the text before it, with ``- ``. Its content begins at ``inside``."""
     return source.startswith("-", inside) and is_space(source[inside + 1 : inside + 2])
 
 
 def trims_after(closing: str, right: str) -> bool:
-    """Whether the action that ends with the token ``closing`` trims the text after it: `` -``."""
+    """Whether the action trims the text after it, with `` -``. It ends with the token ``closing``."""
     return closing != right and closing.endswith(right)
 
 
 def is_space(character: str) -> bool:
-    """Whether ``character``, which is empty at the end of the source, is a space of these languages."""
+    """Whether ``character`` is a space in these languages. It is empty at the end of the source."""
     return character in tuple(_SPACES)
 
 
 def unreadable(source: str, at: int, start: int) -> Fault:
-    """Return the error that no token starts at ``at``, in the action whose inside starts at ``start``."""
+    """Return the error that no token begins at ``at``. The content of the action begins at ``start``."""
     if at >= len(source):
         return Fault("unclosed action", "", start)
     character = source[at]
@@ -152,6 +152,6 @@ def unreadable(source: str, at: int, start: int) -> Fault:
 
 
 def character_name(character: str) -> str:
-    """Return a character with its number, for errors."""
+    """Return a description of a character with its number, for errors."""
     name = f"U+{ord(character):04X}"
     return f"{name} '{character}'" if character.isprintable() else name

@@ -1,7 +1,7 @@
-"""The values of a template, as JSON has them: None, bool, int, float, str, list and dict; and their strings.
+"""The values of templates, of the types of JSON: None, bool, int, float, str, list and dict; and their strings.
 
-Strings are Go's, also those escaped for HTML, JavaScript, URLs and JSON. Nothing here reads an attribute of a value, so
-no template can reach Python.
+Strings are formatted as in Go, and so are strings escaped for HTML, JavaScript, URLs and JSON. Nothing here reads an
+attribute of a value, so no template can reach Python.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from reactor.language.values import to_string
 
 
 class OwnMap(dict[str, Any]):
-    """A map that a template made, which it may therefore change. It can't change maps from outside."""
+    """A map that a template made, so the template may change it. Maps from outside can't be changed."""
 
 
 def string_of(value: Any) -> str:
-    """Return ``value`` as Go's fmt prints it, charged to the budget."""
+    """Return ``value`` as Go's fmt prints it, and charge it to the budget."""
     if isinstance(value, list | tuple | Mapping):
         current_budget().charge_value(value)
     return to_string(value)
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
-    """Return the keys in Go's order: strings by their characters, numbers by size."""
+    """Return the keys in Go's order: strings by their characters, numbers by value."""
     keys = list(mapping)
     try:
         keys.sort()
@@ -64,7 +64,7 @@ _TYPE_NAMES: Final[Iterable[tuple[Any, str]]] = (
 
 
 def sprint(values: Iterable[Any]) -> str:
-    """Format as Go's Sprint: a space between two values when neither is a string."""
+    """Return the values as Go's Sprint prints them: with a space between two values if neither is a string."""
     parts: list[str] = []
     after_text = True
     for value in values:

@@ -1,4 +1,4 @@
-"""The functions that every expression can call, by topic: strings, numbers, lists and maps, conversions, times, predicates."""
+"""The builtin functions, by topic: strings, numbers, lists and maps, conversions, times, predicates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["BUILTINS", "PREDICATES", "Builtin", "arguments_problem"]
 
 
 def arguments_problem(name: str, count: int) -> str | None:
-    """Return why the builtin ``name`` can't be called with ``count`` arguments; None if it can, and for other functions."""
+    """Return the reason why the builtin ``name`` can't be called with ``count`` arguments.
+
+    Returns None if it can, and for functions that are no builtins.
+    """
     if name == "lookup":
         least, most = 1, 2
     elif name in PREDICATES:

@@ -1,4 +1,4 @@
-"""Builtins for lists and maps. None changes its argument."""
+"""Builtins for lists and maps. None changes its arguments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _concat(*lists: Any) -> list[Any]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable that is equal for two values exactly if the operator ``==`` finds them equal."""
+    """Return a hashable object for ``value``. Two of these are equal exactly if ``==`` finds the values equal."""
     what = kind(value)
     if what == "array":
         return (what, tuple(map(_hashable, value)))
@@ -60,7 +60,7 @@ def _uniq(items: Any) -> list[Any]:
 
 
 def sort_keys(values: list[Any], order: str) -> bool:
-    """Return whether ``order`` is descending. Raises FunctionError unless ``values`` can be compared with each other."""
+    """Return whether ``order`` is descending. Raises FunctionError if ``values`` can't be compared with each other."""
     if order not in ("asc", "desc"):
         raise FunctionError(f"invalid order {order}, expected asc or desc")
     kinds = {kind(value) for value in values}

@@ -1,4 +1,4 @@
-"""Builtins for numbers. The bits are those of 64-bit integers in two's complement."""
+"""Builtins for numbers. Bit operations use 64-bit integers in two's complement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _half_away(value: float) -> int:
 
 
 def flat(values: Any) -> Iterator[Any]:
-    """Yield the numbers in ``values``, which may be nested lists of numbers."""
+    """Yield the numbers in ``values``, which may contain nested lists of numbers."""
     for value in values:
         what = kind(value)
         if what == "array":

@@ -21,7 +21,7 @@ Of = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """A builtin with a predicate; it takes ``least`` to ``most`` arguments, the list included."""
+    """A builtin with a predicate. It takes ``least`` to ``most`` arguments, including the list."""
 
     function: Callable[[Any, Of, Any], Any]
     least: int
@@ -99,7 +99,7 @@ def _reduce(items: Any, of: Of, initial: Any) -> Any:
 
 
 NO_INITIAL: Any = object()
-"""The extra argument of ``reduce`` when it has none; nil is a value."""
+"""The extra argument of ``reduce`` when there is none. It is not nil, because nil is a value."""
 
 PREDICATES: dict[str, Quantifier] = {
     "all": Quantifier(lambda items, of, _: all(_holds(of, item, i) for i, item in enumerate(items)), 2, 2),

@@ -13,10 +13,10 @@ from reactor.language.values import kind
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A function, the kinds its arguments may have (None is every kind), and how many there may be.
+    """A function, the kinds that each argument may have (None means every kind), and the number of arguments.
 
-    A ``shallow`` function reads no elements of a list or map except those that it returns, so the evaluator does not
-    measure all of them. ``cost`` is in steps, in addition to the one step of every call.
+    A ``shallow`` function reads only those elements of a list or map that it returns, so the evaluator does not
+    measure all elements. ``cost`` is in steps, in addition to the one step of every call.
     """
 
     function: Callable[..., Any]
@@ -27,7 +27,7 @@ class Builtin:
     cost: int
 
     def check(self, name: str, arguments: list[Any]) -> None:
-        """Raise FunctionError for an argument of a wrong kind."""
+        """Raise FunctionError if an argument has a wrong kind."""
         accepts = self.accepts
         last = len(accepts) - 1
         for index, argument in enumerate(arguments):
@@ -42,7 +42,10 @@ _ORDINALS = ("first", "second", "third", "fourth")
 
 
 def builtin(function: Callable[..., Any], *accepts: str, shallow: bool = False, cost: int = 0) -> Builtin:
-    """Declare ``function``. Each of ``accepts`` is ``kind|kind``; ``?`` ends an optional one, ``*`` any number more."""
+    """Declare ``function``. Each of ``accepts`` lists the kinds of one argument: ``kind|kind``.
+
+    ``?`` at its end means that the argument is optional, ``*`` that there may be any number of these, or none.
+    """
     least = sum(not one.endswith(("?", "*")) for one in accepts)
     most = sys.maxsize if accepts and accepts[-1].endswith("*") else len(accepts)
     return Builtin(function, tuple(map(_kinds, accepts)), least, most, shallow, cost)

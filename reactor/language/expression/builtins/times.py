@@ -1,4 +1,4 @@
-"""Builtins for times and durations, and the methods of both. Layouts are Go's."""
+"""Builtins for times and durations, and the methods of both. Layouts are as in Go."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ def _now(zone: tzinfo | None = None) -> datetime:
 
 
 def now_at(moment: datetime) -> Builtin:
-    """Return a function ``now`` whose clock is frozen at ``moment``."""
+    """Return the function ``now`` with its clock frozen at ``moment``."""
     return replace(BUILTINS["now"], function=lambda zone=None: moment.astimezone(zone))
 
 
 def _date(*arguments: Any) -> datetime:
-    """``date(text)``, ``date(text, layout)``, ``date(text, layout, zone)``; a zone may be the first argument instead."""
+    """Implement ``date(text)``, ``date(text, layout)`` and ``date(text, layout, zone)``.
+
+    A zone may also be the first argument.
+    """
     zone: tzinfo = UTC
     if isinstance(arguments[0], tzinfo):
         zone, arguments = arguments[0], arguments[1:]
@@ -75,7 +78,7 @@ def _seconds(unit: float) -> Callable[[timedelta], float]:
 
 
 METHODS: dict[str, dict[str, Builtin]] = {
-    "string": {"String": builtin(lambda value: value)},  # what Weekday() and Month() give are strings here
+    "string": {"String": builtin(lambda value: value)},  # Weekday() and Month() return strings here
     "time.Time": {
         "Year": builtin(lambda value: value.year),
         "Month": builtin(lambda value: f"{value:%B}"),

@@ -1,4 +1,4 @@
-"""The compiler from a tree to Python closures: each takes the ``Evaluation`` and returns the value of its node.
+"""Compiles a tree to Python closures. Each takes the ``Evaluation``, and returns the value of its node.
 
 ``members`` compiles names and members, ``operations`` operators, conditions and literals of lists and maps, ``calls``
 functions and predicates.
@@ -21,7 +21,7 @@ _COMPILERS: dict[type[Node], Callable[[Any, CompileChild], Closure]] = {
 
 
 def compiled(node: Node, levels: int = MAX_NESTING) -> Closure:
-    """Return the closure of ``node``; raises ExpressionError for a tree that is too deep for Python's stack."""
+    """Return the closure of ``node``. Raises ExpressionError if the tree is too deep for Python's stack."""
     if levels == 0:
         raise ExpressionError(
             "the expression is nested too deeply",

@@ -1,4 +1,4 @@
-"""Calls: builtins, ``lookup``, functions of the host, methods of times, and builtins with a predicate."""
+"""Compiles calls: of builtins, ``lookup``, host functions, methods of times, and builtins with a predicate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reactor.language.values import describe_kind, kind
 _HOST_COST = 100
 _LONGEST_PATH = 10_000
 _WHOLE_NUMBERS_BELOW = 1e21
-"""Go writes floats from here on with an exponent, also in JSON."""
+"""From this value on, Go writes floats with an exponent, also in JSON."""
 
 
 def _call(node: Call, compile_child: CompileChild) -> Closure:
@@ -175,7 +175,7 @@ def _predicate(node: Predicate, compile_child: CompileChild) -> Closure:
 
 
 def _element(evaluation: Evaluation) -> Any:
-    """The predicate of ``count(list)`` and ``sum(list)``."""
+    """Return the element: the predicate of ``count(list)`` and ``sum(list)``, which have none."""
     return evaluation.note_secret(evaluation.item)
 
 

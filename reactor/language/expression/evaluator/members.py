@@ -1,4 +1,4 @@
-"""Literals, names and members."""
+"""Compiles literals, names and members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reactor.language.secrets import SecretText
 
 
 class _NilInChainError(Exception):
-    """``?.`` found nil, so the chain around it is nil. Control flow, caught by the chain."""
+    """``?.`` found nil, so the enclosing chain is nil. Used for control flow: the chain catches it."""
 
 
 def _constant(node: Constant, _: CompileChild) -> Closure:
@@ -74,7 +74,10 @@ def _member(node: Member, compile_child: CompileChild) -> Closure:
 
 
 def _absent(evaluation: Evaluation, node: Member, value: Any, key: Any) -> Any:
-    """Return the value of the missing ``key``. Raises ExpressionError in a strict scope, unless the expression allows for it."""
+    """Return the value that the missing ``key`` has.
+
+    Raises ExpressionError in a strict scope, unless the expression handles the missing key.
+    """
     if node.may_be_missing and evaluation.scope.strict:
         return None
     found = value_of_missing_key(value)

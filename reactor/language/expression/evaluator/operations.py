@@ -1,4 +1,4 @@
-"""Operators, conditions, variables, and literals of lists and maps."""
+"""Compiles operators, conditions, variables, and literals of lists and maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reactor.language.expression.operators import BINARY, UNARY, range_length, t
 from reactor.language.values import describe_kind, kind, to_string
 
 _REGEX_COST = 100
-"""Steps to find a pattern in the cache, or compile it."""
+"""The steps for finding a pattern in the cache, or compiling it."""
 
 
 def _unary(node: Unary, compile_child: CompileChild) -> Closure:
@@ -73,14 +73,14 @@ def _range(node: Binary, left: Closure, right: Closure) -> Closure:
         low, high = left(evaluation), right(evaluation)
         evaluation.charge(
             range_length(low, high)
-        )  # before the list is made: an evaluation that must be brief makes none
+        )  # charged before the list is made: an evaluation that must be brief never makes it
         return int_range(low, high)
 
     return with_error_place(node, ranged)
 
 
 _OWN = {"and": _and, "or": _or, "??": _coalesce, "..": _range}
-"""Operators that do not always evaluate both sides, or are charged before they work."""
+"""The operators that may not evaluate both sides, or are charged before they run."""
 
 
 def _conditional(node: Conditional, compile_child: CompileChild) -> Closure:

@@ -1,4 +1,4 @@
-"""The modifiers ``@name`` and ``@name:argument``. They return None for a value that is gone."""
+"""The modifiers ``@name`` and ``@name:argument``. They return None if there is no result."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _from_text(value: Any, _argument: str, meter: WorkMeter) -> Any:
 
 
 def _group(value: Any, _argument: str, meter: WorkMeter) -> Any:
-    """``{"id": [1, 2], "at": [3, 4]}`` becomes ``[{"id": 1, "at": 3}, {"id": 2, "at": 4}]``."""
+    """Convert ``{"id": [1, 2], "at": [3, 4]}`` to ``[{"id": 1, "at": 3}, {"id": 2, "at": 4}]``."""
     if kind(value) != "map":
         return None
     rows: list[dict[str, Any]] = []

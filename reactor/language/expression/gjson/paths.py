@@ -1,9 +1,9 @@
 r"""Evaluates a gjson path on a value.
 
-``a.b.1`` goes down; ``#`` is the length of a list, ``#.key`` that key of each element, ``#(key>1)`` the first element
-that matches and ``#(key>1)#`` all of them; ``*`` and ``?`` match parts of a key, ``\`` escapes a character; modifiers
-such as ``@reverse`` change the result; ``{a,b}`` and ``[a,b]`` collect several results; ``|`` ends the "for each" of
-``#``, and ``.`` continues it.
+``a.b.1`` reads keys and an index; ``#`` is the length of a list, ``#.key`` that key of each element, ``#(key>1)`` the
+first element that matches, ``#(key>1)#`` all that match. ``*`` and ``?`` match parts of a key; ``\`` escapes a
+character. Modifiers such as ``@reverse`` transform the result; ``{a,b}`` and ``[a,b]`` collect several results. After
+``#``, ``.`` goes on with each element, and ``|`` with the list of results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEVELS = MAX_NESTING // 4
 
 
 def get(value: Any, path: str, meter: WorkMeter, levels: int = _LEVELS) -> Any:
-    """Return the value at ``path`` in ``value``, or MISSING; raises FunctionError when that is too much work."""
+    """Return the value at ``path`` in ``value``, or MISSING. Raises FunctionError if it would take too much work."""
     if levels == 0:
         raise FunctionError("the path is nested too deeply")
     for piped in split(path, "|"):
@@ -63,12 +63,12 @@ def _step(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
 
 
 def _changes(part: str) -> bool:
-    """Whether ``part`` transforms the whole result instead of naming a part of it."""
+    """Whether ``part`` transforms the whole result, instead of selecting a part of it."""
     return part[:1] in ("{", "[") or (part[:1] == "@" and part[1:].partition(":")[0] in MODIFIERS)
 
 
 def _matched(value: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
-    """Return the value below the first key that matches the pattern ``part`` and has ``rest`` below it."""
+    """Return the value at the path ``rest`` below the first key that matches ``part`` and has such a value."""
     names = next((index for index, each in enumerate(rest) if _changes(each)), len(rest))
     pattern = wildcard(part)
     meter.charge(len(value))
@@ -81,9 +81,9 @@ def _matched(value: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, lev
 
 
 def _each(items: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
-    """Evaluate ``#``, ``#(query)`` or ``#(query)#``, with the path ``rest`` after it.
+    """Evaluate ``#``, ``#(query)`` or ``#(query)#``, followed by the path ``rest``.
 
-    When no element has ``rest``, the result is an empty list as in gjson, or MISSING where the meter is strict.
+    If no element has ``rest``, returns an empty list as in gjson, or MISSING if the meter is strict.
     """
     meter.charge(len(items))
     every = part == "#" or part[-1] == "#"
@@ -114,7 +114,7 @@ def _matching(items: Any, part: str, meter: WorkMeter, levels: int, every: bool)
 
 
 def _several(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
-    """``{a,"name":b}`` and ``[a,b]``; missing values are left out."""
+    """Evaluate ``{a,"name":b}`` or ``[a,b]``, leaving out missing values."""
     closing = "}" if part[0] == "{" else "]"
     if part[-1] != closing:
         return MISSING
@@ -130,7 +130,10 @@ def _several(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    """Return the name and the path of ``path`` or ``name:path``. Without a name, it is the last key of the path, if plain."""
+    """Return the name and the path of ``path`` or ``name:path``.
+
+    The default name is the last key of the path, if it is plain.
+    """
     name, *path = split(text, ":", 1)
     if path and "@" not in name:
         return unquoted(name), path[0]

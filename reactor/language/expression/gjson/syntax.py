@@ -1,4 +1,4 @@
-"""The syntax of gjson paths: splitting at characters outside quotes, brackets and escapes; wildcards; queries in ``#(path op value)``."""
+"""The syntax of gjson paths: splitting outside of quotes, brackets and escapes; wildcards; ``#(path op value)``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LITERAL_IN_GLOB = re.compile(r"([*?\[])")
 
 @lru_cache(maxsize=1024)
 def split(path: str, sign: str, most: int = -1) -> tuple[str, ...]:
-    """Split ``path`` at each ``sign``, or at the first ``most``; ``sign`` may be several characters, each of which separates."""
+    """Split ``path`` at each of the characters in ``sign``, or only at the first ``most`` of them."""
     if len(sign) == 1 and not _SPECIAL.search(path):
         return tuple(path.split(sign, most))
     parts: list[str] = []
@@ -33,7 +33,7 @@ def split(path: str, sign: str, most: int = -1) -> tuple[str, ...]:
 
 
 def outside(path: str) -> list[int]:
-    """Return the positions of the characters that are not quoted, escaped or in brackets."""
+    """Return the positions of the characters that are not quoted, not escaped and not in brackets."""
     found: list[int] = []
     depth, quoted, skip = 0, False, False
     for position, sign in enumerate(path):
@@ -56,7 +56,10 @@ def outside(path: str) -> list[int]:
 
 @lru_cache(maxsize=256)
 def wildcard(part: str) -> re.Pattern[str]:
-    """Compile ``*`` and ``?`` in a key or a query to a regular expression; fnmatch makes one that does not backtrack."""
+    """Compile ``*`` and ``?`` in a key or a query to a regular expression.
+
+    fnmatch makes one that does not backtrack.
+    """
     return re.compile(fnmatch.translate("".join(map(_glob, _PIECE.findall(part)))))
 
 
@@ -75,7 +78,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class Query(NamedTuple):
-    """``operator`` is empty when the path only has to exist."""
+    """A query. ``operator`` is empty if the path only has to exist."""
 
     path: str
     operator: str
@@ -84,7 +87,7 @@ class Query(NamedTuple):
 
 @lru_cache(maxsize=256)
 def parsed(part: str) -> Query | None:
-    """Parse ``(path op value)``; None when it is no query."""
+    """Parse ``(path op value)``; return None if it is no query."""
     if part[:1] != "(" or part[-1] != ")" or len(part) < len("(x)"):
         return None
     inner = part[1:-1].strip()
@@ -97,7 +100,7 @@ def parsed(part: str) -> Query | None:
 
 
 def holds(query: Query, value: Any, *, exists: bool) -> bool:
-    """Whether ``value``, found at the path of the query, matches."""
+    """Whether ``value``, which was found at the path of the query, matches."""
     if query.value[:1] == "~":
         return _roughly(query, value, exists)
     if not exists or not query.operator:
@@ -120,7 +123,7 @@ def _text_holds(query: Query, value: str) -> bool:
 
 
 def _bool_holds(query: Query, value: bool) -> bool:
-    """Compare ``value`` with the words true and false. False is less than true."""
+    """Compare ``value`` with the word true or false. False is less than true."""
     if query.operator not in _COMPARE or query.value not in ("true", "false"):
         return query.operator == "!="
     return bool(_COMPARE[query.operator](value, query.value == "true"))
@@ -132,7 +135,7 @@ _HOLDS: dict[str, Callable[[Query, Any], bool]] = {
 
 
 def _roughly(query: Query, value: Any, exists: bool) -> bool:
-    """Compare the value as a bool: ``~true``, ``~false``, ``~null``, ``~*``."""
+    """Compare ``value`` as a bool: ``~true``, ``~false``, ``~null``, ``~*``."""
     wanted = query.value[1:]
     if wanted == "*":
         result = exists
@@ -153,7 +156,7 @@ def _truthy(value: Any) -> bool:
 
 
 def unquoted(value: str) -> str:
-    """Return ``value``, decoded as JSON if it is in quotes."""
+    """Return ``value``. If it is in quotes, decode it as JSON."""
     if value[:1] != '"':
         return value
     try:

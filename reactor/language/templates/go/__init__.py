@@ -1,1 +1,1 @@
-"""Templates as Go's text/template reads them, with the commonly used functions of sprig."""
+"""Templates in the language of Go's text/template, with the commonly used functions of sprig."""

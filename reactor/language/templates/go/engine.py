@@ -22,7 +22,7 @@ _LOGIC = frozenset(("and", "or"))
 
 
 class _Templates:
-    """The templates that one rendering can call: those its sources define, and those of the loader."""
+    """The templates that one rendering can call: those defined in its sources, and those from the loader."""
 
     def __init__(self, functions: Functions, delimiters: Delimiters, loader: Loader) -> None:
         self._functions = functions
@@ -31,7 +31,7 @@ class _Templates:
         self._known: dict[str, Definition] = {}
 
     def add(self, name: str, tree: Tree) -> None:
-        """Add the templates that ``tree`` defines. Raises TemplateError when it calls an unknown function."""
+        """Add the templates that ``tree`` defines. Raises TemplateError if it calls an unknown function."""
         for function, offset in tree.functions.items():
             if function not in self._functions and function not in _LOGIC:
                 near = closest(function, self._functions)

@@ -24,12 +24,12 @@ class Missing:
 
 MISSING: Final = Missing()
 _NOTHING: Final = object()
-"""The piped value of the first command of a pipeline."""
+"""The piped value of the first command in a pipeline: there is none."""
 _LOGIC: Final = frozenset(("and", "or"))
 _TESTS: Final = frozenset((
     "all", "any", "coalesce", "deepEqual", "default", "empty", "kindIs", "kindOf", "not", "ternary", "typeIs", "typeOf",
 ))  # fmt: skip
-"""The functions that test for missing values, so that these are no error in their arguments."""
+"""The functions that test for missing values: in their arguments, a missing value is no error."""
 _DEFAULT: Final = "test what may be missing first: with if, with, or default"
 _NOT_NIL: Final = frozenset(("string", "int", "float64", "bool"))
 _EXPECTED: Final = {"string": "string", "int": "integer", "float64": "float", "bool": "bool"}
@@ -53,13 +53,13 @@ class Evaluator:
         self._place = ("", "")
         """The name and the source of the current template."""
         self._missed: tuple[str, Mapping[str, Any]] | None = None
-        """The last missing key, and its map."""
+        """The last missing key, and the map that lacks it."""
         self._variables: list[list[Any]] = []
         self._at = 0
-        """The offset of the node that is being evaluated, for errors."""
+        """The offset of the node that is being evaluated. Errors use it."""
 
     def _meet_nothing(self) -> None:
-        """Report that a required value is missing. Raises Fault when that is an error."""
+        """Report that a required value is missing. Raises Fault if that is an error."""
         fault = no_value(_DEFAULT) if self._missed is None else no_such_key(*self._missed, _DEFAULT)
         self._missed = None
         self._missing.report(fault, *self._place, self._at)
@@ -153,7 +153,7 @@ class Evaluator:
         return call_function(node.name, function, values)
 
     def _logic(self, name: str, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
-        """``and`` and ``or`` stop at the first operand that decides."""
+        """Evaluate ``and`` or ``or``, which stop at the first operand that decides the result."""
         if not arguments and piped is _NOTHING:
             raise Fault(f"wrong number of args for {name}: want at least 1 got 0")
         value: Any = MISSING
@@ -168,7 +168,7 @@ class Evaluator:
             self._meet_nothing()
 
     def _argument(self, node: nodes.Node, kind: str, dot: Any, *, wanted: bool) -> Any:
-        """Return the value of an argument. A missing one is reported if it is ``wanted``."""
+        """Return the value of an argument. If it is ``wanted`` but missing, report that."""
         self._at = node.offset
         if isinstance(node, nodes.Literal):
             return _literal(node, kind)
@@ -193,7 +193,7 @@ class Evaluator:
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """Return ``value`` if a parameter of this kind accepts it. Raises Fault otherwise."""
+    """Return ``value`` if a parameter of type ``kind`` accepts it. Raises Fault otherwise."""
     if value is MISSING:
         if kind in _NOT_NIL:
             raise Fault(
@@ -225,7 +225,7 @@ def _wanted(function: Signature) -> str:
 
 
 def _no_function(node: nodes.Node) -> str:
-    """Return why ``node`` can't have an argument."""
+    """Return the reason why ``node`` can't have an argument."""
     names = getattr(node, "names", ())
     if names:
         return f"{names[-1]} is not a method but has arguments"

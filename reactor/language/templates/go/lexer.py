@@ -47,7 +47,7 @@ def _pattern(right: str) -> re.Pattern[str]:
 
 
 def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
-    """Yield the tokens of ``source``; the last one is ``end``. Raises Fault with an offset."""
+    """Yield the tokens of ``source``. The last token is ``end``. Raises Fault with an offset."""
     left, right = delimiters
     start = 0
     trim = False
@@ -68,7 +68,7 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
 
 
 def _comment(source: str, start: int, right: str) -> tuple[int, bool]:
-    """Return where the comment at ``start`` ends, and whether it trims the text after it."""
+    """Return where the comment at ``start`` ends, and whether it trims the text that follows."""
     end = source.find("*/", start + 2)
     if end < 0:
         raise Fault("unclosed comment", "end it with */", start)
@@ -106,7 +106,7 @@ def _action(source: str, start: int, right: str) -> Iterator[Token]:
 
 
 def _check_end(source: str, found: re.Match[str], right: str) -> None:
-    """Raise Fault unless a valid character follows a name or number."""
+    """Raise Fault unless the character after a name or number may follow it."""
     end = found.end()
     follows = source[end : end + 1]
     if found.lastgroup == "number":

@@ -63,17 +63,17 @@ class Command(Node):
 
 @dataclass(slots=True)
 class Pipeline(Node):
-    """Commands, each with the value of the one before as its last argument, and the variables that get the last value."""
+    """Commands, each with the previous value as its last argument, and the variables that get the final value."""
 
     commands: list[Command]
     variables: tuple[str, ...]
     assigns: bool
-    """Whether the variables exist already: ``=``, not ``:=``."""
+    """Whether it assigns to existing variables, with ``=``; else it declares them, with ``:=``."""
 
 
 @dataclass(slots=True)
 class Action(Node):
-    """A pipeline whose value is printed, unless it is assigned to variables."""
+    """A pipeline. Its value is printed unless it is assigned to variables."""
 
     pipeline: Pipeline
 
@@ -94,32 +94,32 @@ class If(Branch):
 
 
 class With(Branch):
-    """``with``: like ``if``, and the value becomes the dot."""
+    """``with``: like ``if``, but the value becomes the dot."""
 
     __slots__ = ()
 
 
 class Range(Branch):
-    """``range``: the body once for each item."""
+    """``range``: runs its body once for each item."""
 
     __slots__ = ()
 
 
 class Break(Node):
-    """``break``: the loop ends."""
+    """``break``: ends the loop."""
 
     __slots__ = ()
 
 
 class Continue(Node):
-    """``continue``: the next item."""
+    """``continue``: goes on with the next item."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
 class Template(Node):
-    """``template``: another template at this place, with its own dot."""
+    """``template``: runs another template at this place, with its own dot."""
 
     name: str
     pipeline: Pipeline | None
@@ -127,7 +127,7 @@ class Template(Node):
 
 @dataclass(slots=True)
 class Tree:
-    """A parsed source: its own nodes, the templates it defines, and the functions it calls with the offset of each."""
+    """A parsed source: its own nodes, the templates it defines, and the functions it calls, each with an offset."""
 
     source: str
     root: list[Node]

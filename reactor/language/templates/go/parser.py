@@ -37,7 +37,7 @@ class _Parser(PipelineParser):
         return nodes.Tree(self._source, root, self._defined, self._functions)
 
     def _node(self) -> nodes.Node | None:
-        """Parse the next node; None at an ``end`` or ``else``, which is not read yet."""
+        """Parse the next node. Return None at an ``end`` or ``else``, without reading it."""
         token = self._next_word()
         if token.kind == "text":
             return nodes.Text(token.offset, token.text)
@@ -50,7 +50,7 @@ class _Parser(PipelineParser):
         return self._keywords[word.text](self, word)
 
     def _list(self, opener: Token) -> tuple[list[nodes.Node], Token]:
-        """Parse the nodes up to the ``end`` or ``else`` that belongs to ``opener``; return them and that keyword."""
+        """Parse the nodes up to the ``end`` or ``else`` of ``opener``. Return them and that keyword."""
         found: list[nodes.Node] = []
         with self._nested(opener.offset):
             while self._peek_word().kind != "end":
@@ -61,7 +61,7 @@ class _Parser(PipelineParser):
         raise self._fault("unexpected EOF", self._peek(), f"the {opener.text} of line {line} has no end")
 
     def _body(self, opener: Token, context: str) -> list[nodes.Node]:
-        """Parse the nodes of a definition: it has no ``else``, and sees no variables from outside."""
+        """Parse the nodes of a definition. It has no ``else``, and can't use variables from outside."""
         variables, self._variables = self._variables, ["$"]
         loops, self._loops = self._loops, 0
         found, closing = self._list(opener)

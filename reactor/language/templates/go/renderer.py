@@ -16,7 +16,7 @@ from reactor.language.templates.missing_values import MissingValues
 from reactor.language.templates.values import sorted_keys, string_of
 
 Definition = tuple[str, str, list[nodes.Node]]
-"""The name of the source that defines a template, that source, and the nodes."""
+"""The name of the source that defines a template, the source, and the nodes of the template."""
 
 
 class _Break(Exception):  # noqa: N818  control flow, not an error
@@ -28,7 +28,7 @@ class _Continue(Exception):  # noqa: N818  control flow, not an error
 
 
 class Run(Evaluator):
-    """One rendering of one template and those that it calls."""
+    """One rendering of one template and the templates that it calls."""
 
     def __init__(
         self,
@@ -120,7 +120,10 @@ class Run(Evaluator):
         raise Fault(f"range can't iterate over {string_of(value)}", "it takes a list, a map or a number")
 
     def _turn(self, node: nodes.Range, known: int, key: Any, item: Any) -> None:
-        """Run one iteration. The variables of the range are at index ``known``, unless they were declared before it."""
+        """Run one iteration.
+
+        The loop's new variables begin at index ``known``, unless they existed before the loop.
+        """
         names = node.pipeline.variables
         values = (item,) if len(names) == 1 else (key, item)
         for index, (name, value) in enumerate(zip(names, values, strict=False)):

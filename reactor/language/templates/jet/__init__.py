@@ -1,1 +1,1 @@
-"""Templates as Jet reads them, without its escaping for HTML."""
+"""Templates in the language Jet, without its escaping for HTML."""

@@ -1,4 +1,4 @@
-"""The renderer of Jet's lists of nodes, blocks and whole templates: everything that changes the scope."""
+"""The renderer of Jet's lists of nodes, blocks and whole templates: all code that changes the scope."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Defined(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """A template with everything that it extends and imports: the nodes that run, their source, and the known blocks."""
+    """A template with everything that it extends and imports: the nodes to run, their source, and the known blocks."""
 
     root: list[nodes.Node]
     place: Place
@@ -39,11 +39,11 @@ class Linked(NamedTuple):
 
 
 Find = Callable[[str, str], Linked | None]
-"""Returns a template by its name, relative to the name of the template that uses it."""
+"""Returns a template by its name, which is relative to the template that uses it."""
 
 
 class Blocks(Evaluator):
-    """One rendering: its output, and its place in the templates."""
+    """One rendering: its output, and its current place in the templates."""
 
     def __init__(self, functions: Functions, find: Find, budget: Budget, missing: MissingValues) -> None:
         super().__init__(functions, budget)
@@ -71,7 +71,7 @@ class Blocks(Evaluator):
         return found
 
     def _with_context(self, context: nodes.Node | None, run: Callable[[], Any]) -> Any:
-        """Call ``run`` with another context, if there is one."""
+        """Call ``run`` with ``context`` as the context, if there is one."""
         outer = self._context
         if context is not None:
             self._context = self._value(context)
@@ -80,7 +80,10 @@ class Blocks(Evaluator):
         return found
 
     def _list(self, listed: Iterable[nodes.Node]) -> Any:
-        """Run nodes; return the value of the last ``return`` in them. Their variables share a scope, which ends with them."""
+        """Run nodes, and return the value of the last ``return`` in them.
+
+        Their variables have a scope that ends with them.
+        """
         outer = self._scope
         returned: Any = NOTHING
         for node in listed:
@@ -161,7 +164,7 @@ class Blocks(Evaluator):
         content_there: Callable[[nodes.Node | None], None] | None,
         place: Place,
     ) -> Callable[[nodes.Node | None], None]:
-        """Return the function of ``yield content``: it runs nodes of the caller in the caller's scope."""
+        """Return the function for ``yield content``. It runs the caller's nodes in the caller's scope."""
 
         def run(context: nodes.Node | None) -> None:
             kept = self._scope, self._content

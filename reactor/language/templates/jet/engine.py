@@ -22,7 +22,7 @@ _EXTENSIONS = ("", ".jet", ".html.jet", ".jet.html")
 
 
 def resolve(name: str, sibling: str) -> str:
-    """Resolve ``name`` in the template ``sibling``: relative to its directory, and never above the root."""
+    """Return the path of ``name``, which is relative to the directory of ``sibling``, never above the root."""
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(sibling), name)).lstrip("/")
 
 

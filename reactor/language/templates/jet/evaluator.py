@@ -26,7 +26,7 @@ from reactor.language.templates.jet.operators import (
 from reactor.language.templates.values import json_text
 
 NOTHING: Final = object()
-"""The piped value when there is none."""
+"""The piped value of a call without one."""
 _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "bool": (bool,),
@@ -36,13 +36,13 @@ _LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 class CaughtError(str):
-    """The variable of ``catch``: the message of the error, with a method ``Error``."""
+    """The variable of ``catch``: it has the error's message, and a method ``Error``."""
 
     __slots__ = ()
 
 
 class SpecialFunction(str):
-    """The name of a function that the evaluator implements."""
+    """The name of a function that the evaluator itself implements."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ class Scope:
 
 
 class Evaluator:
-    """Evaluates expressions in their scope."""
+    """Evaluates expressions in the current scope."""
 
     def __init__(self, functions: Functions, budget: Budget) -> None:
         self._functions = functions
@@ -67,12 +67,12 @@ class Evaluator:
         self._scope = Scope(None, {})
         self._context: Any = None
         self._missed: tuple[str, Mapping[str, Any]] | None = None
-        """The last missing key, and its map."""
+        """The last missing key, and the map that lacks it."""
         self._at = 0
-        """The offset of the node that is being evaluated, for errors."""
+        """The offset of the node that is being evaluated. Errors use it."""
 
     def _expect(self, *values: Any) -> None:
-        """Report each of ``values`` that is missing. Raises Fault when that is an error."""
+        """Report each of ``values`` that is missing. Raises Fault if that is an error."""
         for value in values:
             if value is None or value is INVALID:
                 self._meet_nothing(None if value is None else self._missed)
@@ -101,7 +101,7 @@ class Evaluator:
         return found
 
     def _resolve(self, name: str) -> Any:
-        """Return the value of a name; NOTHING when it is unknown."""
+        """Return the value of a name; NOTHING if it is unknown."""
         if name == ".":
             return self._context
         scope: Scope | None = self._scope
@@ -184,7 +184,7 @@ class Evaluator:
         return self._called(node, node.base, node.arguments, NOTHING)
 
     def _called(self, node: nodes.Node, base: nodes.Node, arguments: Sequence[nodes.Node], piped: Any) -> Any:
-        """Call a function; the piped value replaces ``_``, or is the first argument."""
+        """Call a function. The piped value replaces ``_``, or else is the first argument."""
         self._budget.step()
         callee = self._value(base)
         name = base.name if isinstance(base, nodes.Identifier | nodes.Field) else "the function"
@@ -216,7 +216,7 @@ class Evaluator:
             raise Fault(f"{name} needs {function.required} arguments, but have {count}")
         raise Fault(f"{name} needs at least {function.required} arguments, but have {count}")
 
-    # Functions that look at names
+    # Functions that take names
 
     def _isset(self, arguments: Sequence[nodes.Node], _piped: Any) -> bool:
         if not arguments:
@@ -234,7 +234,7 @@ class Evaluator:
             return False
 
     def _dump(self, arguments: Sequence[nodes.Node], _piped: Any) -> str:
-        """Return the variables in scope, or the named ones, for debugging a template."""
+        """Return the variables in scope, or those that ``arguments`` name, to debug a template."""
         names = [str(self._value(argument)) for argument in arguments]
         lines = [f"{name} := {self._shown(self._resolve(name))}" for name in names or sorted(self._visible())]
         context = [] if names else [f". = {self._shown(self._context)}"]
@@ -273,7 +273,7 @@ class Evaluator:
 
 
 def _converted(name: str, index: int, value: Any, kind: str) -> Any:
-    """Convert ``value`` for a parameter of this kind: numbers become integers or floats. Raises Fault."""
+    """Convert ``value`` for a parameter of type ``kind``: numbers become integers or floats. Raises Fault."""
     if value is INVALID:
         raise Fault(f"argument for position {index} in {name} is not a valid value", "test it with isset")
     if kind == ANY:

@@ -31,14 +31,14 @@ class ExpressionParser(TokenReader):
     # Tokens
 
     def _at(self, text: str) -> bool:
-        """Whether the next token is this operator, keyword or ``close``."""
+        """Whether the next token is the operator or keyword ``text``, or ``close``."""
         token = self._peek()
         return token.kind == text or (
             token.kind in ("operator", "keyword") and (operator(token) or token.text) == text
         )
 
     def _take(self, text: str) -> bool:
-        """Read the next token if it is this one, and return whether it was."""
+        """Read the next token if it is ``text``, and return whether it was."""
         if self._at(text):
             self._next()
             return True
@@ -132,12 +132,12 @@ class ExpressionParser(TokenReader):
         return nodes.Identifier(token.offset, token.text)
 
     def _literal(self, token: Token) -> str | float:
-        """Return the value of a literal: a string, or a float, because all of Jet's numbers are floats."""
+        """Return the value of a literal: a string, or a float, because all numbers in Jet are floats."""
         value = super()._literal(token)
         return value if isinstance(value, str) else float(value)
 
     def _index(self, base: nodes.Node) -> nodes.Node:
-        """Parse an index or a slice, after its bracket."""
+        """Parse an index or a slice. The opening bracket was read before."""
         start = None if self._at(":") else self._expression("index|slice expression")
         if start is not None and not self._at(":"):
             self._expect("]", "index expression", "closing bracket")
@@ -191,7 +191,7 @@ class ExpressionParser(TokenReader):
             raise Fault("unexpected number of operands in assign", "", targets[0].offset)
 
     def _pipeline(self, first: nodes.Node) -> list[nodes.Command]:
-        """Parse the commands up to the end of the action, which is read too."""
+        """Parse the commands up to the end of the action, and read that too."""
         commands = [self._command(first)]
         while not self._take("close"):
             self._expect("|", "pipeline", "pipe or right delimiter")

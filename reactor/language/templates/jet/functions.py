@@ -1,4 +1,4 @@
-"""The builtin functions of Jet. The evaluator has those that read names or load templates."""
+"""The builtin functions of Jet, without those that take names or load templates: the evaluator implements these."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def replace(text: str, old: str, new: str, count: int) -> str:
 
 
 def ints(start: int, stop: int) -> list[int]:
-    """Return the numbers from ``start`` to ``stop``, which is excluded."""
+    """Return the numbers from ``start`` to ``stop``, excluding ``stop``."""
     if stop <= start:
         raise Fault("invalid range for ints ranger: 'from' must be smaller than 'to'")
     current_budget().charge_items(stop - start)

@@ -1,6 +1,6 @@
 """The lexer of Jet templates: from a source to tokens.
 
-Spaces inside actions are dropped. Offsets show which tokens are adjacent.
+It drops the spaces inside actions. The offsets of tokens show which tokens are adjacent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _opening(left: str) -> re.Pattern[str]:
 
 
 def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
-    """The tokens of ``source``; the last one is ``end``. Raises Fault with an offset."""
+    """Yield the tokens of ``source``. The last token is ``end``. Raises Fault with an offset."""
     left, right = delimiters
     start = 0
     trim = False
@@ -65,7 +65,7 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
 
 
 def _comment(source: str, start: int) -> int:
-    """Return where the comment ends whose inside starts at ``start``."""
+    """Return where the comment ends whose content begins at ``start``."""
     end = source.find(_CLOSE_COMMENT, start)
     if end < 0:
         raise Fault("unclosed comment", f"end it with {_CLOSE_COMMENT}", start - len(_OPEN_COMMENT))
@@ -77,7 +77,7 @@ def _action(source: str, start: int, right: str) -> Iterator[Token]:
     open_brackets: list[str] = []
     at = start
     while True:
-        if source.startswith("]", at) and open_brackets[-1:] == ["["]:  # it is not the first half of ``]]``
+        if source.startswith("]", at) and open_brackets[-1:] == ["["]:  # not the first half of ``]]``
             token = Token("operator", "]", at)
         else:
             token = _token(source, at, start, pattern)
@@ -121,5 +121,5 @@ def _token(source: str, at: int, start: int, pattern: re.Pattern[str]) -> Token:
 
 
 def operator(token: Token) -> str:
-    """Return the operator of a token, or an empty string."""
+    """Return the operator of a token; an empty string for other tokens."""
     return _WORD_OPERATORS.get(token.text, token.text) if token.kind == "operator" else ""

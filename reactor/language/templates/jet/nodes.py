@@ -19,7 +19,7 @@ class Nil(Node):
 
 
 class Slot(Node):
-    """``_``: the place of the piped value, or an assignment that is discarded."""
+    """``_``: the place of the piped value, or a target whose value is discarded."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class Identifier(Node):
 
 @dataclass(slots=True)
 class Field(Node):
-    """``.a`` of the context (no base) or of another expression."""
+    """``.a`` of another expression; of the context if there is no base."""
 
     base: Node | None
     name: str
@@ -99,7 +99,7 @@ class Ternary(Node):
 
 @dataclass(slots=True)
 class Set(Node):
-    """``a, b := 1, 2``; ``declares`` tells ``:=`` from ``=``."""
+    """``a, b := 1, 2``; ``declares`` is true for ``:=``, and false for ``=``."""
 
     targets: list[Node]
     values: list[Node]
@@ -108,7 +108,7 @@ class Set(Node):
 
 @dataclass(slots=True)
 class Command(Node):
-    """One stage of a pipeline; ``arguments`` is None unless it is a call: ``f: a, b`` or ``f(a, b)``."""
+    """One stage of a pipeline. ``arguments`` is None unless it is a call: ``f: a, b`` or ``f(a, b)``."""
 
     base: Node
     arguments: list[Node] | None
@@ -116,7 +116,7 @@ class Command(Node):
 
 @dataclass(slots=True)
 class Action(Node):
-    """An assignment, a pipeline that is printed, or both."""
+    """An assignment, a pipeline whose value is printed, or both."""
 
     set: Set | None
     commands: list[Command]
@@ -134,7 +134,7 @@ class If(Node):
 
 @dataclass(slots=True)
 class Range(Node):
-    """``range``; without names the item is the context."""
+    """``range``; if it has no names, the item is the context."""
 
     set: Set | None
     expression: Node
@@ -144,7 +144,7 @@ class Range(Node):
 
 @dataclass(slots=True)
 class Try(Node):
-    """``try``; ``otherwise`` are the nodes after ``catch``."""
+    """``try``; ``otherwise`` has the nodes after ``catch``."""
 
     body: list[Node]
     name: str | None
@@ -153,7 +153,7 @@ class Try(Node):
 
 @dataclass(slots=True)
 class Parameter:
-    """A parameter of a block or an argument of a ``yield``; ``name`` is empty for a bare argument."""
+    """A parameter of a block, or an argument of a ``yield``. ``name`` is empty for an argument without a name."""
 
     name: str
     value: Node | None
@@ -161,7 +161,7 @@ class Parameter:
 
 @dataclass(slots=True)
 class Block(Node):
-    """``block``: a definition, which is also run in its place."""
+    """``block``: defines a block, and also runs it in its place."""
 
     name: str
     parameters: list[Parameter]
@@ -172,7 +172,7 @@ class Block(Node):
 
 @dataclass(slots=True)
 class Yield(Node):
-    """``yield``: a block by name."""
+    """``yield``: runs a block by name."""
 
     name: str
     arguments: list[Parameter]
@@ -182,14 +182,14 @@ class Yield(Node):
 
 @dataclass(slots=True)
 class Content(Node):
-    """``yield content``: the content that the caller of the block passed."""
+    """``yield content``: runs the content that the caller passed to the block."""
 
     context: Node | None
 
 
 @dataclass(slots=True)
 class Include(Node):
-    """``include``: another template at this place."""
+    """``include``: runs another template at this place."""
 
     name: Node
     context: Node | None
@@ -197,14 +197,14 @@ class Include(Node):
 
 @dataclass(slots=True)
 class Return(Node):
-    """``return``: the result of ``exec``."""
+    """``return``: sets the result of ``exec``."""
 
     value: Node
 
 
 @dataclass(slots=True)
 class Tree:
-    """A parsed source: its nodes, the blocks it defines, and what it extends and imports with the offset of each."""
+    """A parsed source: its nodes, the blocks it defines, and what it extends and imports, with the offset of each."""
 
     source: str
     root: list[Node] = field(default_factory=list)

@@ -36,7 +36,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 
 def printed(value: Any) -> str:
-    """Return the output of ``[[ value ]]``: a float never has an exponent."""
+    """Return the output of ``[[ value ]]``. Floats have no exponent."""
     if value is INVALID or isinstance(value, SilentBool):
         return ""
     if not isinstance(value, float) or not math.isfinite(value):
@@ -45,7 +45,7 @@ def printed(value: Any) -> str:
 
 
 def is_true(value: Any) -> bool:
-    """Whether ``value`` is true for ``if``. As in Jet, an empty list or map is true: test its len."""
+    """Whether ``value`` is true for ``if``. As in Jet, an empty list or map is true: templates must test its len."""
     if value is None or value is INVALID:
         return False
     return isinstance(value, list | tuple | Mapping) or bool(value)
@@ -57,12 +57,12 @@ def type_for_error(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a number; a bool is none."""
+    """Whether ``value`` is a number. A bool is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal: numbers by size; nil equals only nil."""
+    """Whether two values are equal. Numbers are compared by value; nil equals only nil."""
     if left in (None, INVALID) or right in (None, INVALID):
         return left in (None, INVALID) and right in (None, INVALID)
     if is_number(left) and is_number(right):
@@ -76,7 +76,10 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def compare(sign: str, left: Any, right: Any) -> bool:
-    """Compare with ``<``, ``<=``, ``>`` or ``>=``. Raises Fault unless the left side is a number and the right one can be one."""
+    """Compare with ``<``, ``<=``, ``>`` or ``>=``.
+
+    Raises Fault unless the left side is a number, and the right side is one or can be converted to one.
+    """
     if not is_number(left):
         raise Fault(
             "a non numeric value in numeric comparative expression", f"it is a {type_for_error(left)}"
@@ -85,7 +88,7 @@ def compare(sign: str, left: Any, right: Any) -> bool:
 
 
 def calculate(sign: str, left: Any, right: Any) -> Any:
-    """Calculate with ``+``, ``-``, ``*``, ``/`` or ``%``. Raises Fault for values of wrong types."""
+    """Calculate with ``+``, ``-``, ``*``, ``/`` or ``%``. Raises Fault for values of the wrong type."""
     for side, value in (("left", left), ("right", right)):
         if value is INVALID:
             raise Fault(
@@ -124,7 +127,7 @@ def _divided(sign: str, left: float, right: float) -> float:
 
 
 def signed(sign: str, value: Any) -> Any:
-    """``-x`` or ``+x``."""
+    """Return ``-x`` or ``+x``."""
     if not is_number(value):
         raise Fault(
             f"additive expression: right side ({type_for_error(value)}) is not a numeric value (no left side)"
@@ -133,9 +136,9 @@ def signed(sign: str, value: Any) -> Any:
 
 
 def _numeric(value: Any) -> float:
-    """Convert the right side of an expression to a number; a string of digits is one. Raises Fault."""
+    """Convert the right side of an expression to a number; it may be a string of digits. Raises Fault."""
     if is_number(value):
-        return value  # type: ignore[no-any-return]  # is_number looked
+        return value  # type: ignore[no-any-return]  # is_number has checked it
     if isinstance(value, str):
         try:
             return int(value)
@@ -149,7 +152,10 @@ def _numeric(value: Any) -> float:
 
 
 def member(value: Any, key: Any) -> Any:
-    """Return ``value[key]``; INVALID for a missing key of a map. Raises Fault for other values without such a member."""
+    """Return ``value[key]``; INVALID for a missing key of a map.
+
+    Raises Fault if ``value`` can't have such a member.
+    """
     if isinstance(value, Mapping):
         if not isinstance(key, str):
             raise Fault(f"can't use a {type_for_error(key)} as key for a map", "keys are strings")
@@ -167,14 +173,14 @@ def member(value: Any, key: Any) -> Any:
 
 
 def whole(number: float) -> int:
-    """Return the number without its fraction. Raises Fault for NaN and infinities."""
+    """Return the number without its fraction. Raises Fault for NaN and infinity."""
     if isinstance(number, float) and not math.isfinite(number):
         raise Fault(f"{printed(number)} is no whole number")
     return int(number)
 
 
 def position(key: Any, length: int) -> int:
-    """Return ``key`` as an index below ``length``. Raises Fault."""
+    """Return ``key`` as an index less than ``length``. Raises Fault."""
     if not is_number(key):
         what = "nil" if key in (None, INVALID) else f"type {type_for_error(key)}"
         raise Fault(f"cannot index slice/array/string with {what}")
@@ -185,7 +191,7 @@ def position(key: Any, length: int) -> int:
 
 
 def part(value: Any, start: Any, end: Any) -> Any:
-    """Return ``value[start:end]``; an omitted bound is None. Raises Fault."""
+    """Return ``value[start:end]``. An omitted bound is None. Raises Fault."""
     if not isinstance(value, str | list | tuple):
         raise Fault(f"a {type_for_error(value)} can't be sliced")
     data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value

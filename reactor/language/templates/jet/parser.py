@@ -35,7 +35,7 @@ class _Parser(ExpressionParser):
         return self._tree
 
     def _header(self) -> None:
-        """Parse ``extends`` and ``import``, with nothing but white space between."""
+        """Parse ``extends`` and ``import``. Only white space may be between them."""
         while True:
             token = self._next()
             if token.kind == "text" and not token.text.strip():
@@ -63,7 +63,7 @@ class _Parser(ExpressionParser):
         self._expect("close", "extends|import", "closing delimiter")
 
     def _node(self) -> nodes.Node | None:
-        """Parse the next node; None at a keyword that ends a list, which is not read yet."""
+        """Parse the next node. Return None at a keyword that ends a list, without reading it."""
         token = self._next()
         if token.kind == "text":
             return nodes.Text(token.offset, token.text)
@@ -79,7 +79,7 @@ class _Parser(ExpressionParser):
         return make(self, word)
 
     def _list(self, opener: Token, *closers: str) -> tuple[list[nodes.Node], str]:
-        """Parse the nodes up to one of these keywords, which is read too."""
+        """Parse the nodes up to one of the keywords ``closers``, and read that too."""
         found: list[nodes.Node] = []
         with self._nested(opener.offset):
             while self._peek().kind != "end":

@@ -15,7 +15,7 @@ from reactor.language.templates.values import OwnMap, sorted_keys
 
 
 class Run(Blocks):
-    """One rendering of one template and those that it loads."""
+    """One rendering of one template and the templates that it loads."""
 
     def render(self, template: Linked, context: Mapping[str, Any]) -> str:
         """Return the rendered text of ``template``. Raises TemplateError."""

@@ -1,1 +1,1 @@
-"""Templates in Jinja2, sandboxed and bounded: https://jinja.palletsprojects.com."""
+"""Templates in Jinja2, sandboxed and with limits: https://jinja.palletsprojects.com."""

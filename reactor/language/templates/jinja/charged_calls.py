@@ -1,4 +1,4 @@
-"""Operators, methods and filters whose results can be much larger than their operands: results are charged beforehand."""
+"""Charges operators, methods and filters before they make results that can be much larger than their operands."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ METHODS: Final[Mapping[type, frozenset[str]]] = {
     list: frozenset(("count", "index")),
     tuple: frozenset(("count", "index")),
 }  # fmt: skip
-"""The methods that templates may call. None changes anything, and those with large results are charged."""
+"""The methods that templates may call. None of them changes its object, and large results are charged."""
 
 _WIDTH: Final = re.compile(r"\d+")
 _LARGEST_BITS: Final = 4096
 _WIDEST: Final = 10**9
 _MOST_DIGITS: Final = 400
-"""The most decimal places: a float has no more, and rounding computes that power of ten."""
+"""The most decimal places. A float has no more, and rounding computes ten to this power."""
 
 
 def calculate(operator: str, plain: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return ``left operator right``, and charge the result."""
+    """Charge the result of ``left operator right``, then return it."""
     if operator == "%" and isinstance(left, str):
         _count_pattern(left, right)
     elif operator == "**":
@@ -46,7 +46,7 @@ def calculate(operator: str, plain: Callable[[Any, Any], Any], left: Any, right:
 
 
 def _count_pattern(pattern: str, values: Any) -> None:
-    """Charge the widths of a pattern such as ``%5d``, and those among the values: ``%*d``."""
+    """Charge the widths in a pattern such as ``%5d``, and the widths among the values, for ``%*d``."""
     weighed(values)
     given = values if isinstance(values, tuple) else (values,)
     wide = (value for value in given if isinstance(value, int)) if "*" in pattern else ()
@@ -85,14 +85,14 @@ def _count_copy(value: Any) -> None:
 
 
 def weighed(value: Any) -> Any:
-    """Charge everything in ``value`` and return it."""
+    """Charge everything in ``value``, and return it."""
     if isinstance(value, list | tuple | Mapping):
         current_budget().charge_value(value)
     return value
 
 
 def concatenated(parts: Iterable[Any]) -> str:
-    """Join the parts to one string."""
+    """Join the parts to one string, and charge it."""
     charge = current_budget().charge_characters
     texts: list[str] = []
     for part in parts:
@@ -103,7 +103,7 @@ def concatenated(parts: Iterable[Any]) -> str:
 
 
 def count_call(function: Any, arguments: tuple[Any, ...]) -> None:
-    """Charge the result of a method of a string before the call."""
+    """Charge the result of a string method. Call it before the method."""
     for argument in arguments:
         weighed(argument)
     text = getattr(function, "__self__", None)
@@ -128,7 +128,7 @@ def _count_replaced(text: Any, old: Any, new: Any) -> None:
 
 
 def bounded(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Return Jinja's filters with their arguments and results charged, without the random one."""
+    """Return Jinja's filters so that they charge their arguments and results; leaves out ``random``."""
     found = {
         name: _counted(function, _COUNTERS.get(name))
         for name, function in filters.items()
@@ -191,7 +191,7 @@ def _to_json(_: Any, indent: int | None = None, **__: Any) -> None:
 
 
 def _sum(values: Iterable[Any], start: float = 0) -> Any:
-    """Return the sum of numbers. Jinja's own also adds lists, which takes quadratic time."""
+    """Return the sum of numbers. Jinja's own filter also adds lists, which takes quadratic time."""
     if not isinstance(start, int | float):
         raise Fault("sum adds numbers", "make one list with a loop")
     return sum(values, start)

@@ -54,7 +54,7 @@ class JinjaTemplate:
             raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
         except TemplateError:
             raise
-        except Exception as error:  # noqa: BLE001  Jinja evaluates constants when it compiles
+        except Exception as error:  # noqa: BLE001  Jinja evaluates constants while it compiles
             self._explain(error, {})
 
     def render(
@@ -68,7 +68,7 @@ class JinjaTemplate:
             try:
                 root = cast(_Chunks, self._template.root_render_func(self._template.new_context(variables)))
                 for chunk in root:
-                    if not isinstance(chunk, str):  # thrown in, the error has the place of the block
+                    if not isinstance(chunk, str):  # raised in the template, the error gets its place
                         root.throw(TypeError(f"this block comes to a {type(chunk).__name__}, not to text"))
                     budget.charge_characters(len(chunk))
                     chunks.append(chunk)
@@ -88,7 +88,7 @@ class JinjaTemplate:
         ) from error
 
     def _place(self, trace: TracebackType | None) -> tuple[str, int]:
-        """Return the innermost template in the traceback, and its line."""
+        """Return the name of the innermost template in the traceback, and its line."""
         found = (self._name, 1)
         while trace is not None:
             template = trace.tb_frame.f_globals.get("__jinja_template__")
@@ -104,7 +104,7 @@ class JinjaTemplate:
         )
 
     def _column(self, name: str, line: int) -> int:
-        """Return the column of the first tag in a line: Jinja knows only lines."""
+        """Return the column of the first tag in a line, because Jinja reports only lines."""
         source = self._source if name == self._name else self._loader(name) or ""
         text = "".join(source.splitlines()[line - 1 : line])
         starts = [text.find(mark) for mark in (self._environment.variable_start_string, "{%", "{#")]

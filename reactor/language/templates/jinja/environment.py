@@ -1,6 +1,6 @@
-"""Jinja's environment as we use it: strict, without a way into Python, and with every loop and call charged.
+"""Jinja's environment as used here: strict, without access to Python, and with every loop and call charged.
 
-All renderings share the environment, so the loader of the current rendering is a context variable.
+All renderings share the environment. So the loader of the current rendering is in a context variable.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _prints_nil: ContextVar[bool] = ContextVar("prints_nil", default=True)
 
 
 def load(name: str) -> str | None:
-    """Return the source of a template from the loader of the current rendering."""
+    """Return the source of a template, from the loader of the current rendering."""
     return _loader.get()(name)
 
 
 def prints_nil() -> bool:
-    """Whether the current rendering prints nil, as None."""
+    """Whether the current rendering prints nil, as None, instead of raising an error."""
     return _prints_nil.get()
 
 
 @contextmanager
 def rendering(limits: Limits, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
-    """A rendering, for a block. ``nil`` says whether nil may be printed."""
+    """Start a rendering for the block. ``nil`` says whether it may print nil."""
     token, before = _loader.set(loader), _prints_nil.set(nil)
     try:
         with limited(limits) as budget:
@@ -61,7 +61,7 @@ DEFAULT_DELIMITERS = ("{{", "}}")
 
 
 class _Generator(CodeGenerator):
-    """Generates code that charges each iteration of a loop, and the results of ``~``."""
+    """Generates code that charges each iteration of a loop, and each result of ``~``."""
 
     def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802  Jinja calls it by this name
         step = nodes.ExprStmt(nodes.EnvironmentAttribute("step"), lineno=node.lineno)
@@ -84,14 +84,14 @@ class _Generator(CodeGenerator):
         self.write(")")
 
     def _visit_weighed(self, node: nodes.Expr, frame: Frame) -> None:
-        """Generate code that charges the value of ``node``: lists are compared item by item."""
+        """Generate code that charges the value of ``node``, because lists are compared item by item."""
         self.write("environment.weighed(")
         self.visit(node, frame)
         self.write(")")
 
 
 class _Loader(BaseLoader):
-    """Loads templates with the loader of the current rendering, each source compiled once."""
+    """Loads templates with the loader of the current rendering. Each source is compiled once."""
 
     def load(self, environment: Environment, name: str, globals: Any = None) -> Template:  # noqa: A002, ARG002  Jinja's signature
         source = load(name)
@@ -101,7 +101,7 @@ class _Loader(BaseLoader):
 
 
 class LimitedEnvironment(SandboxedEnvironment):
-    """An environment for data only: no attributes but the harmless methods of strings, maps and lists."""
+    """An environment for data only. The only attributes are harmless methods of strings, maps and lists."""
 
     code_generator_class = _Generator
     intercepted_binops = frozenset(("*", "**", "+", "%"))
@@ -120,22 +120,25 @@ class LimitedEnvironment(SandboxedEnvironment):
         return any(isinstance(obj, kind) and attr in names for kind, names in METHODS.items())
 
     def wrap_str_format(self, value: Any) -> None:  # noqa: ARG002
-        """Disable ``str.format``, which can pad to any width. ``%`` remains, whose widths are charged."""
+        """Disable ``str.format``, which can pad to any width. ``%`` remains: its widths are charged."""
         return
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
-        """Return ``left operator right``, and charge the result."""
+        """Charge the result of ``left operator right``, then return it."""
         return calculate(operator, self.binop_table[operator], left, right)
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Call a macro, a method or a function, and charge it."""
+        """Call a macro, a method or a function, and charge that."""
         current_budget().step()
         count_call(function, args)
         return super().call(context, function, *args, **kwargs)
 
 
 def _printable(value: Any) -> Any:
-    """Return ``value`` for output. Raises Fault for a function, which would print its address, and for nil when that is an error."""
+    """Return ``value`` for output.
+
+    Raises Fault for a function, because its string would contain an address, and for nil if that is an error.
+    """
     if value is None and not prints_nil():
         raise no_value("give it a default: | default('text', true)")
     if (
@@ -149,7 +152,10 @@ def _printable(value: Any) -> Any:
 
 
 def _own_types() -> tuple[type, ...]:
-    """Return Jinja's own types, whose public attributes are for templates: ``loop.index``, ``namespace``, ``self.block``."""
+    """Return Jinja's own types.
+
+    Templates may read their public attributes: ``loop.index``, ``namespace``, ``self.block``.
+    """
     from jinja2.environment import TemplateModule  # noqa: PLC0415
     from jinja2.runtime import BlockReference, LoopContext, TemplateReference  # noqa: PLC0415
     from jinja2.utils import Cycler, Joiner, Namespace  # noqa: PLC0415
@@ -162,7 +168,7 @@ _OWN = _own_types()
 
 @lru_cache(maxsize=16)
 def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> LimitedEnvironment:
-    """Return the environment for these delimiters of expressions, and these line ends."""
+    """Return the environment for these delimiters of expressions and this line end."""
     found = LimitedEnvironment(
         variable_start_string=delimiters[0],
         variable_end_string=delimiters[1],
@@ -184,5 +190,5 @@ def _code(of: Environment, source: str, name: str) -> CodeType:
 
 
 def cached_template(of: Environment, source: str, name: str) -> Template:
-    """Return the template of this source, compiled once and cached. Raises jinja2.TemplateSyntaxError."""
+    """Return the template of this source. It is compiled once, and then cached. Raises jinja2.TemplateSyntaxError."""
     return Template.from_code(of, _code(of, source, name), of.make_globals(None))

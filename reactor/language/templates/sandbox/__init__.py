@@ -1,9 +1,9 @@
-"""The engines for templates of manifests: each rendering runs in a worker process without privileges and with limits.
+"""The engines for the templates of manifests: each rendering runs in a worker process with limits and no privileges.
 
-- ``channel``: messages between the two processes;
-- ``responses``: what the parent answers when a template needs a source, a function or a lazy map;
-- ``process``: one worker process, as its parent sees it: started, asked with a deadline, ended;
-- ``engine``: the pool of these processes, and the engines that use it;
-- ``worker``: the program of the worker process, which renders templates and trees of them; ``limits``: the privileges it
-  drops and its rlimits; ``requests``: what it asks its parent for.
+- ``channel``: messages between the parent and a worker process;
+- ``responses``: the parent's responses when a template needs a source, a function or a lazy map;
+- ``process``: one worker process on the parent's side: starts it, sends it work with a deadline, kills it;
+- ``engine``: the pool of worker processes, and the engines that use it;
+- ``worker``: the program of the worker process, which renders templates and trees of templates; ``limits``: the
+  privileges that it drops, and its rlimits; ``requests``: its requests to the parent.
 """

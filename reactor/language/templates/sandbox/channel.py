@@ -1,7 +1,7 @@
-"""The channel between a worker process and its parent: messages of JSON and strings, each with its length in front.
+"""The channel between a worker process and its parent. Messages are JSON and strings, each preceded by its length.
 
-A message is a JSON object and any number of strings. Long strings are sent outside the JSON, because parsing them as JSON
-would hold Python's lock for too long.
+A message is a JSON object and any number of strings. Long strings are sent outside the JSON, because parsing them as
+JSON would hold Python's lock for too long.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ChannelError(Exception):
 class Channel:
     """One end of a connected pair of stream sockets.
 
-    In one message, at most ``most_words`` bytes of JSON and ``most_text`` bytes of strings are accepted.
+    It accepts at most ``most_words`` bytes of JSON and ``most_text`` bytes of strings in one message.
     """
 
     def __init__(
@@ -47,9 +47,10 @@ class Channel:
         deadline: float | None = None,
         default: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Send a message; ``default`` converts values that are not JSON. Raises ChannelError; TimeoutError at the ``deadline``.
+        """Send a message. ``default`` converts values that are not JSON.
 
-        Raises TypeError, ValueError or RecursionError for a value that has no JSON; then nothing was sent.
+        Raises ChannelError, and TimeoutError at the ``deadline``. Raises TypeError, ValueError or RecursionError for a
+        value that can't be converted to JSON; then nothing was sent.
         """
         words = json.dumps(message, default=default, separators=(",", ":")).encode()
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -63,7 +64,10 @@ class Channel:
             raise ChannelError(f"the other side has gone: {error.strerror}") from error
 
     def receive(self, *, deadline: float | None = None) -> Message:
-        """Receive the next message. Raises ChannelError; TimeoutError at the ``deadline``, by `time.monotonic`."""
+        """Receive the next message.
+
+        Raises ChannelError; TimeoutError at the ``deadline``, a time of `time.monotonic`.
+        """
         length, count = _HEAD.unpack(self._read(_HEAD.size, deadline))
         if length > self._most_words or count > _MOST_TEXTS:
             raise ChannelError("a message is too long")
@@ -101,7 +105,7 @@ class Channel:
 
 
 def _left(deadline: float | None) -> float | None:
-    """Return the seconds until the ``deadline``. Raises TimeoutError when it has passed."""
+    """Return the seconds until the ``deadline``, None if there is none. Raises TimeoutError when it has passed."""
     if deadline is None:
         return None
     if (left := deadline - time.monotonic()) <= 0:

@@ -1,7 +1,7 @@
 """The sandboxed engines: each rendering runs in a worker process with limits.
 
-No template can block this process or use up its memory. The worker processes are started when the first template is
-rendered, and kept. Rendering blocks: call it in a thread.
+No template can block this process or use up its memory. The first rendering starts worker processes, which are kept
+for later ones. Rendering blocks: call it in a thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reactor.language.templates.sandbox.process import Rendered, RenderRequest, 
 from reactor.language.templates.sandbox.responses import HostResponses
 
 _MOST_AT_ONCE: Final = 2
-"""The most renderings at the same time, without those that a function of another rendering starts."""
+"""The most simultaneous renderings. Those that a function of another rendering starts do not count."""
 _MOST_IN_A_MESSAGE: Final = 64
 _CHARACTERS_IN_A_MESSAGE: Final = 1 << 18
 
@@ -40,7 +40,7 @@ class _Pool:
 
     @contextmanager
     def helper(self, answers: HostResponses) -> Iterator[WorkerProcess]:
-        """A worker process for a block, preferably one that knows ``answers``. Raises WorkerError."""
+        """Yield a worker process, preferably one that already has the context of ``answers``. Raises WorkerError."""
         is_nested = getattr(self._own, "renders", False)
         if not is_nested:
             self._slots.acquire()
@@ -84,12 +84,12 @@ _pool = _Pool()
 
 @atexit.register
 def end_all() -> None:
-    """End the idle worker processes. The next rendering starts another one."""
+    """End the idle worker processes. The next rendering starts a new one."""
     _pool.end()
 
 
 class SandboxedTemplate:
-    """One template. The worker process compiles it when it is rendered."""
+    """One template. A worker process compiles it when it is rendered."""
 
     def __init__(
         self, engine: SandboxedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
@@ -117,7 +117,10 @@ class SandboxedTemplate:
 
 
 class SandboxedTree:
-    """A tree of templates with the same context and functions; they can also call ``render`` and ``write``."""
+    """A tree of templates with the same context and functions.
+
+    Its templates can also call ``render`` and ``write``.
+    """
 
     def __init__(
         self,
@@ -135,9 +138,9 @@ class SandboxedTree:
         self._loader = loader
 
     def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Rendered], None]) -> None:
-        """Render ``templates``, paths and sources, in order; ``received`` is called with each result.
+        """Render ``templates``, pairs of a path and a source, in order. Call ``received`` with each result.
 
-        It is called before the next template loads a source or calls a function. Raises TemplateError for the first
+        Calls it before the next template loads a source or calls a function. Raises TemplateError for the first
         template that fails.
         """
         self._engine.render(
@@ -161,7 +164,7 @@ class SandboxedEngine:
     def compile(
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> SandboxedTemplate:
-        """Return the template ``source``; ``name`` is for errors."""
+        """Return the template ``source``. Errors name it ``name``."""
         return SandboxedTemplate(self, name, source, delimiters, loader)
 
     def tree(
@@ -174,10 +177,10 @@ class SandboxedEngine:
         strict: bool | None = None,
         moment: datetime | None = None,
     ) -> SandboxedTree:
-        """Return a tree of templates with this context and these functions, which load each other through ``loader``.
+        """Return a tree of templates with this context and these functions. They load each other through ``loader``.
 
-        ``strict`` says whether a missing value is an error; None: it renders as the language defines. ``moment`` freezes
-        their clock; None: the time of each call.
+        If ``strict`` is true, a missing value is an error, if false, a warning; with None, it renders as the language
+        defines. ``moment`` freezes the clock; None means the time of each call.
         """
         answers = HostResponses(context, functions, moment)
         return SandboxedTree(self, answers, delimiters, loader, strict=strict)
@@ -193,9 +196,9 @@ class SandboxedEngine:
         is_tree: bool = False,
         strict: bool | None = None,
     ) -> None:
-        """Render ``templates``, names and sources, in order, and call ``received`` with each result.
+        """Render ``templates``, pairs of a name and a source, in order. Call ``received`` with each result.
 
-        In a tree they can call ``render`` and ``write`` too. Raises TemplateError for the first template that fails.
+        In a tree they can also call ``render`` and ``write``. Raises TemplateError for the first template that fails.
         """
         waiting = list(templates)
         while waiting:
@@ -221,7 +224,7 @@ class SandboxedEngine:
 
 
 def _fitting(templates: Sequence[tuple[str, str]]) -> int:
-    """Return how many of ``templates``, at least one, fit into one message."""
+    """Return how many of ``templates`` fit into one message; at least 1."""
     room = _CHARACTERS_IN_A_MESSAGE
     for index, (_, source) in enumerate(templates[:_MOST_IN_A_MESSAGE]):
         room -= len(source)

@@ -10,25 +10,25 @@ from contextlib import suppress
 from typing import Final
 
 MEMORY: Final = 100 << 20
-"""Bytes that one rendering may use in addition to those of the process before it."""
+"""The bytes that one rendering may use in addition to those that the process uses before."""
 RECYCLED: Final = 256 << 20
-"""Bytes of data from which on a process is replaced: its caches of templates grow."""
+"""A process that uses so many bytes of data is replaced, because its caches of templates grow."""
 
 _NOBODY: Final = 65534
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES = 1, 4, 38
 _SPARE_SECONDS: Final = 2
 _DATA_PAGES: Final = 5
-"""The field of ``statm``."""
+"""The index of the data size in ``statm``."""
 _MOST_FILES: Final = 64
 
 
 class ProcessLimits:
-    """The limits of this process. Privileges that it dropped can't be regained."""
+    """The limits of this process. It can't regain dropped privileges."""
 
     def __init__(self, parent: int) -> None:
-        """Drop all privileges, and end with ``parent``, the process that started this one.
+        """Drop all privileges, and have the kernel kill this process when ``parent``, which started it, ends.
 
-        Call it once everything is imported: afterwards the process may be unable to read our modules.
+        Call it when everything is imported: afterwards the process may be unable to read our modules.
         """
         self._sizes = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         for name, most in (
@@ -46,7 +46,7 @@ class ProcessLimits:
         for option, value in (
             (_SET_NO_NEW_PRIVILEGES, 1),
             (_SET_DUMPABLE, 0),
-            (_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL)),  # last, because changing the user resets it
+            (_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL)),  # last: a change of the user resets it
         ):
             libc.prctl(option, value, 0, 0, 0)
         if os.getppid() != parent:
@@ -54,13 +54,13 @@ class ProcessLimits:
 
     @property
     def data_bytes(self) -> int:
-        """The bytes of data of this process."""
+        """The bytes of data that this process uses."""
         return int(os.pread(self._sizes, 256, 0).split()[_DATA_PAGES]) * resource.getpagesize()
 
     def allow(self, seconds: float) -> None:
-        """Limit the work that begins to ``seconds`` of processor time, and to `MEMORY` more bytes than now.
+        """Limit the next work to ``seconds`` of processor time, and to `MEMORY` bytes more than are used now.
 
-        The parent enforces the time by its clock. This is for the case that the parent is gone.
+        The parent enforces the time with its own clock. This limit works even if the parent is gone.
         """
         used = resource.getrusage(resource.RUSAGE_SELF)
         spent = used.ru_utime + used.ru_stime
@@ -68,7 +68,7 @@ class ProcessLimits:
         _soft(resource.RLIMIT_DATA, self.data_bytes + MEMORY)
 
     def lift(self) -> None:
-        """Allow any amount of memory: the data from the parent may be large."""
+        """Lift the memory limit, because the data from the parent may be large."""
         _soft(resource.RLIMIT_DATA, resource.RLIM_INFINITY)
 
 
@@ -80,7 +80,7 @@ def _soft(name: int, value: int) -> None:
 
 
 def _become_nobody() -> None:
-    """Change to the user nobody. In a namespace without that user this fails, and the user stays."""
+    """Change to the user nobody. In a namespace without that user, this fails and keeps the current user."""
     with suppress(OSError):
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)

@@ -1,7 +1,7 @@
-"""One worker process, as its parent sees it: started, asked with a deadline, ended.
+"""One worker process on the parent's side: starts it, sends it work with a deadline, and kills it.
 
-The limits of the engines stop nearly every template that is too expensive, and name the place. Where they can't, as in a
-single call into C that takes minutes, the parent ends the process, and only that template fails.
+The limits of the engines stop nearly every expensive template, and report the place. They can't stop some, such as one
+call into C that takes minutes. Then the parent kills the process, and only that template fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reactor.language.templates.sandbox.responses import HostResponses, plain
 _READY_SECONDS: Final = 30.0
 _REAPED_SECONDS: Final = 1.0
 _GRACE_SECONDS: Final = 0.25
-"""Seconds that the parent waits longer than the engine, whose error has the place."""
+"""The extra seconds that the parent waits for the engine's own error, which has the place."""
 _MOST_WORDS: Final = 4 << 20
 _MOST_TEXT: Final = 80 << 20
 _ENVIRONMENT: Final = ("LANG", "LC_ALL", "LC_TIME", "TZ")
@@ -38,9 +38,9 @@ class WorkerError(Exception):
 
 
 class Rendered(NamedTuple):
-    """The result of one template. ``used`` and ``written`` are for a template of a tree.
+    """The result of one template. Only templates of a tree have ``used`` and ``written``.
 
-    ``missing`` are the warnings about missing values.
+    ``missing`` has the warnings about missing values.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Rendered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """Templates, names and sources, to render with the same context, functions and limits."""
+    """Templates (pairs of a name and a source) to render with the same context, functions and limits."""
 
     engine: str
     limits: Limits
@@ -61,13 +61,13 @@ class RenderRequest:
     is_tree: bool
     templates: Sequence[tuple[str, str]]
     received: Callable[[Rendered], None] = field(default=lambda _: None)
-    """Called with each result, before the next template requests anything."""
+    """Called with each result, before the next template sends a request."""
     strict: bool | None = None
-    """Whether a missing value is an error; None: it renders as the language defines."""
+    """Whether a missing value is an error. None: it renders as the language defines."""
 
 
 class WorkerProcess:
-    """The worker process. Any thread may use it, one at a time. Raises WorkerError when it can't be started."""
+    """A worker process. Any thread may use it, but only one at a time. Raises WorkerError if it can't be started."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -105,22 +105,24 @@ class WorkerProcess:
             raise WorkerError("it does not say that it is ready")
 
     def knows(self, answers: HostResponses) -> bool:
-        """Whether the process has this context already."""
+        """Whether the process already has the context of ``answers``."""
         return self._known is answers
 
     def end(self) -> None:
         """Kill the process."""
         self.is_alive = False
-        if self.owner == os.getpid():  # in a forked child, the process is not ours
+        if self.owner == os.getpid():  # in a forked child, the process belongs to the parent
             self._process.kill()
         self._channel.close()
 
     def wait(self) -> None:
-        """Wait until the killed process has ended."""
+        """Wait until the killed process has exited."""
         self._reaping.join(_REAPED_SECONDS)
 
     def render(self, work: RenderRequest) -> int:
-        """Render the templates of ``work`` in order; return how many were rendered before the process had to be replaced.
+        """Render the templates of ``work`` in order.
+
+        Return how many were rendered before the process had to be replaced.
 
         Raises TemplateError for the first that fails, and exceptions of functions that are not `MISTAKES`.
         """
@@ -178,7 +180,7 @@ class WorkerProcess:
         return len(work.templates)
 
     def _result(self, work: RenderRequest, name: str) -> Message:
-        """Return the result of the template ``name``; answer its requests meanwhile."""
+        """Return the result of the template ``name``. Respond to its requests until then."""
         deadline = _deadline(work.limits)
         unexpected: BaseException | None = None
         while True:
@@ -190,7 +192,7 @@ class WorkerProcess:
                     return message, texts
                 try:
                     answer, beside = work.answers.answer(message, work.load)
-                except Exception as error:  # noqa: BLE001 - it is raised again once the rendering has ended
+                except Exception as error:  # noqa: BLE001 - it is raised again when the rendering has ended
                     unexpected, answer, beside = error, {"aborted": True}, []
                 self._channel.send(answer, beside, deadline=deadline, default=plain)
             except TimeoutError as error:
@@ -227,7 +229,10 @@ def _spelled_out(error: list[Any], kind: type[TemplateError] = TemplateError) ->
 def _start_and_reap(
     descriptor: int, started: list[subprocess.Popen[bytes] | OSError], event: threading.Event
 ) -> None:
-    """Start the process and wait for its end, in one thread: the kernel ends the process with the thread that started it."""
+    """Start the process and wait for its exit, both in one thread.
+
+    The kernel kills the process when the thread that started it ends.
+    """
     command = [
         sys.executable,
         "-I",

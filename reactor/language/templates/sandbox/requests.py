@@ -1,4 +1,4 @@
-"""What a worker process requests from its parent: sources, function calls, and values of lazy maps."""
+"""The requests of a worker process to its parent: sources, function calls, and values of lazy maps."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from reactor.language.templates.go.functions.times import freeze_clock
 from reactor.language.templates.sandbox.channel import Channel
 
 _STEPS: Final = 100
-"""The cost of a request: it takes as long as evaluating this many nodes."""
+"""The cost of a request in steps: it takes as long as evaluating so many nodes."""
 
 
 class AbortedError(BaseException):
-    """The parent aborted the rendering. Nothing in a template or an engine may catch it."""
+    """The parent aborted the rendering. No template or engine may catch this."""
 
 
 class HostRequests:
-    """Sends requests to the parent. Sources and values of maps are cached until `forget`."""
+    """Sends requests to the parent. Caches sources and values of maps until `forget`."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._sources: dict[str, str | None] = {}
         self._read: dict[tuple[str, ...], Any] = {}
         self.functions: dict[str, Callable[..., Any]] = {}
-        """Each calls the function in the parent."""
+        """The functions by name. Each calls the function of that name in the parent."""
 
     def context(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Return the context in a message of the parent; set its functions and its clock."""
+        """Return the context from a message of the parent. Sets the functions and the clock."""
         values = [TextMap(value) if empty else value for value, empty in message["values"]]
         freeze_clock(message["moment"])
         maps = {name: LazyMap(self, [name]) for name in message["maps"]}
@@ -40,12 +40,12 @@ class HostRequests:
         return {**{name: values[index] for name, index in message["names"].items()}, **maps}
 
     def forget(self) -> None:
-        """Clear the cache: another rendering begins."""
+        """Clear the cache, because another rendering begins."""
         self._sources.clear()
         self._read.clear()
 
     def load(self, name: str) -> str | None:
-        """Return the source of a template; None when there is none."""
+        """Return the source of a template; None if there is no such template."""
         if name not in self._sources:
             self._sources[name] = self.ask({"load": name})
         return self._sources[name]
@@ -61,7 +61,10 @@ class HostRequests:
         return found[0]
 
     def ask(self, question: dict[str, Any]) -> Any:
-        """Return the response to a request. Raises FunctionError or ValueError of the parent, and AbortedError."""
+        """Return the response to a request.
+
+        Raises FunctionError or ValueError as the parent reports, and AbortedError.
+        """
         current_budget().charge_items(_STEPS)
         try:
             self._channel.send(question, default=_plain)
@@ -110,12 +113,12 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    str(value)  # an undefined value raises its own error
+    str(value)  # an undefined value raises its error here
     raise TypeError(f"there is {type(value).__name__} in them")
 
 
 class LazyMap(Mapping[str, Any]):
-    """A map in the parent process: each key is requested when it is first read."""
+    """A map in the parent process. It requests the value of each key when it is first read."""
 
     def __init__(self, questions: HostRequests, path: list[str]) -> None:
         self._questions = questions

@@ -1,6 +1,6 @@
-"""What a worker process receives from its parent: a context, and responses to its requests.
+"""The messages to a worker process: the context, and responses to its requests.
 
-Requests are not trusted: one that does not name a function, source or map of the context gets an error.
+Requests are not trusted. A request for a function, source or map that the context does not have gets an error.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Answer = tuple[dict[str, Any], list[str]]
 
 
 class HostResponses:
-    """Responds to a worker process with a context and functions; ``moment`` freezes the clock of templates.
+    """Provides a context and functions to a worker process. ``moment`` freezes the clock of templates.
 
-    Keep the object as long as these stay the same: a process that has received the context does not need it again.
+    Keep the object while context and functions stay the same: then a process needs the context only once.
     """
 
     def __init__(
@@ -38,7 +38,10 @@ class HostResponses:
                 self._plain[name] = value
 
     def introduction(self) -> dict[str, Any]:
-        """Return the message with the context. A value with two names is sent once; maps other than dicts stay here."""
+        """Return the message that has the context.
+
+        A value with two names is sent once. Maps other than dicts are not sent: the process requests their values.
+        """
         distinct = {id(value): value for value in self._plain.values()}
         places = {identity: index for index, identity in enumerate(distinct)}
         return {
@@ -84,7 +87,7 @@ class HostResponses:
 
 
 def _encoded(value: Any, path: list[Any] | None) -> list[Any]:
-    """Encode ``value``; a map at ``path`` that is no dict stays here, and its keys are requested one by one."""
+    """Encode ``value``. A map at ``path`` that is no dict is not sent: the process requests its keys one by one."""
     if path is not None and isinstance(value, Mapping) and type(value) is not dict:
         return ["map", path]
     if path is not None and isinstance(value, list | tuple):

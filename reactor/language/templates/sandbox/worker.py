@@ -1,7 +1,7 @@
 """The program of a worker process: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
 
-It receives a context, and sources to render with it; it responds with rendered text, or with an error and its place.
-It requests from the parent: sources of other templates, function calls, facts.
+It receives a context, and sources to render with it. It responds with rendered text, or with an error and its place.
+It sends requests to its parent for sources of other templates, function calls and facts.
 """
 
 from __future__ import annotations
@@ -26,18 +26,21 @@ from reactor.language.templates.sandbox.requests import AbortedError, HostReques
 
 
 class Sources(Protocol):
-    """The source of the other templates and the functions."""
+    """Provides the other templates and the functions."""
 
     @property
     def functions(self) -> Functions:
         """The functions that templates may call."""
 
     def load(self, name: str) -> str | None:
-        """Return the source of a template of the tree; None when there is none."""
+        """Return the source of a template of the tree; None if there is no such template."""
 
 
 class Tree:
-    """One rendering. ``used`` are the paths that it loaded, also missing ones; ``written`` are further files."""
+    """One rendering.
+
+    ``used`` has the paths that it loaded, including missing ones; ``written`` has the additional files.
+    """
 
     def __init__(
         self,
@@ -74,9 +77,9 @@ class Tree:
         return self._sources.load(path)
 
     def _render_partial(self, name: str, data: Any) -> str:
-        """``render(partial, data)``: another template of the tree.
+        """Implement ``render(partial, data)``: return the rendered text of another template of the tree.
 
-        A map is merged over the context; any other value becomes ``.`` and ``data``.
+        A map is merged over the context. Any other value becomes ``.`` and ``data``.
         """
         source = self._load(name)
         if source is None:
@@ -85,7 +88,7 @@ class Tree:
         return self._render(posixpath.normpath(name), source, {**self._context, **given})
 
     def _write(self, name: str, content: str) -> str:
-        """``write(path, content)``: one more file below the target."""
+        """Implement ``write(path, content)``: add a file below the target."""
         path = posixpath.normpath(name)
         if path.startswith(("/", "../")) or path in ("..", "."):
             raise ValueError(f"{name} is not inside the target")
@@ -108,9 +111,9 @@ _CODECS: Final = (
     "utf-16",
     "utf-32",
 )
-"""Modules and codecs that the engines and the library import on demand, which the user nobody can't do."""
+"""Modules and codecs to import before the process becomes the user nobody: it could not import them afterwards."""
 _MOST_MISSING: Final = 1000
-"""The most warnings about missing values of one template that are sent."""
+"""The most warnings about missing values that are sent for one template."""
 _NO_MEMORY = "the template needs more than 100 MB of memory"
 _HINT = "look for a loop that makes ever longer strings or lists; a template must be little work"
 
@@ -147,9 +150,9 @@ class Worker:
                 answer, texts = _failure(error), []
             except AbortedError:
                 answer, texts = {"aborted": True}, []
-            except Exception as error:  # noqa: BLE001 - one template fails, the process stays
+            except Exception as error:  # noqa: BLE001 - only this template fails, and the process continues
                 answer, texts = _failure(_unexpected(error, name)), []
-            self._confinement.lift()  # the response may be as long as the limits allow
+            self._confinement.lift()  # the response may be as long as the limits of the rendering allow
             if self._confinement.data_bytes > RECYCLED:
                 answer["last"] = True
             self._channel.send(answer, texts)
@@ -180,7 +183,7 @@ class Worker:
 
 
 def _unexpected(error: Exception, name: str) -> TemplateError:
-    """Return the error for an unexpected exception, with its cause as the engines set it."""
+    """Return the error for an unexpected exception. The exception is its cause, as in the errors of engines."""
     found = TemplateError(f"the template failed: {type(error).__name__}: {error}", name, 1, 1)
     found.__cause__ = error
     return found
@@ -198,12 +201,12 @@ def _failure(error: TemplateError) -> dict[str, Any]:
 
 
 def _spelt(error: TemplateError) -> list[Any]:
-    """Return the arguments of an equal error."""
+    """Return ``error`` as a list of the arguments from which the parent can make an equal error."""
     return [error.message, error.name, error.line, error.column, error.hint, error.code]
 
 
 def main() -> None:
-    """Serve the parent at the other end of the descriptor, until it ends."""
+    """Serve the parent at the other end of the descriptor, until the parent ends."""
     descriptor, parent = map(int, sys.argv[1:])
     for module in _IMPORTED_LATE:
         importlib.import_module(module)

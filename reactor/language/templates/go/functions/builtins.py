@@ -1,4 +1,4 @@
-"""The builtin functions of text/template. The evaluator has ``and`` and ``or``, which stop at the first operand that decides."""
+"""The builtin functions of text/template, without ``and`` and ``or``: the evaluator implements these."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BAD_COMPARISON: Final = "invalid type for comparison"
 
 
 def _basic(value: Any) -> type | None:
-    """Return the type of ``value`` if it can be compared with ``<``."""
+    """Return the type of ``value`` if values of this type can be compared with ``<``."""
     return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), None)
 
 
@@ -37,7 +37,7 @@ def _equal(first: Any, other: Any) -> bool:
 
 
 def lt(first: Any, second: Any) -> bool:
-    """Whether ``first`` is less."""
+    """Whether ``first`` is less than ``second``."""
     kind, other = _basic(first), _basic(second)
     if kind is None or other is None or kind is other is bool:
         raise Fault(_BAD_COMPARISON, "only numbers with numbers, or strings with strings")
@@ -47,7 +47,7 @@ def lt(first: Any, second: Any) -> bool:
 
 
 def le(first: Any, second: Any) -> bool:
-    """Whether ``first`` is less or equal."""
+    """Whether ``first`` is less than or equal to ``second``."""
     return lt(first, second) or eq(first, second)
 
 
@@ -61,7 +61,7 @@ def length(value: Any) -> int:
 
 
 def index(value: Any, *keys: Any) -> Any:
-    """``index x 1 "a"`` is x[1]["a"]."""
+    """Return an item: ``index x 1 "a"`` is x[1]["a"]."""
     if value is None:
         raise Fault("index of untyped nil")
     for key in keys:
@@ -87,7 +87,7 @@ def _item(value: Any, key: Any) -> Any:
 
 
 def position(key: Any, last: int) -> int:
-    """Return ``key``, which must be an index from 0 to ``last``."""
+    """Return ``key`` as an index. Raises Fault unless it is an integer from 0 to ``last``."""
     if isinstance(key, bool) or not isinstance(key, int):
         raise Fault(f"cannot index slice/array with {'nil' if key is None else f'type {go_type(key)}'}")
     if not 0 <= key <= last:
@@ -96,7 +96,7 @@ def position(key: Any, last: int) -> int:
 
 
 def part(value: Any, *bounds: Any) -> Any:
-    """``slice x 1 2`` is x[1:2]."""
+    """Return a slice: ``slice x 1 2`` is x[1:2]."""
     if value is None:
         raise Fault("slice of untyped nil")
     if not isinstance(value, str | list | tuple):
@@ -117,12 +117,12 @@ def _printed(values: Sequence[Any]) -> str:
 
 
 def println(*values: Any) -> str:
-    """The strings of the values with spaces between, and a new line."""
+    """Return the values as strings, with spaces between them and a line feed at the end."""
     return " ".join(map(string_of, values)) + "\n"
 
 
 def printf(pattern: str, *values: Any) -> str:
-    """The values in a pattern, as Go's Sprintf."""
+    """Return the values formatted by ``pattern``, as Go's Sprintf does."""
     return sprintf(pattern, values)
 
 

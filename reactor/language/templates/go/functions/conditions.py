@@ -1,4 +1,4 @@
-"""Functions that choose between values, test them, or fail."""
+"""Functions that choose between values, test them, or raise an error."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from reactor.language.templates.values import go_kind, go_type
 
 
 def default(fallback: Any, *given: Any) -> Any:
-    """Return the given value, or ``fallback`` if it is empty."""
+    """Return the given value; if it is empty or omitted, ``fallback``."""
     return given[0] if given and given[0] else fallback
 
 
 def ternary(yes: Any, no: Any, condition: bool) -> Any:
-    """Return one of two values."""
+    """Return ``yes`` if ``condition`` is true, else ``no``."""
     return yes if condition else no
 
 
@@ -26,7 +26,7 @@ def coalesce(*values: Any) -> Any:
 
 
 def fail(message: str) -> str:
-    """Fail with the template's own message."""
+    """Raise Fault with the template's own message."""
     raise Fault(message)
 
 

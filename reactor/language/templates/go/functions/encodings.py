@@ -62,7 +62,7 @@ _is_abs = takes_strings(lambda path: path.startswith("/"))
 
 
 def url_parse(text: str) -> OwnMap:
-    """Return the parts of a URL, by the names of sprig; missing parts are empty."""
+    """Return the parts of a URL, named as in sprig. Missing parts are empty."""
     try:
         found = urlsplit(text)
         hostname = found.hostname or ""
@@ -83,7 +83,7 @@ def url_parse(text: str) -> OwnMap:
 
 
 def url_join(parts: dict[str, Any]) -> str:
-    """Return the URL with these parts."""
+    """Return the URL that has these parts."""
     scheme, userinfo, host, path, opaque, query, fragment = (
         string_of(parts.get(name) or "")
         for name in ("scheme", "userinfo", "host", "path", "opaque", "query", "fragment")

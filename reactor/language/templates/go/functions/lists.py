@@ -1,4 +1,4 @@
-"""Functions on lists. None of them changes the list it is given."""
+"""Functions on lists. None of them changes its arguments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reactor.language.templates.values import go_kind, go_type, string_of
 
 
 def listed(value: Any, doing: str) -> list[Any]:
-    """Return ``value``, which must be a list, as a new list. Raises Fault otherwise."""
+    """Return ``value`` as a new list. Raises Fault if it is no list."""
     if isinstance(value, list | tuple):
         return list(value)
     raise Fault(f"Cannot {doing} on type {go_kind(value)}")
 
 
 def strings(value: Any) -> list[str]:
-    """Return the items as strings, without nil; a value that is no list counts as one item."""
+    """Return the items as strings, without nil. A value that is no list counts as the only item."""
     if value is None:
         return []
     if isinstance(value, list | tuple):
@@ -30,7 +30,7 @@ def strings(value: Any) -> list[str]:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are equal and of the same type: 1 is not true, and not 1.0."""
+    """Whether two values are equal and have the same type: 1 differs from true and from 1.0."""
     if go_type(first) != go_type(second):
         return False
     current_budget().charge_value(first)
@@ -38,7 +38,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def uniq(value: Any) -> list[Any]:
-    """Return each different item once."""
+    """Return the items without duplicates."""
     found: list[Any] = []
     for item in listed(value, "find uniq"):
         if not any(same(item, other) for other in found):
@@ -47,7 +47,7 @@ def uniq(value: Any) -> list[Any]:
 
 
 def without(value: Any, *omitted: Any) -> list[Any]:
-    """Return the items except the omitted ones."""
+    """Return the items that are not among ``omitted``."""
     return [item for item in listed(value, "find without") if not any(same(item, one) for one in omitted)]
 
 
@@ -70,7 +70,7 @@ def sort_alpha(value: Any) -> list[str]:
 
 
 def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
-    """Return a function that applies ``take`` to a list that is not empty."""
+    """Return a function that raises Fault for an empty list, and else applies ``take``."""
 
     def end(value: Any) -> Any:
         items = listed(value, f"find {name}")
@@ -86,7 +86,7 @@ def concat(*lists: Any) -> list[Any]:
 
 
 def _both(functions: dict[str, Callable[..., Any]]) -> Iterable[tuple[str, Callable[..., Any]]]:
-    """Yield each function by its name and by its name with ``must``: all of ours raise errors."""
+    """Yield each function under two names, with and without ``must``: ours always raise errors."""
     for name, function in functions.items():
         yield name, function
         yield f"must{name[0].upper()}{name[1:]}", function

@@ -1,4 +1,4 @@
-"""Functions on maps. Only a map that a template made can be changed: the data of the manifest serves all templates."""
+"""Functions on maps. A template can change only maps that it made: all templates share the data of the manifest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make(*pairs: Any) -> OwnMap:
 
 
 def own(mapping: dict[str, Any]) -> OwnMap:
-    """Return ``mapping`` if a template made it. Raises Fault for data that other templates see too."""
+    """Return ``mapping`` if a template made it. Raises Fault for data that other templates use too."""
     if not isinstance(mapping, OwnMap):
         raise Fault("can't change data from outside the template", "change a copy of it: deepCopy")
     return mapping
@@ -37,7 +37,7 @@ def unset(mapping: dict[str, Any], key: str) -> OwnMap:
 
 
 def get(mapping: dict[str, Any], key: str) -> Any:
-    """Return the value of a key, or an empty string."""
+    """Return the value of a key, or an empty string if it is missing."""
     return mapping.get(key, "")
 
 
@@ -77,7 +77,7 @@ def merge(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
 
 
 def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> OwnMap:
-    """Merge the sources into ``target``; the last one wins."""
+    """Merge the sources into ``target``. Later values replace earlier ones."""
     return _merged(target, sources, overwrite=True)
 
 
@@ -95,7 +95,7 @@ def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, over
 
 
 def deep_copy(value: Any) -> Any:
-    """Return a deep copy, which the template may change."""
+    """Return a deep copy. The template may change the copy."""
     current_budget().charge_value(value)
     return _copied(value)
 

@@ -1,4 +1,4 @@
-"""Functions on numbers. Integers have 64 bits and wrap round, as in Go."""
+"""Functions on numbers. Integers have 64 bits and wrap around, as in Go."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALF: Final = 0.5
 
 
 def whole(value: Any) -> int:
-    """Convert ``value`` to an integer; 0 if it is none."""
+    """Convert ``value`` to an integer; 0 if that is impossible."""
     if isinstance(value, float):
         return wrap_int64(int(value)) if math.isfinite(value) else 0
     if isinstance(value, int):
@@ -34,7 +34,7 @@ def whole(value: Any) -> int:
 
 
 def real(value: Any) -> float:
-    """Convert ``value`` to a float; 0 if it is none."""
+    """Convert ``value`` to a float; 0 if that is impossible."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -55,7 +55,7 @@ def mul(first: Any, *others: Any) -> int:
 
 
 def divided(first: Any, second: Any) -> tuple[int, int]:
-    """Return quotient and remainder, rounded towards 0."""
+    """Return the quotient, rounded towards 0, and the remainder."""
     dividend, divisor = whole(first), whole(second)
     if divisor == 0:
         raise Fault("runtime error: integer divide by zero")
@@ -64,7 +64,7 @@ def divided(first: Any, second: Any) -> tuple[int, int]:
 
 
 def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
-    """Round ``value`` to ``places`` decimal places; fractions from ``up_from`` on are rounded up."""
+    """Round ``value`` to ``places`` decimal places. Rounds up fractions of at least ``up_from``."""
     power = math.pow(10, places)
     digits = power * real(value)
     found = math.ceil(digits) if math.modf(digits)[0] >= up_from else math.floor(digits)
@@ -72,7 +72,7 @@ def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
 
 
 def steps(start: int, stop: int, step: int) -> list[int]:
-    """Return the numbers from ``start`` up or down to ``stop``, which is excluded."""
+    """Return the numbers from ``start`` up or down to ``stop``, excluding ``stop``."""
     if step == 0 or (stop < start) != (step < 0):
         return []
     numbers = range(start, stop, step)
@@ -81,12 +81,12 @@ def steps(start: int, stop: int, step: int) -> list[int]:
 
 
 def until(count: int) -> list[int]:
-    """Return the numbers from 0 to ``count``, which is excluded."""
+    """Return the numbers from 0 to ``count``, excluding ``count``."""
     return steps(0, count, -1 if count < 0 else 1)
 
 
 def seq(*bounds: int) -> str:
-    """Return numbers as the command seq prints them, with its arguments: end; start and end; start, step and end."""
+    """Return numbers as the command seq prints them. The arguments are: end; start, end; or start, step, end."""
     if not 0 < len(bounds) <= 3:  # noqa: PLR2004  as documented
         return ""
     start, end = (1, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[-1])
@@ -96,13 +96,13 @@ def seq(*bounds: int) -> str:
 
 
 def atoi(text: str) -> int:
-    """Parse a decimal number; 0 for anything else."""
+    """Parse a decimal number; return 0 for any other string."""
     digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
     return int(text) if digits.isascii() and digits.isdigit() else 0
 
 
 def _decimal(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., float]:
-    """Return a function that calculates in decimal, so that 0.1 plus 0.2 is 0.3."""
+    """Return a function that calculates in decimal: 0.1 plus 0.2 is 0.3."""
 
     def calculate(first: Any, *others: Any) -> float:
         found = Decimal(repr(real(first)))
@@ -120,7 +120,7 @@ def _divided(first: Decimal, second: Decimal) -> Decimal:
 
 
 def from_octal(value: Any) -> int:
-    """Parse octal digits; 0 for anything else."""
+    """Parse octal digits; return 0 for any other value."""
     try:
         number = int(string_of(value), 8)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Functions on regular expressions, with RE2: it has the syntax of Go's, and no pattern takes long."""
+"""Functions on regular expressions, with RE2: it has Go's syntax, and takes linear time for any pattern."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _META: Final = frozenset(r"\.+*?()|[]{}^$")
 
 
 def match(pattern: str, text: str) -> bool:
-    """Whether the text contains a match."""
+    """Whether ``text`` contains a match."""
     return compile_pattern(pattern).search(text) is not None
 
 
@@ -57,7 +57,7 @@ def replace_all(pattern: str, text: str, replacement: str) -> str:
 
 
 def replace_literal(pattern: str, text: str, replacement: str) -> str:
-    """Replace each match by ``replacement`` as it is."""
+    """Replace each match by ``replacement``, which is not expanded."""
     return _replace(pattern, text, lambda _found: replacement)
 
 
@@ -82,7 +82,7 @@ def _group(found: Any, reference: re.Match[str]) -> str:
 
 
 def quote_meta(text: str) -> str:
-    """Return a pattern that matches exactly ``text``."""
+    """Return a pattern that matches only ``text`` itself."""
     return "".join(f"\\{character}" if character in _META else character for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Functions on strings. Where Go counts bytes, these count characters, so no character is cut."""
+"""Functions on strings. They count characters, where Go counts bytes, so they never split a character."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def indent(spaces: int, text: str) -> str:
 
 
 def nindent(spaces: int, text: str) -> str:
-    """Return a line feed and the indented lines."""
+    """Return a line feed, and then the indented lines."""
     return "\n" + indent(spaces, text)
 
 
@@ -73,12 +73,12 @@ def split_list(separator: str, text: str) -> list[str]:
 
 
 def numbered(separator: str, text: str) -> dict[str, str]:
-    """Split at the separator, into a map of ``_0``, ``_1`` ..."""
+    """Split at the separator, into a map with the keys ``_0``, ``_1`` ..."""
     return {f"_{index}": part for index, part in enumerate(split_list(separator, text))}
 
 
 def numbered_up_to(separator: str, count: int, text: str) -> dict[str, str]:
-    """Split at the separator into at most ``count`` parts, a map of ``_0``, ``_1`` ..."""
+    """Split at the separator into at most ``count`` parts: a map with the keys ``_0``, ``_1`` ..."""
     if count == 0:
         return {}
     parts = text.split(separator, count - 1) if separator and count > 0 else split_list(separator, text)
@@ -86,14 +86,14 @@ def numbered_up_to(separator: str, count: int, text: str) -> dict[str, str]:
 
 
 def trunc(count: int, text: str) -> str:
-    """Return the first characters; the last ones for a negative count."""
+    """Return the first ``count`` characters; the last ones if it is negative."""
     if count >= 0:
         return text[:count]
     return text[count:] if len(text) + count > 0 else text
 
 
 def substr(start: int, end: int, text: str) -> str:
-    """Return the characters from ``start`` to ``end``, which is excluded."""
+    """Return the characters from ``start`` up to ``end``, excluding ``end``."""
     if start < 0:
         return text[: max(0, end)]
     return text[start:] if end < 0 else text[start:end]
@@ -106,7 +106,7 @@ def abbrev(width: int, text: str) -> str:
 
 
 def plural(one: str, many: str, count: int) -> str:
-    """Return the singular ``one`` or the plural ``many``."""
+    """Return ``one`` if ``count`` is 1, else ``many``."""
     return one if count == 1 else many
 
 
@@ -130,7 +130,7 @@ def camelcase(text: str) -> str:
 
 
 def abbrev_both(left: int, right: int, text: str) -> str:
-    """Return at most ``right`` characters from ``left`` on, with an ellipsis at each end that is cut off."""
+    """Return at most ``right`` characters from ``left`` on, with an ellipsis at each end that was cut off."""
     dots = len(_ELLIPSIS)
     if right < 2 * dots - 2 or (left > 0 and right < 2 * dots + 1) or right >= len(text):
         return text
@@ -150,12 +150,12 @@ def initials(text: str) -> str:
 
 
 def wrap(width: int, text: str) -> str:
-    """Wrap lines at ``width`` characters, at spaces; a longer word gets its own line."""
+    """Wrap lines at ``width`` characters, at spaces. A longer word gets its own line."""
     return _wrapped(width, "\n", text, cuts_words=False)
 
 
 def wrap_with(width: int, separator: str, text: str) -> str:
-    """Wrap lines with ``separator`` between them. Longer words are cut."""
+    """Wrap lines, with ``separator`` between them. Longer words are cut."""
     return _wrapped(width, separator, text, cuts_words=True)
 
 

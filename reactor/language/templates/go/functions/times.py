@@ -1,4 +1,7 @@
-"""Functions on times. Layouts are Go's. A value that is no time is a number of seconds since 1970, or else now."""
+"""Functions on times, with Go's layouts.
+
+A value that is no time is a number of seconds since 1970, or else means now.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,30 @@ _moment: ContextVar[datetime | None] = ContextVar("moment", default=None)
 
 
 def freeze_clock(moment: float | None) -> None:
-    """Freeze `now` at ``moment``, in seconds since 1970; None: the time of each call."""
+    """Freeze `now` at ``moment``, in seconds since 1970. With None, `now` returns the current time."""
     _moment.set(None if moment is None else datetime.fromtimestamp(moment, UTC))
 
 
 def now() -> datetime:
-    """Return the time in the zone of this host: that at which the manifest was loaded, if the template belongs to one."""
+    """Return the time, in the time zone of this host.
+
+    For templates of a manifest, it is the time when that was loaded.
+    """
     return (_moment.get() or datetime.now(UTC)).astimezone()
 
 
 _DAY: Final = "2006-01-02"
 _UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 60, "s": 1}
-"""Seconds, the largest first. A month has 30 days here, a year 365."""
+"""Unit -> seconds, the largest unit first. A month has 30 days here, a year 365."""
 
 
 def date(layout: str, value: Any) -> str:
-    """Format the time by a layout, in the zone of this host."""
+    """Format the time by a layout, in the time zone of this host."""
     return format_time(_time(value).astimezone(), layout)
 
 
 def date_in_zone(layout: str, value: Any, zone: str) -> str:
-    """Format the time by a layout, in a zone; UTC if the zone is unknown."""
+    """Format the time by a layout, in ``zone``; in UTC if that is unknown."""
     try:
         known = find_timezone(zone)
     except FunctionError:
@@ -63,7 +69,7 @@ def date_modify(change: str, value: Any) -> datetime:
 
 
 def ago(value: Any) -> str:
-    """Return how long ago the time was, to the second."""
+    """Return the time that has passed since ``value``, in whole seconds."""
     return to_string(timedelta(seconds=round((now() - _time(value)).total_seconds())))
 
 
@@ -76,10 +82,10 @@ def in_words(seconds: Any) -> str:
 
 
 def rounded(value: Any) -> str:
-    """Return a duration, or how long ago a time was, in its largest unit only: 2h, 3d, 4mo."""
+    """Return a duration, or the time since ``value``, in its largest unit only: 2h, 3d, 4mo."""
     length = timedelta()
     if isinstance(value, str):
-        with suppress(FunctionError):  # as in sprig: what is no duration is none
+        with suppress(FunctionError):  # as in sprig: an invalid duration is 0
             length = parse_duration(value)
     elif isinstance(value, datetime):
         length = now() - value

@@ -21,13 +21,16 @@ _CONSTRAINT: Final = re.compile(
 )
 _HYPHEN: Final = re.compile(r"(\S+)\s+-\s+(\S+)")
 _ALL: Final = 3
-"""The number of numbers in a version."""
+"""How many numbers a version has."""
 _WILD: Final = frozenset("xX*")
 _HINT: Final = "write it as >=1.2.0, <2.0.0"
 
 
 class _Version(NamedTuple):
-    """Ordered as semver orders: the numbers; a pre-release before its release; its parts, numbers before words."""
+    """A version.
+
+    Sorts as semver requires: by its numbers; a pre-release before its release; its parts, numbers before words.
+    """
 
     major: int
     minor: int
@@ -37,7 +40,7 @@ class _Version(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """One comparison. ``given`` is how many numbers of ``version`` were given, not omitted or wildcards."""
+    """One comparison. ``given`` is how many numbers of ``version`` were written, not omitted and not wildcards."""
 
     sign: str
     version: _Version
@@ -45,7 +48,7 @@ class _Wanted(NamedTuple):
 
 
 def semver(text: str) -> OwnMap:
-    """Return the parts of a version, by their names."""
+    """Return the parts of a version by name."""
     _, match = _parsed(text)
     parts = OwnMap(
         zip(("Major", "Minor", "Patch"), (int(each or 0) for each in match.groups()[:3]), strict=True)
@@ -68,7 +71,7 @@ def _parsed(text: str) -> tuple[_Version, re.Match[str]]:
 
 
 def _version(numbers: list[int], pre: str | None) -> _Version:
-    """Return the version with these numbers; missing ones are 0."""
+    """Return the version with these numbers. Missing numbers are 0."""
     major, minor, patch = [*numbers, 0, 0, 0][:_ALL]
     parts = tuple(
         (0, int(each), "") if each.isdecimal() else (1, 0, each) for each in (pre or "").split(".") if each
@@ -77,7 +80,7 @@ def _version(numbers: list[int], pre: str | None) -> _Version:
 
 
 def _comparisons(text: str) -> list[_Wanted]:
-    """Parse the comparisons of one range, separated by commas or spaces."""
+    """Parse the comparisons of one range. Commas or spaces separate them."""
     rest = _HYPHEN.sub(r">=\1 <=\2", text).strip()
     found = []
     while rest:
@@ -111,7 +114,7 @@ def _holds(version: _Version, wanted: _Wanted) -> bool:
 
 
 def _is_greater(version: _Version, wanted: _Wanted) -> bool:
-    """1.2.1 is not greater than 1.2: that means all of 1.2."""
+    """Whether ``version`` is greater. 1.2.1 is not greater than 1.2, which means every 1.2.x."""
     return (
         version[: wanted.given] > wanted.version[: wanted.given]
         if wanted.given < _ALL
@@ -125,13 +128,16 @@ def _is_same(version: _Version, wanted: _Wanted) -> bool:
 
 
 def _is_near(version: _Version, wanted: _Wanted) -> bool:
-    """``~1.2.3``: at least that, and no other minor; ``~1``: no other major."""
+    """Whether ``~`` accepts ``version``. ``~1.2.3``: not lower, same minor version; ``~1``: same major version."""
     fixed = min(wanted.given, 2)
     return version >= wanted.version and version[:fixed] == wanted.version[:fixed]
 
 
 def _is_compatible(version: _Version, wanted: _Wanted) -> bool:
-    """``^1.2.3``: at least that, and the first number that is not 0 stays, or the last that was given."""
+    """Whether ``^`` accepts ``version``. ``^1.2.3``: not lower, same numbers up to the first that is not 0.
+
+    If all given numbers are 0, all of these must be the same.
+    """
     numbers = wanted.version[: wanted.given]
     fixed = next((index for index, number in enumerate(numbers, 1) if number), wanted.given)
     return version >= wanted.version and version[:fixed] == wanted.version[:fixed]
