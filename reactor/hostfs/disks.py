@@ -32,7 +32,7 @@ _LOOK = 0.25
 """Seconds after which a change is slow, and between the checks of a slow one."""
 _MOST_AT_LENGTH = 4
 _MOST_ON_A_SLOW_DISK = 64
-"""Changes in progress on a slow disk. More would not be faster, and each of them is looked at every `_LOOK` seconds."""
+"""The most changes in progress on a slow disk. More would not be faster, and each is checked every `_LOOK` seconds."""
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
