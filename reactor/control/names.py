@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reactor.errors import ReactorError
-from reactor.graph.names import HOW_TO_WRITE, covers
+from reactor.graph.globs import covers
+from reactor.graph.names import HOW_TO_WRITE
 
 if TYPE_CHECKING:
     from reactor.engine.vertex_table import VertexTable

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from reactor.atomic_write import replace_file
-from reactor.graph.names import covers
+from reactor.graph.globs import covers
 from reactor.journal.state_directory import PAUSES_FILE
 
 LONGEST = 366 * 86400.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reactor.engine.events import Result
 from reactor.errors import ReactorError
-from reactor.graph.names import covers
+from reactor.graph.globs import covers
 
 
 class RefusedError(ReactorError):

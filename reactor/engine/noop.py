@@ -128,7 +128,7 @@ class NoopJudge:
             if self._is_unapplied(up) and (other := resources[up]).might_provide(missing):
                 if _concerns(other, missing) or not relied_on.isdisjoint(other.relations().provides):
                     certain.append(up)
-                elif other.provides_more:
+                elif other.provides_more and not missing.startswith(f"{other.kind}#"):
                     likely.append(up)
         return next(iter(certain + likely), None)
 

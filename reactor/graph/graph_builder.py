@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from reactor.errors import Place
+from reactor.graph.globs import covers
 from reactor.graph.graph import EdgeKind
-from reactor.graph.names import Names, covers
+from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath

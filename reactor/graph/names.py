@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 from reactor.resource.base import Resource
@@ -12,14 +11,6 @@ from reactor.resource.properties import nearest
 
 HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
 """The hint for an invalid pattern."""
-
-
-def covers(pattern: str, names: Iterable[str]) -> bool:
-    """Whether ``pattern`` matches one of ``names``, those of one resource.
-
-    A name that contains ``[`` also matches itself.
-    """
-    return any(name == pattern or fnmatchcase(name, pattern) for name in names)
 
 
 _NEIGHBOURS = 8

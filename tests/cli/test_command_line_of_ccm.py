@@ -176,7 +176,7 @@ def test_what_is_to_be_ensured_may_still_come_after_the_name_of_a_scaffold(react
 def test_the_source_of_a_scaffold_can_not_be_given_twice(reactor, tmp_path, templates):
     done = reactor("ensure", "scaffold", tmp_path / "target", templates, "--source", templates)
     assert done.code == 2
-    assert f"{templates} and --source are given" in done.err
+    assert f"{templates} and --source can't be used together" in done.err
     assert not (tmp_path / "target").exists()
 
 

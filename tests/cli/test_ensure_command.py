@@ -201,7 +201,7 @@ def test_all_that_is_wrong_is_told_at_once(reactor):
         (["zzz", "x"], "kinds: address"),
         (["file"], "missing argument 'NAME'"),
         (["exec", "x", "--meta", "noop"], "is not KEY=VALUE"),
-        (["exec", "x", "--meta", "noop=true", "--meta", "noop=false"], "given twice"),
+        (["exec", "x", "--meta", "noop=true", "--meta", "noop=false"], "is set twice"),
         (["exec", "x", "--check-tries", "2"], "--check"),
         (["exec", "x", "--check", "true", "--check-tries", "many"], "many"),
         (["exec", "x", "--environment", "novalue"], "has no '='"),
@@ -249,7 +249,7 @@ def test_a_useless_state_directory_costs_the_backup_and_not_the_change(reactor, 
     path = tmp_path / "motd"
     done = reactor("ensure", "file", path, "--content", "x", "--state-dir", tmp_path / "state")
     assert (done.code, path.read_text()) == (0, "x")
-    assert "not kept" in done.err
+    assert "not backed up" in done.err
 
 
 def test_a_converger_on_the_state_directory_is_no_obstacle(reactor, manifest, tmp_path):

@@ -151,7 +151,7 @@ def test_a_relative_path_is_meant_from_here(restore, motd, monkeypatch):
 def test_a_path_or_an_id_without_a_version_is_an_error_that_changes_nothing(restore, motd, tmp_path):
     done = restore(tmp_path / "nothing")
     assert done.code == 1
-    assert f"no version of {tmp_path}/nothing is kept in {tmp_path}/state" in done.err
+    assert f"{tmp_path}/state has no version of {tmp_path}/nothing" in done.err
     done = restore("--from", "00000000", motd)
     assert done.code == 1
     assert f"{motd} has no version 00000000\nhint: reactor restore --list {motd} " in done.err

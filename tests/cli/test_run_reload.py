@@ -303,7 +303,7 @@ async def test_repairs_wait_less_for_the_interpreter_while_a_manifest_is_loaded(
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             await nursery.start(engine.run)
-            assert await engine.renew()
+            assert await engine.manifest_follower.renew()
             engine.stop()
     assert len(found) == 1
     assert found[0] < usual / 10

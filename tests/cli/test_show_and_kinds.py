@@ -131,7 +131,7 @@ def test_a_kind_says_what_it_watches_and_whether_its_provider_works(reactor):
 
 def test_a_kind_says_what_goes_first_by_itself_and_what_can_be_undone(reactor):
     page = reactor("kinds", "file").out
-    assert "Goes after: The parent directory, the source, " in page
+    assert "Depends on: The parent directory, the source, " in page
     assert "Undo, with meta: {reverse: true}: The file or directory that was found" in page
     page = reactor("kinds", "link").out
     assert "Undo, with meta: {reverse: true}: not possible" in page

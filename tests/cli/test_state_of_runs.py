@@ -210,7 +210,7 @@ def test_pauses_that_are_removed_under_a_run_hold_for_the_next_one_too(
         (state_directory / removed).rename(tmp_path / "removed")
         wait_until((state_directory / "pauses.json").exists)
         process.send_signal(signal.SIGINT)
-        assert "pauses.json from the state directory" in finish(process).err
+        assert "pauses.json was removed from the state directory" in finish(process).err
     told = json.loads(reactor("status", "--all", "--format", "json").out)["resources"]
     assert {each["ref"]: bool(each["paused"]) for each in told} == {
         "exec#restart": False,

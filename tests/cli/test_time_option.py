@@ -37,5 +37,5 @@ def test_a_time_is_written_as_people_do(text, meant):
     "text", ["", "soon", "14", "ago", "1 fortnight ago", "99999999 years ago", "0001-01-01", "2026-02-30"]
 )
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(click.BadParameter, match="is no time"):
+    with pytest.raises(click.BadParameter, match="is not a time"):
         moment(None, None, text)

@@ -111,7 +111,7 @@ def test_an_env_file_that_others_could_change_is_left_out_and_that_is_said(
     harm(place / name)
     seen, said = greeting(place)
     assert seen == "from the environment"
-    assert f"warning: {place}/.env is left out of the environment" in said
+    assert f"warning: {place}/.env is not used for the environment" in said
     assert fix in said
     assert "--no-read-env" in said
 
@@ -160,7 +160,7 @@ def test_data_of_the_current_directory_that_others_could_change_are_left_out(pla
     given_away(place / ".hiera")
     done = command(*ensure, cwd=place)
     assert "echo none" in done.out
-    assert f"warning: {place}/.hiera is left out of data" in done.err
+    assert f"warning: {place}/.hiera is not used for data" in done.err
 
 
 def test_a_fact_file_in_a_directory_of_another_user_is_left_out(place):

@@ -166,7 +166,7 @@ def test_a_stopped_run_is_told_from_the_journal_and_is_no_run(manifest):
     code, out, err = call("status")
     assert code == 2
     assert err.startswith("no run is active on ")
-    assert out.startswith("at the end of the last run at ")
+    assert out.startswith("at the end of the last run, ")
     assert "exec#fail  failed  at " in out
     assert "exec#low  blocked  by exec#fail; at " in out
     told = status("--all")

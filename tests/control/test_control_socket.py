@@ -264,7 +264,7 @@ async def test_while_as_many_follow_the_events_as_may_others_are_answered(tmp_pa
         ("POST /v1/pause", b"\xff", 400, "the body is not JSON"),
         ("POST /v1/pause", b"[" * 60_000, 400, "the body is not JSON"),
         ("POST /v1/pause", b"[]", 400, "the body is not a JSON object"),
-        ("POST /v1/pause", b'{"for": 5}', 400, "'reason' must be a text"),
+        ("POST /v1/pause", b'{"for": 5}', 400, "'reason' must be a string"),
         ("POST /v1/pause", b'{"for": "5", "reason": "x"}', 400, "'for' must be a number of seconds"),
         ("POST /v1/pause", b'{"for": NaN, "reason": "x"}', 400, "'for' must be a number of seconds"),
         ("POST /v1/pause", b'{"for": 1e99, "reason": "x"}', 400, "'for' must be a number of seconds"),

@@ -99,7 +99,7 @@ def test_a_run_that_began_before_the_clock_was_set_back_is_not_said_to_begin_in_
 
 def test_how_the_last_run_left_things_is_said_with_times_not_durations():
     text = left({"state": "failed"}, ended={"time": NOW, "reason": "stopped"})
-    assert text.startswith("at the end of the last run at ")
+    assert text.startswith("at the end of the last run, ")
     assert f"file#/a  failed  at {time.strftime('%H:%M:%S', time.localtime(NOW - 10))}\n" in text
     assert "converged" not in text
     assert left(ended=None).startswith("at the end of the last run\n")

@@ -70,8 +70,8 @@ def test_an_empty_file_and_no_file_are_no_matter(place, tmp_path):
     [
         ("a: [1", "1:4", "bad YAML"),
         ("a: 1\na: 2", "2:1", "duplicate key"),
-        ("- a", "1:1", "a map is wanted"),
-        ("just text", "1:1", "a map is wanted"),
+        ("- a", "1:1", "a map is expected"),
+        ("just text", "1:1", "a map is expected"),
         ('{"a": ', "1:7", "bad YAML"),
         ('{"a": 1, "a": 2}', "1:10", "duplicate key"),
         ('{"a": ' * 65 + "1" + "}" * 65, "1:385", "nested deeper"),

@@ -129,7 +129,7 @@ async def test_a_file_that_others_can_read_is_refused(path, noop):
 async def test_a_file_of_another_user_is_refused(path, noop):
     os.chown(path, 12345, 12345)
     check = await converge(swap(path), noop=noop)
-    assert check.error == f"others than root may read or write the swap file {path}"
+    assert check.error == f"users other than root may read or write the swap file {path}"
     assert not areas_at(str(path))
 
 

@@ -68,11 +68,11 @@ async def test_a_refresh_is_owed_until_it_is_paid(tmp_path):
     changed, owing = scripted("a"), scripted("b", subscribe=["scripted#a"])
     async with controlled(tmp_path, changed, owing) as world:
         await world.story.converged()
-        assert (await scraped(scrape_socket, tmp_path))["reactor_refreshes_owed"] == 0
+        assert (await scraped(scrape_socket, tmp_path))["reactor_refreshes_pending"] == 0
         world.engine.dispatcher.pause(1)
         world.engine.dispatcher.mark(1, Cause.REFRESH)
         found = await scraped(scrape_socket, tmp_path)
-        assert found["reactor_refreshes_owed"] == found["reactor_resources_in_motion"] == 1
+        assert found["reactor_refreshes_pending"] == found["reactor_resources_in_motion"] == 1
         world.engine.dispatcher.unpause(1)
         await world.story.converged(2)
         found = await scraped(scrape_socket, tmp_path)

@@ -142,7 +142,7 @@ async def test_a_reload_begins_and_ends_whatever_comes_of_it(manager, notifier, 
         reporter(ReloadRejected(1.0, ("x",)))
         reloads = [message for message in manager.heard() if message.keys() & {"READY", "RELOADING"}]
     assert ["RELOADING" in message for message in reloads] == [True, False, True, False]
-    assert "can't be used" in reloads[-1]["STATUS"]
+    assert "is invalid" in reloads[-1]["STATUS"]
     assert "can't be used" not in reloads[1]["STATUS"]
 
 

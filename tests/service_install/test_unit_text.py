@@ -224,7 +224,7 @@ def test_a_manifest_from_elsewhere_waits_for_the_network():
 
 
 def test_every_kind_that_says_what_it_needs_is_in_the_table_of_the_page():
-    rows = PAGE.partition("| what the manifest has |")[2]
+    rows = PAGE.partition("| resources in the manifest |")[2]
     ours = (kind for kind in map(find_kind, kind_names()) if kind.__module__.startswith("reactor.resources."))
     saying = [kind.kind for kind in ours if kind.sandbox_access is not Resource.sandbox_access]
     assert "sysctl" in saying

@@ -106,6 +106,7 @@ PUBLIC_MODULES = frozenset(
         "starlette.applications", "starlette.datastructures", "starlette.exceptions", "starlette.requests",
         "starlette.responses", "starlette.routing", "starlette.types",
         "trio",
+        "typing_extensions",
         "yaml", "yaml.events", "yaml.tokens",
         "zstandard",
     }

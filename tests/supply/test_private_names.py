@@ -133,9 +133,9 @@ def test_pyroute2_encodes_and_decodes_messages_without_its_sockets():
 
 def test_jinja_compiles_our_steps_into_its_loops():
     with explained("jinja2", "reactor/language/templates/jinja/environment.py"):
-        from reactor.language.templates.jinja.environment import BoundedEnvironment
+        from reactor.language.templates.jinja.environment import LimitedEnvironment
 
-        code = BoundedEnvironment().compile("{% for x in y %}{{ x ~ 1 }}{{ x < y }}{% endfor %}", raw=True)
+        code = LimitedEnvironment().compile("{% for x in y %}{{ x ~ 1 }}{{ x < y }}{% endfor %}", raw=True)
         assert "environment.step" in code
         assert "environment.concat((" in code
         assert "environment.weighed(" in code

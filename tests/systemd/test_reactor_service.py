@@ -285,7 +285,7 @@ async def test_an_edit_is_a_reload_to_systemd_and_so_is_an_invalid_one():
         await eventually(lambda: service.target.read_text() == "edited")
         await eventually(service.converged)
         service.describe(more="  - fiel: []\n")
-        await eventually(lambda: "the manifest has changed and can't be used" in service.show("StatusText"))
+        await eventually(lambda: "the new version of the manifest is invalid" in service.show("StatusText"))
         status = reactor("status", "--format", "json", "--state-dir", service.state).output
         assert "unknown kind 'fiel'" in json.loads(status)["run"]["rejected"]["problems"][0]
         await eventually(lambda: systemctl("is-active", service.name) == "active")

@@ -66,7 +66,7 @@ def test_the_numbers_in_the_text_are_those_of_the_code():
     )
     for words in (
         "4 MiB",
-        "Forty-eight may look",
+        "At most 48 clients may be",
         "last\nthousand",
         "only 100 of a tenth",
         "ten times a second",

@@ -185,7 +185,7 @@ PAUSE = {"refs": [], "for": "1h", "reason": "x"}
         ("/pause", {**PAUSE, "for": 60}, 400, "a duration needs a unit"),
         ("/pause", {**PAUSE, "for": "0"}, 400, "'for' must be a duration"),
         ("/pause", {**PAUSE, "for": "3y"}, 400, "'for' must be a duration"),
-        ("/pause", {**PAUSE, "reason": "  "}, 400, "'reason' must be a text"),
+        ("/pause", {**PAUSE, "reason": "  "}, 400, "'reason' must be a string"),
         ("/pause", {**PAUSE, "refs": ["scripted#a", "scripted#z"]}, 404, "no resource matches scripted#z"),
         ("/resume", {"refs": ["scripted#z"]}, 404, "no resource matches scripted#z"),
         ("/resume", {"refs": [], "for": "1h"}, 400, "there is no 'for' in it"),

@@ -38,7 +38,7 @@ def hint_from(history: History, ref: str) -> str:
 
 def warn_if_unknown(history: History, pattern: str) -> None:
     """Warn if no resource in the journal matches ``pattern``."""
-    from reactor.graph.names import covers
+    from reactor.graph.globs import covers
 
     if not any(covers(pattern, (name,)) for name in (*history.refs(), *history.aliases())):
         warn(f"the journal has no resource {pattern}; {hint_from(history, pattern)}")

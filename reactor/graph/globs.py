@@ -1,0 +1,14 @@
+"""Glob patterns over the names of resources. Imports nothing of a run: `reactor status` starts with this alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+
+def covers(pattern: str, names: Iterable[str]) -> bool:
+    """Whether ``pattern`` matches one of ``names``, those of one resource.
+
+    A name that contains ``[`` also matches itself.
+    """
+    return any(name == pattern or fnmatchcase(name, pattern) for name in names)
