@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reactor.errors import ReactorError
-from reactor.graph.globs import covers
-from reactor.graph.names import HOW_TO_WRITE
+from reactor.graph.globs import HOW_TO_WRITE, covers
 
 if TYPE_CHECKING:
     from reactor.engine.vertex_table import VertexTable

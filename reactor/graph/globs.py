@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
+HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
+"""The hint for an invalid pattern."""
+
 
 def covers(pattern: str, names: Iterable[str]) -> bool:
     """Whether ``pattern`` matches one of ``names``, those of one resource.

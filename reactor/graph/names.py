@@ -9,10 +9,6 @@ from functools import cached_property
 from reactor.resource.base import Resource
 from reactor.resource.properties import nearest
 
-HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
-"""The hint for an invalid pattern."""
-
-
 _NEIGHBOURS = 8
 
 

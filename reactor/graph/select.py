@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reactor.graph.globs import covers
+from reactor.graph.globs import HOW_TO_WRITE, covers
 from reactor.graph.graph import REFRESHING, Edge, EdgeKind, Graph
-from reactor.graph.names import HOW_TO_WRITE, Names
+from reactor.graph.names import Names
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 

@@ -227,7 +227,7 @@ def test_a_pause_that_is_asked_for_while_the_state_directory_is_gone_holds_besid
         reactor("pause", "file#*", "--for", "2h", "--reason", "an experiment")
         state_directory.rename(tmp_path / "removed")
         reactor("pause", "exec#restart", "--for", "2h", "--reason", "another one")
-        wait_until(lambda: b"made anew" in process.stderr.readline())
+        wait_until(lambda: b"restored from this run" in process.stderr.readline())
         wait_until(lambda: "paused" in reactor("status", "exec#restart").out)
         assert "paused" in reactor("status", f"file#{tmp_path}/a").out
         pauses = (state_directory / "pauses.json").read_text()
@@ -251,11 +251,11 @@ def test_a_state_directory_that_another_run_has_is_left_to_it_until_its_end(reac
         wait_until((tmp_path / "other/control.sock").exists)
         (tmp_path / "new").symlink_to(tmp_path / "other")
         (tmp_path / "new").rename(place)
-        assert b"can't be made anew" in process.stderr.readline()
+        assert b"can't be restored" in process.stderr.readline()
         assert pid_there() == str(other.pid)
         other.send_signal(signal.SIGINT)
         assert finish(other).code == 0
-        assert b"made anew, with all" in process.stderr.readline()
+        assert b"is restored from this run" in process.stderr.readline()
         wait_until(lambda: pid_there() == str(process.pid))
 
 

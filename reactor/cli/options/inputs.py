@@ -37,7 +37,7 @@ DATA_VARIABLE = "CCM_HIERA_DATA"
 def _patterns(
     _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...]:
-    from reactor.graph.names import HOW_TO_WRITE
+    from reactor.graph.globs import HOW_TO_WRITE
 
     for pattern in value:
         if "#" not in pattern:
