@@ -94,7 +94,7 @@ def test_on_a_terminal_the_list_is_folded_beside_the_names():
         lines = screen.read1().decode().splitlines()
     assert lines[:2] == [
         "address     Manage one IP address of a link. Other",
-        "            addresses of the link are left alone.",
+        "            addresses of the link are not changed.",
     ]
 
 
@@ -132,7 +132,7 @@ def test_a_kind_says_what_it_watches_and_whether_its_provider_works(reactor):
 def test_a_kind_says_what_goes_first_by_itself_and_what_can_be_undone(reactor):
     page = reactor("kinds", "file").out
     assert "Depends on: The parent directory, the source, " in page
-    assert "Undo, with meta: {reverse: true}: The file or directory that was found" in page
+    assert "Undo, with meta: {reverse: true}: The file or directory as it was" in page
     page = reactor("kinds", "link").out
     assert "Undo, with meta: {reverse: true}: not possible" in page
 
