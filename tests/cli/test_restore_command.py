@@ -154,7 +154,10 @@ def test_a_path_or_an_id_without_a_version_is_an_error_that_changes_nothing(rest
     assert f"{tmp_path}/state has no version of {tmp_path}/nothing" in done.err
     done = restore("--from", "00000000", motd)
     assert done.code == 1
-    assert f"{motd} has no version 00000000\nhint: 'reactor restore --list {motd}' lists the versions\n" in done.err
+    assert (
+        f"{motd} has no version 00000000\nhint: 'reactor restore --list {motd}' lists the versions\n"
+        in done.err
+    )
     assert look(motd)[0] == "third"
 
 
