@@ -1,9 +1,7 @@
 """A disk of this host that hangs holds up nothing but what is on it, and that only until it answers."""
 
 import os
-import tempfile
 import threading
-from pathlib import Path
 
 import pytest
 import trio
@@ -36,13 +34,6 @@ def frozen(tmp_path):
         yield mounted
         assert timer.is_alive(), "something waited for the disk"
         timer.cancel()
-
-
-@pytest.fixture
-def elsewhere():
-    """A directory in memory: how busy the disk of the tests is does not count."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield Path(directory)
 
 
 @pytest.fixture

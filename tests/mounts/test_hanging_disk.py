@@ -1,9 +1,7 @@
 """A disk of this host that hangs when it is read holds up nothing but what is on it."""
 
 import os
-import tempfile
 import threading
-from pathlib import Path
 
 import pytest
 import trio
@@ -27,13 +25,6 @@ def hanging(tmp_path):
         yield disk
         assert timer.is_alive(), "something waited for the disk"
         timer.cancel()
-
-
-@pytest.fixture
-def elsewhere():
-    """A directory in memory: how busy the disk of the tests is does not count."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield Path(directory)
 
 
 @pytest.fixture
