@@ -12,7 +12,8 @@ import trio
 
 from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
 from reactor.watchers.directory import Directory, Listener, PollingReport
-from reactor.watchers.inotify_descriptor import (
+from reactor.watchers.inotify_descriptor import InotifyDescriptor, RawEvent
+from reactor.watchers.inotify_masks import (
     ATTRIBUTES,
     COME_OR_GONE,
     IS_DIRECTORY,
@@ -21,8 +22,6 @@ from reactor.watchers.inotify_descriptor import (
     REPLACED,
     SELF_CHANGED,
     WATCH_DROPPED,
-    InotifyDescriptor,
-    RawEvent,
 )
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_tree import POLL_INTERVAL, PathTree, normal_path

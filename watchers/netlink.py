@@ -20,6 +20,7 @@ from reactor.watchers.netlink_socket import (
     NETLINK_ADD_MEMBERSHIP,
     READ_SIZE,
     SOL_NETLINK,
+    enlarge_receive_buffer,
     open_socket,
     socket_pool,
     unpack,
@@ -29,8 +30,6 @@ from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 READS_AT_ONCE = 32
 """Reads before the vertices are marked. One change of a link causes four or five messages, but should cause one
 check."""
-RECEIVE_BUFFER = 4 * 1024 * 1024
-_SO_RCVBUFFORCE = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ class NetlinkListener:
             self._trouble = f"the network namespace {self.netns} can't be watched: {error.strerror}"
             return
         try:
-            _enlarge(opened)
+            enlarge_receive_buffer(opened)
             _join_groups(opened, Topic.LINK)  # always needed, to keep the names of the links up to date
             for watched_topic in self._listeners:
                 _join_groups(opened, watched_topic.topic)
@@ -220,14 +219,6 @@ class NetlinkListener:
             reason = f"the network namespace {self.netns} is there and watched"
             self._sink.report(WatchState.ARMED, reason, vertex)
         self._reported.clear()
-
-
-def _enlarge(opened: socket.socket) -> None:
-    """Give the socket a buffer for thousands of messages at once, as far as this process is allowed to."""
-    try:
-        opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
-    except PermissionError:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
 
 
 def _join_groups(opened: socket.socket, topic: Topic) -> None:

@@ -19,7 +19,7 @@ from reactor.errors import ReactorError
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 _FAULTY = (Result.FAILED, Result.BLOCKED)
 _FINE = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE)

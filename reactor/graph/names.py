@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from reactor.resource.base import Resource
-from reactor.resource.properties import nearest
+from reactor.suggestions import nearest
 
 _NEIGHBOURS = 8
 

@@ -21,7 +21,7 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Declared, Form, declare, numbered
-from reactor.resource.properties import References
+from reactor.resource.property_types import References
 from reactor.resource.redaction import redacted
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {

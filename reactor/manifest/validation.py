@@ -15,7 +15,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 _WANTED = {
     **dict.fromkeys(("string_type", "string_unicode"), "a string"),

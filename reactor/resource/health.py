@@ -21,7 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from reactor.resource.entry_points import installed_entry_points
-from reactor.resource.properties import Duration, FrozenModel
+from reactor.resource.property_types import Duration, FrozenModel
 
 HEALTH_GROUP = "reactor.health"
 RUNNERS = {"command": "nagios", "goss_rules": "goss"}

@@ -22,7 +22,7 @@ from reactor.control.names import matching
 from reactor.control.pause_file import is_valid_duration
 from reactor.control.requests import BadRequestError, body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import NoPausesError
-from reactor.resource.properties import parse_duration
+from reactor.resource.property_types import parse_duration
 from reactor.resource.redaction import redacted
 from reactor.ui.details import details
 from reactor.ui.drawing import DrawingError

@@ -27,9 +27,9 @@ from reactor import (
     fragile_mounts,
 )
 from reactor.hostfs import ErrorContext, accounts_of
-from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
+from reactor.resources.exec.property_types import ExitCodes, Location, SearchPath, Umask, Variable
 from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
-from reactor.resources.file.properties import Account, parse_mode
+from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
     Command,

@@ -38,7 +38,7 @@ from reactor.resources.download.source import Source as Download
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.planner import plan_file
 from reactor.resources.file.preflight import preflight
-from reactor.resources.file.properties import (
+from reactor.resources.file.property_types import (
     MAX_MODE,
     Account,
     Mode,

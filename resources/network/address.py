@@ -23,7 +23,7 @@ from reactor.resources.network.address_table import FoundAddress, addresses_of, 
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
 from reactor.resources.network.preflight import refuse_address
-from reactor.resources.network.properties import (
+from reactor.resources.network.property_types import (
     FAMILIES,
     IPV6,
     CidrText,

@@ -13,7 +13,7 @@ from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import LinkState, Renames, observe
 from reactor.resources.network.losses import lost_with_link
 from reactor.resources.network.preflight import refuse_link
-from reactor.resources.network.properties import link_path, needs_in, qualified
+from reactor.resources.network.property_types import link_path, needs_in, qualified
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, explained
 from reactor.watchers.netlink import NetlinkWatch
 from reactor.watchers.netlink_topics import Topic, WatchedTopic

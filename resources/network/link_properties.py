@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 from pydantic import Field
 
 from reactor import Flag, PropertyProblem, Resource
-from reactor.resources.network.properties import (
+from reactor.resources.network.property_types import (
     IPText,
     LinkName,
     MacAddress,

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from reactor.resources.network.address_table import FoundAddress, addresses_of
 from reactor.resources.network.link_table import name_of
-from reactor.resources.network.properties import FAMILIES, IPV4, IPV6
+from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6
 from reactor.resources.network.route_dump import RouteEntry, all_routes
 from reactor.resources.network.routing_table import MAIN_TABLE
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, message

@@ -22,7 +22,7 @@ from reactor import (
     Watch,
 )
 from reactor.resources.network.preflight import refuse_route
-from reactor.resources.network.properties import (
+from reactor.resources.network.property_types import (
     IPV6,
     IPNetwork,
     IPText,

@@ -26,7 +26,7 @@ from reactor.resources.package.database import UNITS
 from reactor.resources.package.debconf import Answers, selections
 from reactor.resources.package.package_files import SUFFIXES, PackageSource, suffix_of
 from reactor.resources.package.planner import Desired, Options, PackageState, plan_package
-from reactor.resources.package.properties import (
+from reactor.resources.package.property_checks import (
     ALLOWED,
     GONE,
     NO_PURGE,

@@ -24,7 +24,7 @@ from reactor import (
     sandboxed_engine,
 )
 from reactor.hostfs import accounts, accounts_of
-from reactor.resources.file.properties import Account, SourcePath, parse_mode
+from reactor.resources.file.property_types import Account, SourcePath, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
 from reactor.resources.scaffold.planner import plan_scaffold

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from reactor.language.errors import Fault, FunctionError, LimitFault
-from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.jet import nodes
@@ -24,6 +23,7 @@ from reactor.language.templates.jet.operators import (
     whole,
 )
 from reactor.language.templates.values import json_text
+from reactor.suggestions import closest
 
 NOTHING: Final = object()
 """The piped value of a call without one."""
