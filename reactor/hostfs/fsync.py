@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import trio
@@ -170,6 +170,14 @@ def disk_at(path: str) -> Disk | None:
             return None
         else:
             return None if commit is None else commit.disk
+
+
+async def change_on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
+    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
+    if (disk := disk_at(path)) is None:
+        await change()
+    else:
+        await disk.make(path, change)
 
 
 def disk_of(fd: int) -> Disk | None:
