@@ -10,6 +10,7 @@
 - ``records``: selects the events to keep, and converts them to rows; ``diffs``: the diffs of these events;
 - ``write_buffer``: collects the data that waits to be written;
 - ``row_validation``: checks the records that were read;
+- ``writer``: writes the collected data in batches, and copes with a failing disk;
 - ``journal``: combines these modules: it stores the state of the engine, and is a sink of its events;
 - ``history``: reads the journal, also while a run writes to it.
 """

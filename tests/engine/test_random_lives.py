@@ -283,7 +283,7 @@ def test_whatever_happens_the_end_is_desired_and_no_refresh_is_missing(manifest,
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patched:
         patched.setattr(time, "time", lambda: real_time() + world.wall)
         trio.run(play, steps, world, directory, clock=MockClock(autojump_threshold=0))
-        with Unhurried.open(directory, "/site.yaml", pytest.fail)._store._connection as kept:
+        with Unhurried.open(directory, "/site.yaml", pytest.fail)._writer.store._connection as kept:
             assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert {name: world.value[name] for name in world.manifest} == {
         name: entry.version for name, entry in world.manifest.items()

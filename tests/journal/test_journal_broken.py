@@ -13,8 +13,7 @@ import trio
 from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
 from reactor.engine.events import Cause, Event
-from reactor.journal import journal as journal_module
-from reactor.journal import row_validation, write_buffer
+from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME
 from reactor.resources.file import File
@@ -218,10 +217,10 @@ async def test_one_that_is_removed_under_a_run_is_begun_anew_with_all_that_is_ow
 
 
 async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatch):
-    monkeypatch.setattr(journal_module, "RETRY_INTERVAL", 0.01)
+    monkeypatch.setattr(writer, "RETRY_INTERVAL", 0.01)
     notes = []
     with journal_in(directory, notes) as journal:
-        connection = journal._store._connection
+        connection = journal._writer.store._connection
         connection.execute("PRAGMA max_page_count = 1")
         for number in range(200):
             await journal.intend(f"file#/{number}", [f"exec#{'x' * 500}"])
