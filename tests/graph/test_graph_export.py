@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from reactor.errors import Place
 from reactor.graph.export import FORMATS, export
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 from reactor.graph.export.png import GraphvizError
 from reactor.resource.declared import Form, declare
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from reactor.graph.export.picture import EDGE_DASHES, STATES, Arrow, Picture, Vertex, picture, words
+from reactor.graph.export.colours import STATES
+from reactor.graph.export.picture import EDGE_DASHES, Arrow, Picture, Vertex, picture, words
 from reactor.graph.graph import EdgeKind, Graph
 
 _LINKS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from live_pages import served, write_manifest
 
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 
 AXE = Path(sysconfig.get_path("purelib"), "axe_core_python/axe.min.js")
 """The script that looks for what keeps people out of a page."""
