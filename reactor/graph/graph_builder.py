@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from reactor.errors import Place
-from reactor.graph.globs import covers
+from reactor.graph.globs import covers, is_glob
 from reactor.graph.graph import EdgeKind
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
@@ -110,6 +110,10 @@ class GraphBuilder:
     def is_missed(self, name: str) -> bool:
         """Whether to report that no resource has this name."""
         if self._unread or name in self._broken:
+            return False
+        if (
+            is_glob(name) and f"{name.partition('#')[0]}#*" in self._broken
+        ):  # a loop over nothing made no resource
             return False
         return not any(covers(pattern, (name,)) for pattern in self._external)
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from reactor.graph.globs import covers
 from reactor.resource.base import Resource
 from reactor.suggestions import nearest
 
@@ -38,6 +39,14 @@ class Names:
             earlier = [vertex for vertex in self._called[name] if vertex < owner]
             return earlier[-1] if earlier else self._vertices.get(name)
         return self._vertices.get(name)
+
+    def matching(self, pattern: str) -> Iterable[int]:
+        """The vertices whose names match a glob pattern."""
+        start = pattern.partition("*")[0]
+        found = (
+            vertex for name, vertex in self.items() if name.startswith(start) and covers(pattern, (name,))
+        )
+        return dict.fromkeys(found)
 
     def items(self) -> Iterable[tuple[str, int]]:
         """Every name with its vertex. A vertex with an alias appears twice."""

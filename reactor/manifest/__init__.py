@@ -10,7 +10,8 @@ A manifest passes through these modules in this order:
   higher priority), `inputs` (everything from outside the manifest);
 - what expressions can use: `expression_context` and `expression_functions` (data, facts, files, templates, outputs),
   `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`;
-- from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `values` and
+- from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `loops` (`for_each`:
+  one entry that makes several resources), `values` and
   `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,
   or a placeholder for an invalid one), `deferred` (values that are evaluated when the resource is checked),
   `kind_lookup` (the class of a kind), `phrasing` (the wording of messages);

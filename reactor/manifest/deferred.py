@@ -166,7 +166,12 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
-        """Return the deferred properties as written."""
+        """Return the deferred properties as written, or those of a loop with their first values, if they are known.
+
+        What they have as written means nothing outside of the loop.
+        """
+        if self._values is not None and "item" in self._expression_context.scope.names:
+            return self._values
         return {key: unevaluated(tree) for key, tree in self._trees.items()}
 
     def try_conditions(self) -> None:

@@ -95,6 +95,13 @@ class ExpressionContext(NamedTuple):
             source, ExpressionFunctions(base, names, secret_paths, strict=strict, moment=inputs.moment)
         )
 
+    def inside(self, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> ExpressionContext:
+        """Return the context of one iteration of a loop.
+
+        It has these ``names`` as further roots, of which the paths ``secrets`` are secret.
+        """
+        return self._replace(expression_functions=self.expression_functions.inside(names, secrets))
+
     def apart(self) -> ExpressionContext:
         """Return the same context for another thread."""
         return self._replace(expression_functions=self.expression_functions.apart())

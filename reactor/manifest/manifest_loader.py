@@ -147,12 +147,18 @@ class ManifestLoader:
         factory = ResourceFactory(
             problems,
             self._resource_table,
-            expression_context,
             form,
             meta=meta,
             included=lambda composite, at: self._include(composite, at, problems, data),
         )
-        Binder(problems, self._resource_table, self._kinds, expression_context, factory).bind(entries)
+        Binder(
+            problems,
+            self._resource_table,
+            self._kinds,
+            expression_context,
+            factory,
+            allows_loops=not document.is_ccm,
+        ).bind(entries)
         if in_order:
             is_child, looks_only = bool(self._above), "monitor_only" in meta
             ends_with_failure = document.settings.fail_fast and is_child and not looks_only

@@ -13,6 +13,7 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -29,21 +30,21 @@ _REFERENCES: dict[str, TypeAdapter[Any]] = {
     for name, taken in (("require", References), ("subscribe", Subscriptions), ("after", References))
 }
 _NAMES = frozenset(("name", "alias"))
+_APPLIED_TWICE = "its manifest is applied twice: apply it once, or make the name of what is in its data"
+_SAME_IN_LOOP = "make it differ for each element: put {{ item }} or {{ key }} into it"
 
 
 class ResourceFactory:
     """Makes the resources of one file, and adds them to a `ResourceTable`.
 
-    ``expression_context`` has the roots and functions of the file's expressions. ``meta`` overrides values in the
-    ``meta`` of every resource. ``included`` is called with each `Composite` after it was added, and the offset of its
-    declaration. ``direct`` has the indices of the file's own resources.
+    ``meta`` overrides values in the ``meta`` of every resource. ``included`` is called with each `Composite` after it
+    was added, and the offset of its declaration. ``direct`` has the indices of the file's own resources.
     """
 
     def __init__(
         self,
         problems: Problems,
         resource_table: ResourceTable,
-        expression_context: ExpressionContext,
         form: Form,
         *,
         meta: Mapping[str, Any],
@@ -52,24 +53,28 @@ class ResourceFactory:
         self.direct: list[int] = []
         self._problems = problems
         self._resource_table = resource_table
-        self._expression_context = expression_context
         self._form = form
         self._meta = meta
         self._included = included
-        self._context = expression_context.context
         self._place = problems.source.lines.place
 
-    def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
-        """Make a resource of ``model`` with these ``values``.
+    def make(
+        self,
+        model: type[Resource],
+        declaration: Declaration,
+        values: Values,
+        expression_context: ExpressionContext,
+    ) -> None:
+        """Make a resource of ``model`` with these ``values``, whose expressions use ``expression_context``.
 
         If there are problems, report them and add a placeholder.
         """
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
-        late = self._late(model, declaration, values)
+        late = self._late(model, declaration, values, expression_context)
         resource = None
         try:
-            resource = model.model_validate(values.plain, context=self._context)
+            resource = model.model_validate(values.plain, context=expression_context.context)
         except ValidationError as error:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
@@ -120,13 +125,17 @@ class ResourceFactory:
             self._included(resource, origin.declaration.at)
 
     def _late(
-        self, model: type[Resource], declaration: Declaration, values: Values
+        self,
+        model: type[Resource],
+        declaration: Declaration,
+        values: Values,
+        expression_context: ExpressionContext,
     ) -> DeferredBinding | None:
         """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
         if not (values.late or conditions):
             return None
-        late = DeferredBinding(model, declaration, values, conditions, self._expression_context)
+        late = DeferredBinding(model, declaration, values, conditions, expression_context)
 
         def report(found: MisplacedError) -> None:
             report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
@@ -168,18 +177,18 @@ class ResourceFactory:
         if not isinstance(name, str):
             return (), 1
         ref = f"{model.kind}#{name}"
+        again = _SAME_IN_LOOP if FOR_EACH in (declaration.body or ()) else _APPLIED_TWICE
         # Two directories may contain manifests with the same name.
         may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
         if may_repeat or issubclass(model, Composite):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
-        if not self._resource_table.claim(
-            ref, declaration.at, self._problems, "remove one of them, or rename it"
-        ):
+        hint = "remove one of them, or rename it"
+        if not self._resource_table.claim(ref, declaration.at, self._problems, hint, again):
             return (), 1
         if not isinstance(alias, str) or alias == name:
             return (ref,), 1
         other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
-        if not self._resource_table.claim(other, at, self._problems, "choose another alias"):
+        if not self._resource_table.claim(other, at, self._problems, "choose another alias", again):
             self._resource_table.broken.add(ref)
             return (), 1
         return (ref, other), 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reactor.errors import Place
+from reactor.graph.globs import is_glob
 from reactor.graph.graph import REFRESHING, EdgeKind
 from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.resource.base import Resource
@@ -62,7 +63,11 @@ def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
 
 def _refer(builder: GraphBuilder, target: str, edge: BuilderEdge) -> None:
     found = builder.names.find(target, edge.owner)
-    if found is not None and found != edge.owner:
+    if found is None and is_glob(target) and (several := builder.names.matching(target)):
+        for vertex in several:
+            if vertex != edge.owner:
+                builder.connect(vertex, edge.owner, edge)
+    elif found is not None and found != edge.owner:
         builder.connect(found, edge.owner, edge)
     elif found is not None or (builder.is_missed(target) and not wait_for_missing_children(builder, edge)):
         builder.diagnostics.append(_problem(builder, target, edge, to_itself=found is not None))

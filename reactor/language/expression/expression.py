@@ -112,6 +112,16 @@ class Expression:
         return frozenset(node.name for node in self._outer)
 
     @cached_property
+    def path(self) -> tuple[str, ...] | None:
+        """The keys, from the root on, of the value that it names: of ``Data.users``; None if it computes something."""
+        keys: list[str] = []
+        node = self._tree
+        while isinstance(node, Member) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
+            keys.append(node.key.value)
+            node = node.value
+        return (node.name, *reversed(keys)) if isinstance(node, Root) and node.name != "$env" else None
+
+    @cached_property
     def _members(self) -> tuple[Member, ...]:
         return tuple(certain_members(self._tree))
 
