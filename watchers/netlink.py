@@ -104,7 +104,7 @@ class NetlinkListener:
         self._names = LinkNames()
         self._socket: socket.socket | None = None
         self._opened = trio.Event()
-        self._trouble = ""
+        self._problem = ""
         self._reported: set[int] = set()
 
     # ---- the listeners ----
@@ -117,7 +117,7 @@ class NetlinkListener:
         if self._socket is not None:
             _join_groups(self._socket, watched_topic.topic)
         else:
-            self._report_trouble((vertex,))
+            self._report_problem((vertex,))
 
     def discard(self, watched_topic: WatchedTopic, vertex: int) -> None:
         """Stop marking ``vertex``. Without any vertex, the socket is closed, so that the namespace can be freed."""
@@ -138,9 +138,9 @@ class NetlinkListener:
         if vertices:
             self._open()
         if self._socket is None:
-            self._report_trouble(vertices)
+            self._report_problem(vertices)
         else:
-            self._report_end_of_trouble()
+            self._report_recovery()
         for vertex in vertices:
             self._sink.mark(vertex)
 
@@ -157,7 +157,7 @@ class NetlinkListener:
         try:
             opened = open_socket(self.netns)
         except (FileNotFoundError, PermissionError) as error:
-            self._trouble = f"the network namespace {self.netns} can't be watched: {error.strerror}"
+            self._problem = f"the network namespace {self.netns} can't be watched: {error.strerror}"
             return
         try:
             enlarge_receive_buffer(opened)
@@ -208,13 +208,13 @@ class NetlinkListener:
         self._sink.mark_all(f"the netlink buffer{where} overflowed, notifications were lost")
         self._names.load(self.netns)
 
-    def _report_trouble(self, vertices: Iterable[int]) -> None:
+    def _report_problem(self, vertices: Iterable[int]) -> None:
         for vertex in vertices:
             if vertex not in self._reported:
-                self._sink.report(WatchState.DEGRADED, self._trouble, vertex)
+                self._sink.report(WatchState.DEGRADED, self._problem, vertex)
                 self._reported.add(vertex)
 
-    def _report_end_of_trouble(self) -> None:
+    def _report_recovery(self) -> None:
         for vertex in self._reported:
             reason = f"the network namespace {self.netns} is there and watched"
             self._sink.report(WatchState.ARMED, reason, vertex)

@@ -44,7 +44,7 @@ class Journal:
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
         self._aliases = found.aliases
-        self._select = Selector(found.troubled)
+        self._select = Selector(found.failing)
         self._write_buffer = WriteBuffer()
         self._writer = JournalWriter(directory, store, self._write_buffer, warn, self._restate)
 
@@ -73,7 +73,7 @@ class Journal:
         self._applied.pop(ref, None)  # the desired state has changed: `applied` must compare it again
         return Cause.INTENT
 
-    def owed_refreshes(self) -> dict[str, list[str]]:
+    def pending_refreshes(self) -> dict[str, list[str]]:
         """The refreshes that are still pending from earlier runs: subscriber -> the sources whose change caused them."""
         return self._refresh_log.by_subscriber()
 

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from typing import NamedTuple
 
 from reactor.journal import diffs, retention
-from reactor.journal.records import troubled
+from reactor.journal.records import is_failing
 from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
     pending: list[Pair]
     originals: list[UndoRecord]
-    troubled: set[str]
+    failing: set[str]
     generation: Generation | None
     aliases: dict[str, str]
     complete: bool = True
@@ -68,7 +68,7 @@ class Store:
         originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
         # Only refs that failed at least once are read: the file may have the resources of many old manifests.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
-        in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
+        failing = {ref for (ref,) in once if is_failing(self._last_result(ref))}
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
@@ -77,7 +77,7 @@ class Store:
             # Without members, the same manifest begins a new generation, which writes them.
             generation = generation._replace(digest="")
         aliases = dict(execute("SELECT name, ref FROM aliases"))
-        return Found(pending, originals, in_trouble, generation, aliases)
+        return Found(pending, originals, failing, generation, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
         """Ref -> digest, without the refs that were never applied."""

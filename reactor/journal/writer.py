@@ -48,7 +48,7 @@ class JournalWriter:
         self._write_buffer = write_buffer
         self._warn = warn
         self._restate = restate
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         self._plenty = trio.Event()
         self._writing = trio.Lock()
         self._thread = trio.CapacityLimiter(1)
@@ -57,20 +57,20 @@ class JournalWriter:
 
     def wake(self) -> None:
         """Write soon: there is something in the buffer; at once if there is plenty."""
-        self._news.set()
+        self._new_data.set()
         if self._write_buffer.events >= PLENTY:
             self._plenty.set()
 
     async def run(self) -> None:
         """Write in batches, until cancelled."""
         while True:
-            await self._news.wait()
+            await self._new_data.wait()
             with trio.move_on_after(INTERVAL):
                 await self._plenty.wait()
-            self._news, self._plenty = trio.Event(), trio.Event()
+            self._new_data, self._plenty = trio.Event(), trio.Event()
             await self.catch_up()
             if self.refusal:
-                self._news.set()
+                self._new_data.set()
                 await trio.sleep(RETRY_INTERVAL)
 
     async def catch_up(self) -> None:
@@ -109,7 +109,7 @@ class JournalWriter:
         async with self._writing:
             self.store.close()
             self._start_new_file()
-        self._news.set()
+        self._new_data.set()
 
     async def _write(self, batch: Batch) -> None:
         """Write the batch in a thread. The write is durable if a caller waits for that, or after an error of the disk.
@@ -165,7 +165,7 @@ class JournalWriter:
                 "are lost when the process ends"
             )
         self.refusal = str(error)
-        self._news.set()
+        self._new_data.set()
 
     def _put_aside(self, error: Exception) -> None:
         self.store.close()

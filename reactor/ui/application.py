@@ -212,8 +212,8 @@ class SseStream:
 
 def _last_event_id(scope: Scope) -> int:
     """The number of the last event that the client received before it lost the connection; 0 for none."""
-    said = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) <= _DIGITS else 0
+    since = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
+    return int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
 
 
 async def _leave(receive: Receive, scope: trio.CancelScope) -> None:

@@ -214,8 +214,8 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         if self.ensure == "absent":
             yield Claim("path", self.name, {"ensure": "absent"})
         elif not self.cleanup:
-            wishes = {"ensure": "present", "owner": self.owner, "group": self.group}
-            yield Claim("path", self.name, wishes)
+            desired = {"ensure": "present", "owner": self.owner, "group": self.group}
+            yield Claim("path", self.name, desired)
         if self.ensure == "present" and (file := self._single_path) is not None:
             owned = {"ensure": "present", "owner": self.owner, "group": self.group}
             content = ("unpacked from", self.url)

@@ -78,9 +78,9 @@ class FoundRoute(NamedTuple):
 
     def kept_attributes(self) -> bytes:
         """The attributes that a replacing route keeps: source and metrics."""
-        said = attributes(self.body, _FIXED_SIZE)
+        found = attributes(self.body, _FIXED_SIZE)
         kept = (_RTA_PREFSRC, _RTA_METRICS)
-        return b"".join(pack_attribute(kind, value) for kind, value in said if kind in kept)
+        return b"".join(pack_attribute(kind, value) for kind, value in found if kind in kept)
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.ways)) or "nowhere"

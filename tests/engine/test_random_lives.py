@@ -29,7 +29,7 @@ from reactor.testing.story import graph_of
 NAMES = "abcde"
 STEP = 0.5
 """Seconds that each half of a change takes: time enough to be killed before it, in the middle and after it."""
-PATIENCE = 20_000.0
+TIMEOUT = 20_000.0
 """Seconds of the jumping clock: a retry may come 300 s later, and each of five may wait for another."""
 
 
@@ -205,7 +205,7 @@ class Life:
             for name, entry in self.world.manifest.items()
         }
         await self.edit(enforced)
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             while not self.engine.scheduler.converged:
                 await self.heard.wait()
 

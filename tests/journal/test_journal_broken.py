@@ -139,7 +139,7 @@ def test_a_file_that_was_emptied_gives_back_what_its_wal_holds(directory):
     os.truncate(directory / FILE_NAME, 0)
     notes = []
     with journal_in(directory, notes) as journal:
-        assert journal.owed_refreshes() == {"exec#x": ["file#/a"]}
+        assert journal.pending_refreshes() == {"exec#x": ["file#/a"]}
     assert len(notes) == 1
 
 
@@ -224,7 +224,7 @@ async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatc
         connection.execute("PRAGMA max_page_count = 1")
         for number in range(200):
             await journal.intend(f"file#/{number}", [f"exec#{'x' * 500}"])
-        assert len(list(journal.owed_refreshes())) == 1
+        assert len(list(journal.pending_refreshes())) == 1
         (note,) = notes
         assert "disk is full" in note
         assert "lost when the process ends" in note

@@ -53,7 +53,7 @@ class Commits:
 def test_an_intent_survives_a_kill(directory):
     assert run_child(INTEND_THEN_DIE, directory).returncode == -signal.SIGKILL
     with journal_in(directory) as journal:
-        assert sorted(journal.owed_refreshes()) == ["exec#x", "exec#y"]
+        assert sorted(journal.pending_refreshes()) == ["exec#x", "exec#y"]
 
 
 def test_an_intent_is_committed_with_a_sync(directory):
@@ -130,7 +130,7 @@ async def test_a_cancelled_intent_stays_owed(directory):
         with trio.CancelScope() as scope:
             scope.cancel()
             await journal.intend("file#/a", ["exec#x"])
-        assert list(journal.owed_refreshes()) == ["exec#x"]
+        assert list(journal.pending_refreshes()) == ["exec#x"]
     assert owed_on_disk(directory) == {("file#/a", "exec#x")}
 
 

@@ -127,7 +127,7 @@ def test_what_is_older_than_the_limit_goes_and_debts_stay(directory, monkeypatch
         trio.run(journal.intend, "file#/old", ["exec#x"])
     with journal_in(directory) as journal:
         journal.record(changed("file#/new"))
-        assert list(journal.owed_refreshes()) == ["exec#x"]
+        assert list(journal.pending_refreshes()) == ["exec#x"]
     assert kept_refs(directory) == ["file#/new"]
 
 

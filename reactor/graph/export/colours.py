@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reactor.graph.graph import EdgeKind
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """The colours of a vertex on light and dark backgrounds, and the dashes of its border."""
 
     fill: str
@@ -19,17 +19,17 @@ class Look(NamedTuple):
 
 
 STATES = {
-    "ok": Look("#e3f5e9", "#23783f", "#15301f", "#4cb872"),
-    "changed": Look("#fff1cc", "#8a5f00", "#3a2d0b", "#e0ac3a"),
-    "would_change": Look("#fff8e6", "#8a5f00", "#2b2513", "#e0ac3a", "6 3"),
-    "failed": Look("#fde2e1", "#bd2823", "#3f1817", "#f2665f"),
-    "blocked": Look("#f6e4f2", "#9a3b86", "#331a2e", "#d277bf", "6 3"),
-    "skipped": Look("#eeeff1", "#666c75", "#25282d", "#8b929c", "2 3"),
-    "unknown": Look("#ffffff", "#666c75", "#1c1f24", "#8b929c", "2 3"),
+    "ok": Appearance("#e3f5e9", "#23783f", "#15301f", "#4cb872"),
+    "changed": Appearance("#fff1cc", "#8a5f00", "#3a2d0b", "#e0ac3a"),
+    "would_change": Appearance("#fff8e6", "#8a5f00", "#2b2513", "#e0ac3a", "6 3"),
+    "failed": Appearance("#fde2e1", "#bd2823", "#3f1817", "#f2665f"),
+    "blocked": Appearance("#f6e4f2", "#9a3b86", "#331a2e", "#d277bf", "6 3"),
+    "skipped": Appearance("#eeeff1", "#666c75", "#25282d", "#8b929c", "2 3"),
+    "unknown": Appearance("#ffffff", "#666c75", "#1c1f24", "#8b929c", "2 3"),
 }
 """The appearance of each state. The state is also written in the vertex, so that the colours are not needed."""
 
-PLAIN = Look("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
+PLAIN = Appearance("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
 """The appearance of a vertex when no states are given."""
 
 
@@ -79,8 +79,8 @@ DARK = Theme(
 
 def css_variables() -> str:
     """The rules that define all these colours as CSS variables, such as ``--failed-border`` and ``--edge-require``."""
-    light = {state: (look.fill, look.border) for state, look in STATES.items()}
-    dark = {state: (look.dark_fill, look.dark_border) for state, look in STATES.items()}
+    light = {state: (appearance.fill, appearance.border) for state, appearance in STATES.items()}
+    dark = {state: (appearance.dark_fill, appearance.dark_border) for state, appearance in STATES.items()}
     at_night = f"@media (prefers-color-scheme: dark) {{ :root {{ {' '.join(_variables(DARK, dark))} }} }}"
     return f":root {{ {' '.join(_variables(LIGHT, light))} }}\n{at_night}\n"
 

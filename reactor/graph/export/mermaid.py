@@ -51,9 +51,9 @@ def _styles(drawn: Picture, arrows: list[Arrow]) -> Iterator[str]:
         if links := [str(number) for number, arrow in enumerate(arrows) if arrow.kind is kind]:
             yield f"  linkStyle {','.join(links)} stroke-dasharray:{EDGE_DASHES[kind]}"
     for state in drawn.states:
-        look = STATES[state]
-        dashes = f",stroke-dasharray:{look.dashes}" if look.dashes else ""
-        yield f"  classDef {state} fill:{look.fill},stroke:{look.border},color:#1b1f24{dashes}"
+        appearance = STATES[state]
+        dashes = f",stroke-dasharray:{appearance.dashes}" if appearance.dashes else ""
+        yield f"  classDef {state} fill:{appearance.fill},stroke:{appearance.border},color:#1b1f24{dashes}"
 
 
 def _label(vertex: Vertex) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reactor.graph.export.colours import PLAIN, STATES, Look
+from reactor.graph.export.colours import PLAIN, STATES, Appearance
 from reactor.graph.graph import REFRESHING, WEAK, EdgeKind, Graph
 from reactor.graph.topology import topological_order
 from reactor.resource.base import Resource
@@ -78,7 +78,7 @@ class Vertex(NamedTuple):
     state: str | None
 
     @property
-    def look(self) -> Look:
+    def appearance(self) -> Appearance:
         """The appearance of the vertex."""
         return STATES[self.state] if self.state else PLAIN
 

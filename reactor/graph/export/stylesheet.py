@@ -22,14 +22,16 @@ _SHAPES = f"""\
 
 def _stylesheet() -> str:
     """Plain rules without variables, because some programs that show SVG do not support them."""
-    looks = {"plain": PLAIN, **STATES}
-    light = {state: (look.fill, look.border) for state, look in looks.items()}
-    dark = {state: (look.dark_fill, look.dark_border) for state, look in looks.items()}
+    appearances = {"plain": PLAIN, **STATES}
+    light = {state: (appearance.fill, appearance.border) for state, appearance in appearances.items()}
+    dark = {
+        state: (appearance.dark_fill, appearance.dark_border) for state, appearance in appearances.items()
+    }
     dashes = [f".edge.{kind} {{ stroke-dasharray: {dash}; }}" for kind, dash in EDGE_DASHES.items() if dash]
     dashes += [
-        f".vertex.{state} rect {{ stroke-dasharray: {look.dashes}; }}"
-        for state, look in looks.items()
-        if look.dashes
+        f".vertex.{state} rect {{ stroke-dasharray: {appearance.dashes}; }}"
+        for state, appearance in appearances.items()
+        if appearance.dashes
     ]
     at_night = "\n".join(["@media (prefers-color-scheme: dark) {", *_rules(DARK, dark), "}"])
     return _SHAPES + "\n".join([*dashes, *_rules(LIGHT, light), at_night]) + "\n"

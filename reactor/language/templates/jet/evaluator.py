@@ -75,9 +75,9 @@ class Evaluator:
         """Report each of ``values`` that is missing. Raises Fault if that is an error."""
         for value in values:
             if value is None or value is INVALID:
-                self._meet_nothing(None if value is None else self._missed)
+                self._report_missing(None if value is None else self._missed)
 
-    def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
+    def _report_missing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
         raise NotImplementedError
 
     def _member(self, value: Any, key: Any) -> Any:
