@@ -10,6 +10,7 @@ from reactor.errors import Place
 from reactor.language.errors import ExpressionError, FunctionError
 from reactor.language.expression import parse_template
 from reactor.language.secrets import SecretText, paths_of_secrets
+from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
@@ -109,6 +110,8 @@ class ManifestLoader:
         expression_context = ExpressionContext.of(
             source, data.values, data.secrets, self._inputs, strict=strict and is_whole
         )
+        if strict:
+            check_assertions(assertions_in(document.root, problems), problems, expression_context)
         entries = document.entries
         of_entries = problems
         if document.jet_file is not None:

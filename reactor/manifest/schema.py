@@ -96,7 +96,9 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
 
 
 def _native_form() -> dict[str, Any]:
-    return _closed({**_data_sections(), "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
+    assertion = _closed({"assert": {"type": "string"}, "message": {"type": "string"}}, required=["assert"])
+    sections = {**_data_sections(), "assertions": {"anyOf": [_list(assertion), _NOTHING]}}
+    return _closed({**sections, "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
 
 
 def _ccm_form(definitions: dict[str, Any]) -> dict[str, Any]:
