@@ -97,9 +97,9 @@ class StatusStream:
         return "waiting" if paused or order.waiting[vertex] else "dirty"
 
 
-def _text(state: str, activity: str | None, paused: bool, fine: bool) -> str:
+def _text(state: str, activity: str | None, paused: bool, is_ok: bool) -> str:
     moves = activity is not None
-    status = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": fine}
+    status = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": is_ok}
     return json.dumps(status, separators=(",", ":"))
 
 

@@ -73,10 +73,10 @@ async def test_whom_dnf_itself_waits_for_is_told_at_once(dnf):
 
 @pytest.mark.parametrize(("status", "files"), [({}, 0), ({"status": "--progress="}, 1)])
 async def test_only_a_program_that_is_asked_for_its_progress_gets_a_file_for_it(monkeypatch, status, files):
-    async def look(*_):
+    async def observe(*_):
         return Completed(0, str(len(os.listdir("/proc/self/fd"))), "", 0.0)
 
-    monkeypatch.setattr("reactor.resources.package.commands.run", look)
+    monkeypatch.setattr("reactor.resources.package.commands.run", observe)
     before = len(os.listdir("/proc/self/fd"))
     completed = await PackageCommands({}).run("true", **status)
     assert int(completed.stdout) - before == files
