@@ -41,17 +41,17 @@ def a_cell(command, **more):
         (a_cell("true"), "a second run: exec#go changed"),
     ],
 )
-def test_what_breaks_a_promise_is_told(cell, words, tmp_path):
+def test_what_breaks_a_promise_is_reported(cell, words, tmp_path):
     assert any(words in each for each in breaches(cell, tmp_path / "scratch"))
 
 
-def test_a_wrong_world_is_told(tmp_path):
+def test_a_wrong_world_is_reported(tmp_path):
     cell = a_cell("true", always=True)
     wrong = Cell(cell.kind, cell.name, cell.resources, lambda place: differs("it", 1, 2), always=True)
     assert breaches(wrong, tmp_path / "scratch") == ["the world is not right: it is 1, not 2"]
 
 
-def test_a_rehearsal_that_changes_something_is_told(tmp_path):
+def test_a_dry_run_that_changes_something_is_reported(tmp_path):
     mark = Path(tmp_path, "mark")
 
     def resources(place):

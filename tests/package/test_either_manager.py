@@ -51,7 +51,7 @@ async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch
     assert ended.counts[Result.OK] == 3
 
 
-async def test_a_rehearsal_refuses_what_no_repository_has_in_the_words_of_a_run(host):
+async def test_a_dry_run_refuses_what_no_repository_has_in_the_words_of_a_run(host):
     resources = package(host, "tiny0"), package(host, "nosuch"), package(host, "app", "9.9")
     ended, rehearsed = await converge_once(*resources, options=REHEARSAL)
     assert (ended.counts[Result.WOULD_CHANGE], ended.counts[Result.FAILED]) == (1, 2)
@@ -63,7 +63,7 @@ async def test_a_rehearsal_refuses_what_no_repository_has_in_the_words_of_a_run(
         assert "no repository has" in said.error
 
 
-async def test_a_rehearsal_asks_for_all_packages_at_once(host, monkeypatch):
+async def test_a_dry_run_asks_for_all_packages_at_once(host, monkeypatch):
     questions = []
 
     async def overhear(command, *more):

@@ -38,7 +38,7 @@ def test_an_account_may_come_by_any_command_before(world, run, guard, owner, tol
     assert not (manifest.parent / "f").exists()
 
 
-def test_outside_of_rehearsals_an_account_is_missing_all_the_same(world, run):
+def test_outside_of_dry_runs_an_account_is_missing_all_the_same(world, run):
     manifest = world({"manifest": MANIFEST.replace("GUARD", "/bin/false").replace("OWNER", "no-such-user")})
     code, events, _ = run(manifest)
     assert code == 1
@@ -110,7 +110,7 @@ def test_what_says_that_it_brings_what_is_missing_is_named_before_what_is_nearer
 
 
 @LACKING
-def test_what_nothing_brings_fails_a_rehearsal_as_it_would_a_run(world, run, lacking):
+def test_what_nothing_brings_fails_a_dry_run_as_it_would_a_run(world, run, lacking):
     manifest = ONE_LACKS.replace("ANOTHER", A_NEIGHBOUR).replace("LACKING", lacking)
     manifest = manifest.replace("    - exec: [{make it: {command: /bin/true}}]\n", "")
     result, _ = last_word(run, world({"manifest": manifest}))
