@@ -82,7 +82,9 @@ class Prechecks:
         except ResourceError as error:
             return Verdict.failed(error)
         except OSError as error:
-            return Verdict(Outcome.FAILED, error=f"its values can't be told: {error.strerror}", code="R0502")
+            return Verdict(
+                Outcome.FAILED, error=f"its values can't be evaluated: {error.strerror}", code="R0502"
+            )
         finally:
             if watches != _watches(resource):
                 self._changed(vertex)

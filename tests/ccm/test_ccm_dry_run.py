@@ -1,4 +1,4 @@
-"""What a rehearsal can't tell, where the order of the manifest is all that is known of who makes what."""
+"""What a dry run can't tell, where the order of the manifest is all that is known of who makes what."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ccm:
 
 
 def last_word(run, manifest, *options):
-    """How the last check of a rehearsal ended, and all that it said."""
+    """How the last check of a dry run ended, and all that it said."""
     _, events, _ = run(manifest, ["--noop", *options])
     check = [each for each in events if each["event"] == "checked"][-1]
     return check["result"], " ".join([check.get("error") or "", *check["actions"]])

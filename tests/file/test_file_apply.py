@@ -627,11 +627,11 @@ async def test_a_dry_run_says_what_is_in_the_way_of_something_new(path: Path):
     for wish in ({"content": "x"}, {"ensure": "directory", "mode": "0755"}):
         for below in ("a", "a/b") if "ensure" in wish else ("a",):
             file = make(path / below, **wish)
-            with pytest.raises(ResourceError) as rehearsed:
+            with pytest.raises(ResourceError) as predicted:
                 await file.preflight(await file.observe())
             with pytest.raises(ResourceError) as made:
                 await converge(file)
-            assert rehearsed.value.message == made.value.message == f'"{path}" is not a directory'
+            assert predicted.value.message == made.value.message == f'"{path}" is not a directory'
 
 
 async def test_a_dry_run_knows_that_a_directory_is_made_with_those_above_it(path: Path):

@@ -292,7 +292,7 @@ resources:
       - {dir}/c: {{own}, content: "c"}
 """).graph
     ended, story = await converge_once(graph=graph)
-    assert story.checks(f"file#{tmp_path}/a")[0].error.startswith("its outputs can't be told: ")
+    assert story.checks(f"file#{tmp_path}/a")[0].error.startswith("its outputs can't be read: ")
     assert (ended.counts["failed"], ended.counts["blocked"], ended.counts["changed"]) == (1, 1, 1)
 
 

@@ -250,7 +250,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("path: /b"), "it is the name of the resource: write it before the colon"),
         (page("dest: /b"), "it is the name of the resource: write it before the colon"),
         (page("register: b"), "take it away: an expression of another resource reads output("),
-        (page("become: true"), "take it away: all is done as whoever starts reactor"),
+        (page("become: true"), "remove it: everything is done as the user who starts reactor"),
         (page("with_items: [1]"), "did you mean 'for_each'?"),
         (page("loop: [1]"), "did you mean 'for_each'?"),
         (page("control: {when: x}"), "it takes if and unless"),

@@ -1,4 +1,4 @@
-"""The cells of all kinds: is the world right, does a second run change nothing, did the rehearsal tell the truth."""
+"""The cells of all kinds: is the world right, does a second run change nothing, did the dry run tell the truth."""
 
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -60,4 +60,4 @@ def test_a_dry_run_that_changes_something_is_reported(tmp_path):
     cell = Cell(
         "exec", "touching", resources, lambda place: None, look=lambda place: mark.exists(), always=True
     )
-    assert breaches(cell, tmp_path / "scratch") == ["the rehearsal changed the world"]
+    assert breaches(cell, tmp_path / "scratch") == ["the dry run changed the host"]

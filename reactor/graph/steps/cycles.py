@@ -16,7 +16,7 @@ from reactor.resource.diagnostic import Diagnostic
 # Automatic edges are missing here: they are added later, and never close a cycle.
 _VERBS = {
     EdgeKind.AFTER: "comes after",
-    EdgeKind.NOTIFY: "hears of",
+    EdgeKind.NOTIFY: "is notified by",
     EdgeKind.REQUIRE: "requires",
     EdgeKind.SUBSCRIBE: "subscribes to",
 }
