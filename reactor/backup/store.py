@@ -29,7 +29,7 @@ _INLINE_LIMIT = 64 * 1024
 """Bytes. A smaller file is kept at once, which is cheaper than a thread."""
 _AT_ONCE = 2
 """The number of larger files that may be in memory at a time."""
-_LOOK_EVERY = 3600.0
+_CHECK_INTERVAL = 3600.0
 """Seconds between two prunings: versions become too old even if none is added."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -88,7 +88,7 @@ class Store:
             with suppress(OSError):  # `keep` will meet and report the same error
                 await in_thread(self.prune)
             self._crowded = trio.Event()
-            with trio.move_on_after(_LOOK_EVERY):
+            with trio.move_on_after(_CHECK_INTERVAL):
                 await self._crowded.wait()
 
     def prune(self) -> None:

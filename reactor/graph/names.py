@@ -8,7 +8,7 @@ from functools import cached_property
 
 from reactor.graph.globs import covers
 from reactor.resource.base import Resource
-from reactor.resource.properties import nearest
+from reactor.suggestions import nearest
 
 _NEIGHBOURS = 8
 
@@ -80,10 +80,10 @@ def _nearest(name: str, refs: Iterable[str]) -> list[str]:
     Two refs of one kind have much in common even if their names differ, so the names must be similar too. If the names
     are equal, only the kind is wrong.
     """
-    said = name.partition("#")[2] or name
+    wanted = name.partition("#")[2] or name
     called = {ref: ref.partition("#")[2] for ref in refs}
-    same = [ref for ref, rest in called.items() if rest == said]
-    alike = [ref for ref, rest in called.items() if rest != said and nearest(said, [rest])]
+    same = [ref for ref, rest in called.items() if rest == wanted]
+    alike = [ref for ref, rest in called.items() if rest != wanted and nearest(wanted, [rest])]
     return [*same, *nearest(name, alike)]
 
 

@@ -16,7 +16,7 @@ from reactor.manifest.nodes import Mapping
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader
-from reactor.resource.properties import Model
+from reactor.resource.property_types import Model
 
 if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope

@@ -163,18 +163,18 @@ class ManifestLoader:
             allows_loops=not document.is_ccm,
         ).bind(entries)
         if in_order:
-            is_child, looks_only = bool(self._above), "monitor_only" in meta
-            ends_with_failure = document.settings.fail_fast and is_child and not looks_only
+            is_child, check_only = bool(self._above), "monitor_only" in meta
+            ends_with_failure = document.settings.fail_fast and is_child and not check_only
             self._resource_table.chains.append((factory.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it."""
-        if (late := composite.declared.deferred) is not None and not late.is_decided:
+        if (deferred := composite.declared.deferred) is not None and not deferred.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(
                 "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
             )
-        elif late is None or not late.is_declined:
+        elif deferred is None or not deferred.is_declined:
             self._find(composite, at, problems, data)
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:

@@ -22,7 +22,7 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Declared, Form, declare, numbered
-from reactor.resource.properties import References
+from reactor.resource.property_types import References
 from reactor.resource.redaction import redacted
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
@@ -71,7 +71,7 @@ class ResourceFactory:
         """
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
-        late = self._late(model, declaration, values, expression_context)
+        deferred = self._deferred(model, declaration, values, expression_context)
         resource = None
         try:
             resource = model.model_validate(values.plain, context=expression_context.context)
@@ -79,8 +79,8 @@ class ResourceFactory:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.invalid or not refs:
-            if late is not None:  # also watch the files it reads: they may be the cause of the problem
-                self._resource_table.files.update(dict.fromkeys(sorted(late.reads)))
+            if deferred is not None:  # also watch the files it reads: they may be the cause of the problem
+                self._resource_table.files.update(dict.fromkeys(sorted(deferred.reads)))
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
                 placeholder = _placeholder(model, values)
@@ -89,17 +89,19 @@ class ResourceFactory:
                 self._resource_table.placeholders.append((placeholder, origin))
             return
         ref, secrets = numbered(resource.ref, number), frozenset(values.secret)
-        declare(resource, Declared(ref, self._form, declaration.at, late, secrets=secrets))
+        declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
         if resource.register_when_stable:
             at = declaration.find(model, ("register_when_stable",)).at
             self._resource_table.warnings.append(
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
                 "no network is configured"
             )
-        for doubt in resource.warnings():
-            at = declaration.find(model, doubt.path).at
-            hint = f" ({doubt.hint})" if doubt.hint else ""
-            self._resource_table.warnings.append(f"{self._place(at)}: {resource.ref}: {doubt.message}{hint}")
+        for warning in resource.warnings():
+            at = declaration.find(model, warning.path).at
+            hint = f" ({warning.hint})" if warning.hint else ""
+            self._resource_table.warnings.append(
+                f"{self._place(at)}: {resource.ref}: {warning.message}{hint}"
+            )
         self._add(resource, origin)
 
     def _keep_secrets_out_of_names(
@@ -124,7 +126,7 @@ class ResourceFactory:
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
-    def _late(
+    def _deferred(
         self,
         model: type[Resource],
         declaration: Declaration,
@@ -133,23 +135,23 @@ class ResourceFactory:
     ) -> DeferredBinding | None:
         """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
-        if not (values.late or conditions):
+        if not (values.deferred or conditions):
             return None
-        late = DeferredBinding(model, declaration, values, conditions, expression_context)
+        deferred = DeferredBinding(model, declaration, values, conditions, expression_context)
 
         def report(found: MisplacedError) -> None:
             report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
-            values.invalid.update(values.late)
+            values.invalid.update(values.deferred)
 
-        values.plain.update(late.try_values(report))
-        values.secret |= late.secret
+        values.plain.update(deferred.try_values(report))
+        values.secret |= deferred.secret
         try:
-            late.try_conditions()
+            deferred.try_conditions()
         except UndecidedError as undecided:
             condition = undecided.condition
             report_expression(undecided.error, self._problems, condition.at, condition.text)
             values.invalid.add("control")
-        return late
+        return deferred
 
     def _conditions(
         self, model: type[Resource], declaration: Declaration, values: Values
@@ -196,10 +198,10 @@ class ResourceFactory:
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:
     """Return a resource with only its name and references: these are checked even if other properties are invalid."""
-    sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
+    valid = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
-        sound["alias"] = values.plain["alias"]
+        valid["alias"] = values.plain["alias"]
     for name, type_of in _REFERENCES.items():
         with suppress(ValidationError):
-            sound[name] = type_of.validate_python(values.plain.get(name, ()))
-    return model.model_construct(**sound)
+            valid[name] = type_of.validate_python(values.plain.get(name, ()))
+    return model.model_construct(**valid)

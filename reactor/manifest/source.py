@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from reactor.errors import Place
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 

@@ -4,7 +4,7 @@ from small_kinds import KINDS, Job, Page
 from reactor.errors import Place
 from reactor.manifest import Kinds, read_manifest
 from reactor.manifest.nodes import Mapping, Sequence
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 
 def page(properties, name="/a"):

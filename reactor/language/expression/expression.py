@@ -21,7 +21,7 @@ from reactor.language.expression.evaluator import compiled
 from reactor.language.expression.nodes import Call, Constant, Member, Root, walk
 from reactor.language.expression.parser import parse
 from reactor.language.expression.scope import Scope
-from reactor.language.suggestions import closest
+from reactor.suggestions import closest
 
 _SIMILARITY = 0.7
 _HIDDEN = "the expression failed; what it says is not shown, because it touched a secret"
