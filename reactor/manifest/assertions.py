@@ -16,7 +16,7 @@ from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
-from reactor.resource.properties import Model
+from reactor.resource.property_types import Model
 
 _HINT = "write each as '- assert: EXPRESSION', and below it a message"
 

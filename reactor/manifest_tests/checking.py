@@ -13,8 +13,8 @@ from reactor.manifest.phrasing import shown
 from reactor.manifest_tests.suite import Expectations, Suite, Test
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import ManifestError
-from reactor.resource.properties import did_you_mean
 from reactor.resource.redaction import MASK, redacted
+from reactor.suggestions import did_you_mean
 
 
 class Difference(NamedTuple):

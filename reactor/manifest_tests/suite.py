@@ -16,7 +16,7 @@ from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.properties import Model
+from reactor.resource.property_types import Model
 
 
 def _as_list(value: Any) -> Any:
