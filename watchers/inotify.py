@@ -259,7 +259,7 @@ class InotifyWatcher(Watcher):
     async def _poll(self) -> None:
         while True:
             await trio.sleep(POLL_INTERVAL)
-            self._call_stale(self._tree.troubled)
+            self._call_stale(self._tree.unreliable)
 
 
 def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool]:

@@ -45,7 +45,7 @@ class PathTree:
         self._silence = silence
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """The directories that each kernel watch serves: several, when symlinks or mounts lead to one place."""
-        self.troubled: set[Directory] = set()
+        self.unreliable: set[Directory] = set()
         self.listeners: set[Listener] = set()
         """The listeners of all watched trees."""
         self.root = Directory(None, b"")
@@ -162,13 +162,13 @@ class PathTree:
 
     def problem_of(self, directory: Directory) -> str | None:
         """Why events below ``directory`` can't be relied upon: the nearest trouble on the way to it."""
-        if not self.troubled:
+        if not self.unreliable:
             return None
         return next((above.problem for above in directory.way_up if above.problem), None)
 
     def problem_for(self, listener: Listener) -> str | None:
         """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
-        inside = (directory.problem for directory in self.troubled if listener in directory.trees)
+        inside = (directory.problem for directory in self.unreliable if listener in directory.trees)
         return next(inside, None) or self.problem_of(listener.top)
 
     def _is_followed(self, directory: Directory, name: bytes) -> bool:
@@ -209,7 +209,7 @@ class PathTree:
         silence = self._silence(directory.path)
         if silence is not None:
             directory.problem = f"{silence}, {_POLLED}"
-            self.troubled.add(directory)
+            self.unreliable.add(directory)
         return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
@@ -226,7 +226,7 @@ class PathTree:
                 raise
             problem = _explain(error, directory.path)
         directory.problem = problem
-        (self.troubled.add if problem else self.troubled.discard)(directory)
+        (self.unreliable.add if problem else self.unreliable.discard)(directory)
         return self._hold(directory, watched)
 
     def _spread(self, directory: Directory) -> Iterator[None]:
@@ -283,7 +283,7 @@ class PathTree:
         while unused is not None and not unused.is_needed:
             unused.detach()
             self._hold(unused, None)
-            self.troubled.discard(unused)
+            self.unreliable.discard(unused)
             if unused.target is not None:
                 self._point(unused, None)
             unused = unused.parent

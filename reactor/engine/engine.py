@@ -61,25 +61,11 @@ class Engine:
         self._prechecks = Prechecks(self.vertex_table, self.results, self._watch_again)
         undoing = not (options.noop or options.monitor_only or options.partial)
         self.reversals = Reversals(run_store, undoing=undoing, recorded=options.recorded)
-        topology, _ = self.vertex_table.replace_graph(self.reversals.join(graph))
-        self.scheduler = Scheduler(
-            topology,
-            jobs=options.jobs,
-            default_retry=UNLIMITED if options.watch else 0,
-            fail_fast=options.fail_fast,
-            limits=self.vertex_table.limits,
-        )
+        self.scheduler = self._make_scheduler(graph)
         self._pending_refreshes = PendingRefreshes(
             self.vertex_table, self.results, self.scheduler, run_store, options.pending_refreshes
         )
-        self.dispatcher = Dispatcher(
-            self.scheduler,
-            self.vertex_table,
-            self._recorder,
-            self._prechecks,
-            slice_seconds=SLICE if options.watch else UNWATCHED_SLICE,
-            on_idle=self._on_idle,
-        )
+        self.dispatcher = self._make_dispatcher()
         self._vertex_checks = VertexChecks(
             self.dispatcher,
             self.results,
@@ -98,6 +84,26 @@ class Engine:
         self._end_reason = ""
         self._over = trio.Event()
         self._is_frozen = False
+
+    def _make_scheduler(self, graph: Graph) -> Scheduler:
+        topology, _ = self.vertex_table.replace_graph(self.reversals.join(graph))
+        return Scheduler(
+            topology,
+            jobs=self.options.jobs,
+            default_retry=UNLIMITED if self.options.watch else 0,
+            fail_fast=self.options.fail_fast,
+            limits=self.vertex_table.limits,
+        )
+
+    def _make_dispatcher(self) -> Dispatcher:
+        return Dispatcher(
+            self.scheduler,
+            self.vertex_table,
+            self._recorder,
+            self._prechecks,
+            slice_seconds=SLICE if self.options.watch else UNWATCHED_SLICE,
+            on_idle=self._on_idle,
+        )
 
     # ---- the run ----
 

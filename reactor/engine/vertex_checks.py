@@ -261,7 +261,7 @@ class VertexChecks:
             return Verdict.failed(error, verdict.actions)
         except OSError as error:
             return Verdict(
-                Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}", code="R0502"
+                Outcome.FAILED, verdict.actions, error=f"its outputs can't be read: {error}", code="R0502"
             )
         for consumer in consumers:
             if not self._scheduler.in_motion(consumer):

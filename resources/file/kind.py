@@ -249,8 +249,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """
         if not missing.startswith(("/", "user#", "group#")):
             return True
-        brought = f"{self.name}/" if self.ensure == "directory" else self.name
-        return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
+        provided = f"{self.name}/" if self.ensure == "directory" else self.name
+        return self.ensure != "absent" and (missing == self.name or provided.startswith(f"{missing}/"))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The path; the setgid bit; everything, if a command validates the content."""

@@ -43,7 +43,7 @@ class PackageObserver(ABC):
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
 
-    async def look(self, desired: Desired) -> PackageState:
+    async def observe(self, desired: Desired) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest version is wanted.
 
         If a package manager is running, this waits for its end: an intermediate state is useless.
@@ -58,7 +58,7 @@ class PackageObserver(ABC):
             if (known := self._known_in_file(desired)) is not None:
                 return replace(state, newest=known[1])
         async with self._one_at_a_time:
-            return await self._look(desired)
+            return await self._observe(desired)
 
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:
@@ -92,7 +92,7 @@ class PackageObserver(ABC):
         """The state of a package as of the last `load`."""
         return self.database.find(name)
 
-    async def _look(self, desired: Desired) -> PackageState:
+    async def _observe(self, desired: Desired) -> PackageState:
         await self._catch_up()
         state = await self._find(desired.name)
         if _may_be_virtual(desired, state):
