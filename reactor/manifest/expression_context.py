@@ -95,6 +95,10 @@ class ExpressionContext(NamedTuple):
             source, ExpressionFunctions(base, names, secret_paths, strict=strict, moment=inputs.moment)
         )
 
+    def at_present(self) -> ExpressionContext:
+        """Return the same context with its clock at the present time."""
+        return self._replace(expression_functions=self.expression_functions.at_present())
+
     def apart(self) -> ExpressionContext:
         """Return the same context for another thread."""
         return self._replace(expression_functions=self.expression_functions.apart())

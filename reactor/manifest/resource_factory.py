@@ -124,7 +124,7 @@ class ResourceFactory:
     ) -> DeferredBinding | None:
         """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
-        if not (values.late or conditions):
+        if not (values.late or conditions or _follows_audits(model, values)):
             return None
         late = DeferredBinding(model, declaration, values, conditions, self._expression_context)
 
@@ -183,6 +183,12 @@ class ResourceFactory:
             self._resource_table.broken.add(ref)
             return (), 1
         return (ref, other), 1
+
+
+def _follows_audits(model: type[Resource], values: Values) -> bool:
+    """Whether the clock of the resource moves at each audit."""
+    meta = values.plain.get("meta")
+    return isinstance(meta, dict) and meta.get("now") == "audit" and not issubclass(model, Composite)
 
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:
