@@ -91,6 +91,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
 
+    mounted_root: Flag = False
+    """Whether owner and mode are those of the root of a file system that others have mounted on the directory."""
+
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
         """An existing file keeps its owner, group and mode; a new one gets those of a file that this user creates."""
@@ -310,6 +313,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             validator=validator,
             special=special,
             is_covered=self.declared.is_covered,
+            mounted_root=self.mounted_root or self.declared.form.is_ccm,
         )
 
     @property
