@@ -100,6 +100,8 @@ class DeferredBinding(Deferred):
         self._read_by_conditions: frozenset[str] = frozenset()
         self.secret: frozenset[str] = frozenset()
         """The names of the deferred properties whose first values contain a secret."""
+        self.unknown = frozenset(self._trees)
+        """The names of the deferred properties that have had no value yet."""
         self.takes = self._taken()
 
     @property
@@ -123,6 +125,7 @@ class DeferredBinding(Deferred):
                     pass  # evaluated again at each check
         self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
+        self.unknown = frozenset(self._trees) - known.keys()
         if known.keys() == self._trees.keys():
             self._values = known
         return known

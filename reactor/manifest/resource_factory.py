@@ -91,7 +91,10 @@ class ResourceFactory:
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
                 "no network is configured"
             )
+        unknown = frozenset[str]() if late is None else late.unknown
         for doubt in resource.warnings():
+            if doubt.path and doubt.path[0] in unknown:
+                continue
             at = declaration.find(model, doubt.path).at
             hint = f" ({doubt.hint})" if doubt.hint else ""
             self._resource_table.warnings.append(f"{self._place(at)}: {resource.ref}: {doubt.message}{hint}")

@@ -34,7 +34,7 @@ from reactor.resources.archive.planner import plan_archive
 from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
 from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.source import Checksum, Source, split_credentials
+from reactor.resources.download.source import Checksum, Source, split_credentials, unprotected
 from reactor.resources.file.properties import Account, parse_mode
 
 
@@ -147,6 +147,11 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             yield PropertyProblem(
                 ("mode",), words, "remove mode, or manage what is unpacked with the kind file"
             )
+
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A download that an attacker on the network could replace."""
+        if self.ensure == "present":
+            yield from unprotected(self.url, self.checksum)
 
     def watches(self) -> Iterable[PathWatch]:
         """The archive, and the path that unpacking creates."""
