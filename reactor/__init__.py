@@ -21,6 +21,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``http/``: sends requests to servers, and limits their responses;
 - ``source/``: downloads and unpacks manifests behind URLs;
 - ``loading``: from a manifest file to a graph that can run;
+- ``manifest_tests/``: tests of manifests: facts and data in, expected resources and problems out;
 - ``clock``: whether the host's clock can be trusted;
 - ``backup/``: the contents of files before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;

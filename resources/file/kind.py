@@ -33,7 +33,7 @@ from reactor.hostfs import (
     keep_for_undo,
     names_of,
 )
-from reactor.resources.download.source import Checksum, is_url, split_credentials
+from reactor.resources.download.source import Checksum, is_url, split_credentials, unprotected
 from reactor.resources.download.source import Source as Download
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.planner import plan_file
@@ -90,6 +90,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
+
+    mounted_root: Flag = False
+    """Whether owner and mode are those of the root of a file system that others have mounted on the directory."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
@@ -149,6 +152,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         if self.force and self.meta.reverse:
             words = "the content of a directory is not backed up, so its removal with 'force: true' can't be undone"
             yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
+
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A download that an attacker on the network could replace."""
+        if self.ensure == "present" and self.source is not None:
+            yield from unprotected(self.source, self.checksum)
 
     def _of_directories_alone(self) -> Iterable[PropertyProblem]:
         if self.ensure != "directory":
@@ -310,6 +318,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             validator=validator,
             special=special,
             is_covered=self.declared.is_covered,
+            mounted_root=self.mounted_root or self.declared.form.is_ccm,
         )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -144,3 +145,15 @@ async def test_what_drifts_again_and_again_is_repaired_every_second(autojump_clo
             await story.until(lambda n=applies: len(a.script.applies) > n)
         times = a.script.applies[-10:]
     assert all(0.9 <= after - before <= 1.01 for before, after in pairwise(times))
+
+
+def test_what_drifted_once_takes_no_memory_when_it_has_been_calm():
+    detector = FlapDetector()
+    tracemalloc.start()
+    try:
+        for vertex in range(5000):
+            detector.repaired(vertex, ("repaired",), 0.001, float(vertex))
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 100_000, "each vertex took a kilobyte"
