@@ -15,7 +15,7 @@ into a sentence.
 - ``safe_open``: opens paths below directories that other users own;
 - ``temp_files``: names temporary files, and finds those that a killed run left behind;
 - ``disks``: changes file systems that may hang;
-- ``fsync``: flushes written files to the disk, in groups;
+- ``fsync``: flushes written files to the disk, in groups; ``grouped_work``: runs work for groups of items;
 - ``checksum``: computes digests of files;
 - ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
