@@ -19,6 +19,7 @@ MODULES = {
     "cells_service": 8,
     "cells_accounts": 6,
     "cells_exec": 2,
+    "cells_lines": 2,
     "cells_trees": 1,
     "cells_archive": 1,
     "cells_mount": 5,

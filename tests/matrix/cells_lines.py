@@ -1,0 +1,106 @@
+"""Cells of the kinds that own single lines of a file: keys of SSH, known hosts, names of hosts."""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from cell import Cell, differs, first
+
+
+def _key(seed: int) -> str:
+    parts = (b"ssh-ed25519", random.Random(seed).randbytes(32))
+    return (
+        "ssh-ed25519 "
+        + base64.b64encode(b"".join(bytes([0, 0, 0, len(part)]) + part for part in parts)).decode()
+    )
+
+
+KEY, OTHER = _key(1), _key(2)
+ABSENT = "absent"
+
+KEY_STATES: dict[str, str | None] = {
+    "no file": None,
+    "empty": "",
+    "the key": f"{KEY} ada\n",
+    "the key, no end": f"{KEY} ada",
+    "another comment": f"{KEY} was eve\n",
+    "options": f'no-pty,from="10.0.0.0/8" {KEY} ada\n',
+    "twice": f"{KEY} ada\n# a note\nno-pty {KEY} ada\n",
+    "another key": f"{OTHER} bob\n",
+    "between others": f"# a note\n{OTHER} bob\n\n{KEY} ada\nnonsense\n",
+    "CRLF": f"{OTHER} bob\r\n{KEY} ada\r\n",
+    "a key with an odd line": f"caf\udce9 \udcff\n{KEY} ada\n",
+}
+KEY_WANTED: dict[str, dict[str, object]] = {
+    "key": {},
+    "comment": {"comment": "ada"},
+    "options": {"options": ["no-pty", 'from="10.0.0.0/8"']},
+    "exclusive": {"exclusive": True},
+    "absent": {"ensure": "absent"},
+}
+KEY_DRIFTS: dict[str, Callable[[Path], object]] = {
+    "removed": lambda path: path.unlink(),
+    "emptied": lambda path: path.write_text(""),
+    "an option added": lambda path: path.write_text(
+        re.sub(f"(?m)^.*{re.escape(KEY)}", f"pty {KEY}", path.read_text())
+    ),
+    "another key added": lambda path: path.write_text(f"{path.read_text()}{OTHER} eve\n"),
+    "writable by all": lambda path: path.chmod(0o666),
+}
+
+
+def cells() -> Iterator[Cell]:
+    """Every state by everything wanted, and every drift from what was reached."""
+    for wanted, properties in KEY_WANTED.items():
+        for state in KEY_STATES:
+            yield _authorized(state, wanted, properties)
+        for drift in KEY_DRIFTS if wanted != ABSENT else ():
+            yield _authorized("between others", wanted, properties, drift)
+
+
+def _authorized(state: str, wanted: str, properties: dict[str, object], drift: str | None = None) -> Cell:
+    name = " / ".join(filter(None, (state, wanted, drift)))
+
+    def resources(place: Path) -> list[dict[str, object]]:
+        path = {"user": "root", "key": KEY, "path": str(place / "keys"), "strict_modes": False}
+        return [{"authorized_key": [{"laptop": {**path, **properties}}]}]
+
+    make = partial(_write, KEY_STATES[state])
+    acts = None if drift is None else lambda place: KEY_DRIFTS[drift](place / "keys")
+    judge = partial(_key_wrong, KEY_STATES[state], wanted, drift)
+    return Cell("authorized_key", name, resources, judge, make, acts)
+
+
+def _write(text: str | None, place: Path) -> None:
+    if text is not None:
+        (place / "keys").write_bytes(os.fsencode(text))
+        (place / "keys").chmod(0o600)
+
+
+def _key_wrong(text: str | None, wanted: str, drift: str | None, place: Path) -> str | None:
+    path = place / "keys"
+    found = os.fsdecode(path.read_bytes()).split("\n") if path.exists() else []
+    found = [line.rstrip("\r") for line in found if line.strip()]
+    ours = [line for line in found if KEY in line]
+    if wanted == ABSENT:
+        faults = [differs("lines with the key", ours, [])]
+    else:
+        before = (text or "").splitlines()
+        line = next((each.rstrip("\r") for each in before if KEY in each), None)
+        kept = "laptop" if line is None or drift in ("removed", "emptied") else line.partition(KEY)[2].strip()
+        comment = "ada" if wanted == "comment" else kept
+        options = 'no-pty,from="10.0.0.0/8" ' if wanted == "options" else ""
+        faults = [differs("the line", ours, [f"{options}{KEY} {comment}"])]
+        faults.append(differs("the mode", path.stat().st_mode & 0o022, 0))
+    if drift in ("removed", "emptied"):
+        return first(*faults)
+    others = [line.rstrip("\r") for line in (text or "").split("\n") if line.strip() and KEY not in line]
+    others += [f"{OTHER} eve"] if drift == "another key added" else []
+    others = [line for line in others if wanted != "exclusive" or OTHER not in line]
+    return first(*faults, differs("the other lines", [line for line in found if KEY not in line], others))
