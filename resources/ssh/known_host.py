@@ -44,7 +44,7 @@ Host = Annotated[str, AfterValidator(_check_host)]
 class KnownHost(OwnedLines, kind="known_host"):
     """Manage the SSH key of one type that a host is known by. Other lines of the file stay as they are."""
 
-    example = "git.example.com --key 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIN52fXlq2txELB5QqEwddYd54Jmq24iLWeV0gST/ObNh'"
+    example = "git.example.com absent"
     model_config = ConfigDict(hide_input_in_errors=True)
 
     ensure: Literal["present", "absent"] = "present"

@@ -18,6 +18,7 @@ MODULES = {
     "cells_file": 3,
     "cells_service": 8,
     "cells_accounts": 6,
+    "cells_cron": 2,
     "cells_exec": 2,
     "cells_lines": 2,
     "cells_trees": 1,
