@@ -61,6 +61,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     Then a dry run can't tell what will be missing.
     """
+    has_moving_watches: ClassVar[bool] = False
+    """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
     deferred_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
 
