@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from reactor import PropertyProblem, ResourceError
-from reactor.resources.file.properties import Text
+from reactor.resources.file.property_types import Text
 from reactor.resources.parts.document import Document, Edit, inserted, removed, replaced
 from reactor.resources.parts.line import OneLine
 from reactor.resources.parts.part import Part

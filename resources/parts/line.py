@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from reactor import PropertyProblem
-from reactor.resources.file.properties import Text
+from reactor.resources.file.property_types import Text
 from reactor.resources.parts.document import Document, Edit, inserted, removed
 from reactor.resources.parts.part import Part
 from reactor.resources.parts.places import END, START, Pattern, compiled, matching, place_of_new
@@ -65,9 +65,9 @@ class Line(Part, kind="line"):
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if not (self.ensure == "absent" and self.match is not None):
-            yield from self._faults_of_text()
+            yield from self._problems_of_text()
         if self.ensure == "absent":
-            yield from self._faults_of_absent()
+            yield from self._problems_of_absent()
         elif self.match is not None and compiled(self.match).search(self._text.encode()) is None:
             words = f"match does not match the line {self._text!r}, so every run would add it again"
             yield PropertyProblem(("match",), words, "let it match both the old line and the new one")
@@ -79,7 +79,7 @@ class Line(Part, kind="line"):
             words = "'insert_after' and 'insert_before' are mutually exclusive"
             yield PropertyProblem(("insert_before",), words, "remove one of them")
 
-    def _faults_of_text(self) -> Iterable[PropertyProblem]:
+    def _problems_of_text(self) -> Iterable[PropertyProblem]:
         text = self._text
         if not text:
             yield PropertyProblem(("line",), "the line is empty", "write the line that is wanted")
@@ -87,7 +87,7 @@ class Line(Part, kind="line"):
             words = "the name is the line, and must be one line"
             yield PropertyProblem(("line",), words, "set line, or use the kind block for several lines")
 
-    def _faults_of_absent(self) -> Iterable[PropertyProblem]:
+    def _problems_of_absent(self) -> Iterable[PropertyProblem]:
         if self.line is not None and self.match is not None:
             words = "with 'ensure: absent', 'line' and 'match' are mutually exclusive"
             yield PropertyProblem(("line",), words, "name the line to remove, or the pattern")

@@ -40,8 +40,8 @@ from reactor.hostfs import (
     new_file_diff,
     refuse_read_only,
 )
-from reactor.resources.file.properties import Account, Mode, parse_mode
-from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
+from reactor.resources.file.property_types import Account, Mode, parse_mode
+from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
 from reactor.resources.parts.compose import Composed, compose, contradictions
 from reactor.resources.parts.document import Document, Edit
 from reactor.resources.parts.shared_file import Found, lock_of, look, look_again, store
@@ -123,9 +123,9 @@ class Part(Resource[PartState]):
         if self.create and self.ensure == "absent":
             words = "create is only valid with 'ensure: present'"
             yield PropertyProblem(("create",), words, "remove create")
-        if self.validate_with is not None and (fault := fault_of(self.validate_with)):
+        if self.validate_with is not None and (problem := validator_problem(self.validate_with)):
             hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
-            yield PropertyProblem(("validate",), fault, hint)
+            yield PropertyProblem(("validate",), problem, hint)
 
     def unreadable(self) -> PropertyProblem | None:
         """The problem of a part that would not be found again in the file once it is written."""
@@ -296,5 +296,5 @@ async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
         if changed and (before.attributes is None or composed.after.data != before.document.data):
             new = await (creators or changed)[0]._attributes()  # noqa: SLF001 - a function of this class
             validators = [Validator(command) for command in Part._commands(path, changed)]  # noqa: SLF001 - as above
-            await store(path, before, composed.after, new, validators)
+            await store(before, composed.after, new, validators)
         return composed

@@ -10,7 +10,7 @@ from reactor.resources.parts.document import Document, Edit
 from reactor.resources.parts.format_names import TYPED, Format, format_of
 from reactor.resources.parts.line import OneLine
 from reactor.resources.parts.part import Part
-from reactor.resources.parts.setting_values import fault_of_text, fault_of_typed, text_of
+from reactor.resources.parts.setting_values import text_of, text_problem, typed_problem
 from reactor.resources.parts.values import MISSING, MOST_LEVELS, levels
 
 
@@ -53,12 +53,12 @@ class Setting(Part, kind="setting"):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
-        problems = [*self._faults()]
+        problems = [*self._own_problems()]
         yield from problems
         if not problems and (problem := self.unreadable()) is not None:
             yield problem
 
-    def _faults(self) -> Iterable[PropertyProblem]:
+    def _own_problems(self) -> Iterable[PropertyProblem]:
         has_value = "value" in self.model_fields_set
         if self.ensure == "present" and not has_value:
             yield PropertyProblem((), "value is required, unless ensure is absent", "add it: value: ...")
@@ -71,14 +71,14 @@ class Setting(Part, kind="setting"):
         if not self._keys or any(not key or any(letter in key for letter in "\n\r\0") for key in self._keys):
             yield PropertyProblem(("key",), f"{'.'.join(self._keys)!r} is not a key", "set key")
             return
-        yield from self._faults_of_section(self._format)
+        yield from self._problems_of_section(self._format)
         if self._format not in TYPED and len(self._keys) > 1:
             words = f"a key of the format {self._format} has one level"
             yield PropertyProblem(("key",), words, "write one string")
         if has_value:
-            yield from self._faults_of_value(self._format)
+            yield from self._problems_of_value(self._format)
 
-    def _faults_of_section(self, name: Format) -> Iterable[PropertyProblem]:
+    def _problems_of_section(self, name: Format) -> Iterable[PropertyProblem]:
         if self.section is None:
             if name == "systemd":
                 words = "section is required in a file of systemd"
@@ -96,12 +96,12 @@ class Setting(Part, kind="setting"):
         if not self.section.strip() or "]" in self.section:
             yield PropertyProblem(("section",), f"{self.section!r} is not the name of a section")
 
-    def _faults_of_value(self, name: Format) -> Iterable[PropertyProblem]:
+    def _problems_of_value(self, name: Format) -> Iterable[PropertyProblem]:
         if name in TYPED:
             if levels(self.value) > MOST_LEVELS:
                 yield PropertyProblem(("value",), f"it has more than {MOST_LEVELS} levels", "flatten it")
-            elif (fault := fault_of_typed(self.value, name)) is not None:
-                yield PropertyProblem(("value",), fault)
+            elif (problem := typed_problem(self.value, name)) is not None:
+                yield PropertyProblem(("value",), problem)
             return
         values = self.value if isinstance(self.value, list) else [self.value]
         if not values:
@@ -110,8 +110,8 @@ class Setting(Part, kind="setting"):
             if each is None or isinstance(each, (dict, list)):
                 words = f"a value of the format {name} is a string, a number or a list of them"
                 yield PropertyProblem(("value",), words, "write one line of text")
-            elif fault := fault_of_text(text_of(each, name), name):
-                yield PropertyProblem(("value",), fault, "quote it as the format needs it, or correct it")
+            elif problem := text_problem(text_of(each, name), name):
+                yield PropertyProblem(("value",), problem, "quote it as the format needs it, or correct it")
 
     def edit(self, document: Document) -> Edit | None:
         """The key set or removed; None if nothing is to be done. Raises ResourceError."""

@@ -17,12 +17,12 @@ def text_of(value: Any, name: str) -> str:
     return str(value)
 
 
-def fault_of_text(text: str, name: str) -> str | None:
+def text_problem(text: str, name: str) -> str | None:
     """Why the text can't be the value of a line; None if it can."""
     if any(character in text for character in "\n\r\0"):
         return "a value is one line"
-    if (fault := _unwritable(text)) is not None:
-        return fault
+    if (problem := _unwritable(text)) is not None:
+        return problem
     if text != text.strip():
         return "blanks around a value are not kept"
     if name in ("systemd", "keyvalue") and text.endswith("\\"):
@@ -32,14 +32,14 @@ def fault_of_text(text: str, name: str) -> str | None:
     return None
 
 
-def fault_of_typed(value: Any, name: str) -> str | None:
+def typed_problem(value: Any, name: str) -> str | None:
     """Why the value can't be written in JSON, TOML or YAML; None if it can."""
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             return "the keys of a mapping are strings"
-        return _first_fault((*value, *value.values()), name)
+        return _first_problem((*value, *value.values()), name)
     if isinstance(value, (list, tuple)):
-        return _first_fault(value, name)
+        return _first_problem(value, name)
     if value is None and name == "toml":
         return "TOML has no null"
     if isinstance(value, float) and not (math.isfinite(value) or (name != "json" and math.isinf(value))):
@@ -47,8 +47,8 @@ def fault_of_typed(value: Any, name: str) -> str | None:
     return _unwritable(value) if isinstance(value, str) else None
 
 
-def _first_fault(values: Iterable[Any], name: str) -> str | None:
-    return next(filter(None, (fault_of_typed(value, name) for value in values)), None)
+def _first_problem(values: Iterable[Any], name: str) -> str | None:
+    return next(filter(None, (typed_problem(value, name) for value in values)), None)
 
 
 def _unwritable(text: str) -> str | None:

@@ -11,7 +11,7 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import trio
@@ -23,6 +23,7 @@ from reactor.hostfs import (
     ErrorContext,
     Inline,
     Stamp,
+    Validator,
     at_hand,
     find_stale_temporaries,
     open_content,
@@ -149,38 +150,31 @@ def _require_same(path: str, real: str, status: os.stat_result) -> None:
         os.close(fd)
 
 
-class Approval:
-    """The commands that validate the composed file, and a last look whether another program has changed it."""
+class Approval(NamedTuple):
+    """The commands that validate the new file."""
 
-    def __init__(self, validators: Iterable[Any], before: Found, path: str) -> None:
-        self._validators = tuple(validators)
-        self._before = before
-        self._path = path
+    validators: tuple[Validator, ...]
 
     async def approve(self, candidate: str, path: str) -> None:
-        """Raise ResourceError unless every command returns 0, and the file is as it was read."""
-        for validator in self._validators:
+        """Raise ResourceError unless every command returns 0."""
+        for validator in self.validators:
             await validator.approve(candidate, path)
-        try:
-            stamp: Stamp | None = stamp_of(os.stat(path))
-        except FileNotFoundError:
-            stamp = None
-        if stamp != self._before.stamp:
-            words = f"another program changed {self._path} while it was validated"
-            raise ResourceError(words, "it is tried again with the new content")
 
 
-async def store(
-    path: str, before: Found, after: Document, new: Attributes, validators: Iterable[Any]
-) -> None:
-    """Replace the content of the file in one step. Owner, mode and symlinks to it stay. Raises ResourceError.
+async def store(before: Found, after: Document, new: Attributes, validators: Iterable[Validator]) -> None:
+    """Replace the content of the file in one step, unless another program has changed it. Owner and mode stay.
 
-    A new file gets the attributes ``new``.
+    A new file gets the attributes ``new``. Raises ResourceError.
     """
     attributes = before.attributes or new
     directory, base = os.path.split(before.real)
     stale = await find_stale_temporaries(directory, base, attributes.uid)
     await remove_stale_temporaries(before.real, stale, attributes.uid)
-    validators = tuple(validators)
-    approval = Approval(validators, before, path) if validators else None
-    await write_file(before.real, Inline(after.data), attributes, approval)
+    approval = Approval(tuple(validators))
+    await write_file(
+        before.real,
+        Inline(after.data),
+        attributes,
+        approval if approval.validators else None,
+        before=before.stamp or (),
+    )

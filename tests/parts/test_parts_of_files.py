@@ -278,3 +278,13 @@ async def test_kinds_keep_the_contract(promise, name, tmp_path):
         tmp_path.joinpath("f.ini.new").unlink(missing_ok=True)
 
     await promise(Case(lambda: CASES[name](path), world, spoil))
+
+
+async def test_a_file_that_appears_while_another_is_written_is_not_replaced(tmp_path):
+    path = tmp_path / "f"
+    script = f"echo theirs > {shlex.quote(str(path))}"
+    part = line("a", path, create=True, validate=f"/bin/sh -c {shlex.quote(script)} validator {{path}}")
+    with pytest.raises(ResourceError, match="another program changed"):
+        await part.plan(await part.observe(), refresh=False)[0].run()
+    assert path.read_text() == "theirs\n"
+    assert os.listdir(tmp_path) == ["f"]
