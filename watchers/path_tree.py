@@ -81,7 +81,9 @@ class PathTree:
         top.trees += (listener,)
         return top
 
-    def remove_tree(self, path: bytes, vertex: int, paths: ChangedPaths, without: frozenset[bytes]) -> Directory:
+    def remove_tree(
+        self, path: bytes, vertex: int, paths: ChangedPaths, without: frozenset[bytes]
+    ) -> Directory:
         """Stop watching the tree at a path for ``vertex``; return its directory."""
         top = self._reach(_components(path))
         removed = Listener(vertex, paths, top, without)
