@@ -31,10 +31,10 @@ class Directory:
         "name",
         "parent",
         "path",
+        "problem",
         "real_path",
         "target",
         "trees",
-        "trouble",
         "watched",
     )
 
@@ -49,7 +49,7 @@ class Directory:
         self.target: Directory | None = None  # where it points, if it is a symlink
         self.links_here: tuple[Directory, ...] = ()
         self.watched: Watched | None = None  # None while nothing is there
-        self.trouble: str | None = None  # why its events can't be relied upon
+        self.problem: str | None = None  # why its events can't be relied upon
 
     def path_of(self, name: bytes) -> bytes:
         """The path of ``name`` in here."""
@@ -67,7 +67,7 @@ class Directory:
 
     def join_trees(self) -> None:
         """Join the trees that begin here and, if this is a directory in its parent, the trees of the parent."""
-        is_there = self.watched is not None or self.trouble is not None
+        is_there = self.watched is not None or self.problem is not None
         above: tuple[Listener, ...] = ()
         if self.parent is not None and is_there and self.target is None:
             above = self.parent.listeners_below(self.name)

@@ -35,7 +35,7 @@ class StateDirectoryError(ReactorError):
 
     @classmethod
     def of(cls, error: OSError, what: str) -> StateDirectoryError:
-        """The error for an OSError; ``what`` says what failed."""
+        """The error for an OSError. ``what`` names the failed step."""
         sick = error.errno in _SICK_DISK
         hint = "free disk space, or mount the disk writable" if sick else ANOTHER
         return cls(f"{what}: {error.strerror or error}", hint, sick_disk=sick)

@@ -27,12 +27,12 @@ from reactor import (
 )
 from reactor.hostfs import ErrorContext, Parent, accounts_of
 from reactor.resources.download.source import split_credentials
-from reactor.resources.file.properties import Account
+from reactor.resources.file.property_types import Account
 from reactor.resources.git.checkout import Checkout
 from reactor.resources.git.observer import Observer
 from reactor.resources.git.planner import plan_checkout
 from reactor.resources.git.program import Access, Program, base_of, unquoted
-from reactor.resources.git.properties import Depth, GitUrl, Ref, is_commit, is_local, is_short_commit
+from reactor.resources.git.property_types import Depth, GitUrl, Ref, is_commit, is_local, is_short_commit
 from reactor.resources.git.state import Desired, Found, GitState
 
 _WATCHED = ("HEAD", "index", "config", "packed-refs")

@@ -6,7 +6,7 @@ import trio
 
 from reactor import ResourceError, emit_note
 from reactor.hostfs import read_record, write_record
-from reactor.resources.git.properties import is_commit
+from reactor.resources.git.property_types import is_commit
 from reactor.resources.git.state import Desired, Tip
 
 _KIND = "git"

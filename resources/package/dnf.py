@@ -84,14 +84,14 @@ class Dnf(Provider):
         self._provided = Catalog(self._query_provided, lambda: stamp_of(database.file))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
-    async def look(self, desired: Desired) -> PackageState:
+    async def observe(self, desired: Desired) -> PackageState:
         """The state of a package, as in the base class. All upgrades are queried at once, too."""
         if desired.ensure == "latest":
             self._upgrades.want(desired.name)
-        return self._with_hold(desired, await super().look(desired))
+        return self._with_hold(desired, await super().observe(desired))
 
-    async def _look(self, desired: Desired) -> PackageState:
-        return self._with_hold(desired, await super()._look(desired))
+    async def _observe(self, desired: Desired) -> PackageState:
+        return self._with_hold(desired, await super()._observe(desired))
 
     def _with_hold(self, desired: Desired, state: PackageState) -> PackageState:
         """Add the lock to the state, if it is managed; otherwise dnf itself applies it."""

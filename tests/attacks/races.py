@@ -64,7 +64,7 @@ def turns(values: Sequence[object]) -> Iterator[object]:
         yield from values
 
 
-@race("file: observe, diff and rehearse with noop")
+@race("file: observe, diff and dry run")
 async def file_noop(world):
     for text in turns(["new", "theirs"]):
         world.give("app.conf", "theirs")

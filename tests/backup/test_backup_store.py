@@ -153,7 +153,7 @@ async def test_nothing_goes_for_its_age_while_the_clock_may_be_far_ahead(
     assert contents(store, "/etc/f") == left
 
 
-async def test_pruning_frees_objects_that_nobody_refers_to_and_torn_ones(store, keep, tmp_path):
+async def test_pruning_frees_objects_that_no_one_refers_to_and_torn_ones(store, keep, tmp_path):
     await keep(store, "/etc/f", SMALL)
     (tmp_path / "backups/objects" / f"{'0' * 64}.01234567").write_text("half")
     (tmp_path / "backups/objects" / ("f" * 64)).write_text("an entry for it was never written")
@@ -164,7 +164,7 @@ async def test_pruning_frees_objects_that_nobody_refers_to_and_torn_ones(store, 
     assert len(entries(tmp_path)) == 1
 
 
-async def test_keeping_waits_while_somebody_prunes(store, keep, tmp_path):
+async def test_keeping_waits_while_another_process_prunes(store, keep, tmp_path):
     await keep(store, "/etc/f", b"1")
     with (tmp_path / "backups" / "lock").open() as lock, trio.fail_after(60):
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -199,7 +199,7 @@ async def test_a_damaged_object_is_never_given_out(store, keep, tmp_path):
         store.content(version)
 
 
-async def test_an_object_that_a_power_failure_emptied_is_written_anew(store, keep, tmp_path):
+async def test_an_object_that_a_power_failure_emptied_is_written_again(store, keep, tmp_path):
     await keep(store, "/etc/f", SMALL)
     (tmp_path / "backups/objects" / sha256(SMALL).hexdigest()).write_bytes(b"")
     await keep(store, "/etc/g", SMALL)

@@ -46,7 +46,7 @@ async def test_another_generation_has_another_time(site, tmp_path):
         assert (tmp_path / "out").read_text() != before
 
 
-async def test_a_fight_with_a_value_that_moves_names_its_expression(site, tmp_path):
+async def test_flapping_with_a_value_that_moves_names_its_expression(site, tmp_path):
     reader = """
 resources:
   - file:

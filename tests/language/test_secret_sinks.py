@@ -134,7 +134,7 @@ def test_what_is_on_disk_holds_the_neighbours_and_not_the_secret(planted, tmp_pa
     assert b"user=app-user is taken" in reactor("why", "exec#neighbour", "--state-dir", state)
 
 
-def test_what_commands_tell_of_the_manifest_holds_no_secret(planted):
+def test_what_commands_report_of_the_manifest_holds_no_secret(planted):
     secret, path = planted
     told = [reactor(*command, path) for command in (["render"], ["data"], ["validate"])]
     told += [reactor("graph", "--format", form, path) for form in ("html", "json", "dot", "svg")]
@@ -143,7 +143,7 @@ def test_what_commands_tell_of_the_manifest_holds_no_secret(planted):
     assert b"port-80801" in told[0]
 
 
-def test_the_socket_tells_the_neighbours_and_not_the_secret(planted, tmp_path):
+def test_the_socket_reports_the_neighbours_and_not_the_secret(planted, tmp_path):
     secret, path = planted
     state = tmp_path / "state"
     with subprocess.Popen(

@@ -182,7 +182,7 @@ main()
     clean(secret, done.stdout, done.stderr)
 
 
-def test_the_socket_of_a_running_converger_tells_no_secret(planted, tmp_path):
+def test_the_socket_of_a_running_converger_reports_no_secret(planted, tmp_path):
     secret, path = planted
     state = tmp_path / "state"
     with subprocess.Popen(
@@ -266,7 +266,7 @@ def test_what_refers_to_a_refused_name_is_no_further_problem(site):
     assert len(caught.value.diagnostics) == 1
 
 
-def test_a_word_of_a_name_that_happens_to_be_a_secret_too_keeps_nobody_from_finding_the_resource(tmp_path):
+def test_a_word_of_a_name_that_happens_to_be_a_secret_too_keeps_no_one_from_finding_the_resource(tmp_path):
     """Even the kind may be somebody's password."""
     path = tmp_path / "site.yaml"
     text = 'data:\n  one: exec  # @secret\n  other: word  # @secret\nresources: [{exec: [{a-word: {command: "/bin/echo {{ Data.other }}", logoutput: true}}]}]\n'

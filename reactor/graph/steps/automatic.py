@@ -70,10 +70,10 @@ class _Paths:
                     users.extend(sorted(within(whole, wholes)))
 
     def from_uses(self) -> _Wanted:
-        """The nearest provider at or above a path goes before its user; so do all providers in a used directory.
+        """Order the providers of a path before its users: the nearest one at or above it, and all in a used directory.
 
-        Whatever removes something in that directory also goes before the user. But if the user is itself a removal,
-        the user goes first, because it still needs what is there.
+        Resources that remove something in that directory also go before the user. But if the user is itself a removal,
+        the user goes first, because it still needs the directory.
         """
         for path, users in self._used.items():
             is_whole = path.endswith("/") and path != "/"

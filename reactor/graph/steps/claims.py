@@ -50,7 +50,7 @@ def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
             continue
         message = f"{builder.refs[vertex]} wants {claim.key} among the {claim.space}, and {builder.refs[excluder]} takes it out"
         yield _contradiction(
-            builder, message, (excluder, vertex), tuple(claim.wishes)[:1], (exclusion.attribute,)
+            builder, message, (excluder, vertex), tuple(claim.desired)[:1], (exclusion.attribute,)
         )
 
 
@@ -111,7 +111,10 @@ def _contradiction(
     prop: PropertyPath,
     prop_of_first: PropertyPath | None = None,
 ) -> Diagnostic:
-    """A problem of two resources, with the places of ``prop``; for the first one, of ``prop_of_first`` if given."""
+    """The problem that two resources want different things, with the places of their property ``prop``.
+
+    In the first resource, the property may have another name, ``prop_of_first``.
+    """
     first, second = vertices
     note = f"{builder.refs[first]} says otherwise", builder.locate(first, prop_of_first or prop)
     hint = "take one of them away, or let them want the same"

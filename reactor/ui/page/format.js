@@ -59,7 +59,7 @@ export function readable(value) {
   return plain ? value.join("\n") : JSON.stringify(value, null, 1);
 }
 
-export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, fine: true };
+export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, is_ok: true };
 
 /** The states, the worst first. */
 export const WORST_FIRST = ["failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown"];

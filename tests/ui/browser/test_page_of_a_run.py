@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from live_pages import file, paused, served, vertex, write_manifest
 
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 
 SLOW = "sleep 1"
 
@@ -171,7 +171,7 @@ def test_everything_can_be_paused(tab, trouble):
     tab.counted("paused", 0)
 
 
-def test_a_rehearsal_has_nothing_to_pause(tab, tmp_path):
+def test_a_dry_run_has_nothing_to_pause(tab, tmp_path):
     manifest = write_manifest(tmp_path / "site.yaml", file={tmp_path / "new": file("x")})
     with served(manifest, "--noop") as url:
         tab.visit(url)
@@ -202,7 +202,7 @@ def test_a_new_generation_keeps_what_is_selected_and_in_view(tab, site, tmp_path
     tab.wait("document.getElementById('timeline').innerText.includes('manifest reloaded')")
 
 
-def test_a_manifest_that_cannot_be_used_is_told_on_top(tab, site, tmp_path):
+def test_a_manifest_that_cannot_be_used_is_reported_on_top(tab, site, tmp_path):
     manifest, url = site
     tab.visit(url)
     write_manifest(manifest, file={tmp_path / "a": file("x", colour="red")})
