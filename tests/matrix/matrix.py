@@ -23,6 +23,8 @@ MODULES = {
     "cells_lines": 2,
     "cells_trees": 1,
     "cells_archive": 1,
+    "cells_git": 6,
+    "cells_dev": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
     "cells_network": 5,
