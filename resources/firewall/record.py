@@ -37,5 +37,6 @@ def load(table: str) -> Record:
 
 
 def save(table: str, record: Record) -> None:
-    """Keep the record. Raises OSError."""
-    write_record(_KIND, table, record._asdict())
+    """Keep the record. A repair changes nothing of it, and does not wait for the disk. Raises OSError."""
+    if record != load(table):
+        write_record(_KIND, table, record._asdict())
