@@ -38,7 +38,7 @@ from reactor.resources.download.source import Source as Download
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.planner import plan_file
 from reactor.resources.file.preflight import preflight
-from reactor.resources.file.properties import (
+from reactor.resources.file.property_types import (
     MAX_MODE,
     Account,
     Mode,
@@ -50,11 +50,11 @@ from reactor.resources.file.properties import (
     special_bits,
 )
 from reactor.resources.file.state import Desired, FileState
-from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
+from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
-_PATIENCE = 600.0
+_TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
 
@@ -132,7 +132,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             hint = "name another file, or remove source: the content is then not managed"
             yield PropertyProblem(("source",), "the source is the file itself", hint)
         if self.validate_with is not None:
-            yield from self._fault_of_validation(self.validate_with)
+            yield from self._validation_problem(self.validate_with)
         if self.checksum is not None and (self.source is None or not is_url(self.source)):
             words = "checksum is only valid with a source over http or https"
             yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
@@ -161,11 +161,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
                 hint = f"remove {name}, or write ensure: present for a file"
                 yield PropertyProblem((name,), f"a directory has no {name}", hint)
 
-    def _fault_of_validation(self, text: str) -> Iterable[PropertyProblem]:
+    def _validation_problem(self, text: str) -> Iterable[PropertyProblem]:
         if self.ensure != "present" or (self.content is None and self.source is None):
             words = "there is nothing to validate: only new content is"
             yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
-        if fault := fault_of(text):
+        if fault := validator_problem(text):
             hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
             yield PropertyProblem(("validate",), fault, hint)
 
@@ -277,16 +277,16 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def claims(self) -> Iterable[Claim]:
         """The path, with all its managed properties."""
-        wishes: dict[str, object] = {"ensure": self.ensure}
+        desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
-            wishes.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
+            desired.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
-            wishes.update({name: wish for name, wish in special.items() if wish is not None})
+            desired.update({name: value for name, value in special.items() if value is not None})
             if self.content is not None:
-                wishes["content"] = self.content
+                desired["content"] = self.content
             elif self.source is not None:
-                wishes["content"] = ("copied from", self.source)
-        yield Claim("path", self.name, wishes)
+                desired["content"] = ("copied from", self.source)
+        yield Claim("path", self.name, desired)
 
     def __copy__(self) -> Self:
         """Copy the properties only: a copy with other properties needs its own observer."""
@@ -328,7 +328,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
         bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")
+        download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, "name a smaller file")
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -16,6 +15,7 @@ from reactor.hostfs import ErrorContext, remove_path
 from reactor.resources import textfile
 from reactor.resources.firewall.nft import text_of
 from reactor.resources.firewall.ruleset import Line
+from reactor.resources.system_link import read_link, write_link
 
 _UNITS: Final = "/etc/systemd/system"
 _TARGET: Final = "sysinit.target"
@@ -65,7 +65,9 @@ def wanted(table: str, lines: Sequence[Line]) -> BootFiles:
 def found(table: str) -> BootFiles:
     """What is there. Raises ResourceError when it can't be read."""
     where = paths(table)
-    return BootFiles(textfile.read(where.rules or ""), textfile.read(where.unit or ""), _target(where.link))
+    return BootFiles(
+        textfile.read(where.rules or ""), textfile.read(where.unit or ""), read_link(where.link or "")
+    )
 
 
 def without_systemd(files: BootFiles) -> BootFiles:
@@ -95,22 +97,8 @@ def _whole(text: str, _: str) -> str:
     return text
 
 
-def _target(path: str | None) -> str | None:
-    with ErrorContext(f"read {path}"):
-        try:
-            return os.readlink(path or "")
-        except FileNotFoundError:
-            return None
-        except OSError:  # something else is there: it is replaced
-            return ""
-
-
 async def _enable(path: str, target: str) -> None:
     """Make the link, as `systemctl enable` does."""
-    temporary = f"{path}.{os.getpid()}.new"
     with ErrorContext(f"enable {target}"):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        os.symlink(target, temporary)
-        os.replace(temporary, path)
+    await write_link(path, target)

@@ -29,7 +29,7 @@ from reactor import (
 from reactor.resources.firewall import boot, nft, record, trial
 from reactor.resources.firewall.kernel import INET, read_table
 from reactor.resources.firewall.nft_syntax import check_declarations
-from reactor.resources.firewall.properties import ANY, Confirm, Policy, Rule
+from reactor.resources.firewall.property_types import ANY, Confirm, Policy, Rule
 from reactor.resources.firewall.ruleset import Line, ruleset
 from reactor.watchers.nftables import NftablesWatch
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from reactor.resources.firewall.properties import (
+from reactor.resources.firewall.property_types import (
     ANY,
     CHAINS,
     PROTOCOLS,

@@ -20,7 +20,7 @@ import trio
 from reactor import ResourceError, in_thread
 from reactor.hostfs import state_folder
 from reactor.resources.firewall.nft import listing
-from reactor.resources.firewall.properties import Confirm
+from reactor.resources.firewall.property_types import Confirm
 from reactor.resources.firewall.ruleset import removal
 from reactor.resources.process import ENVIRONMENT, perform
 

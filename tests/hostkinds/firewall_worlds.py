@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from reactor.resources.firewall import Firewall
-from reactor.resources.firewall.properties import Rule
+from reactor.resources.firewall.property_types import Rule
 
 UNIT = "reactor-firewall-reactor.service"
 RULES_FILE = Path("/etc/nftables.reactor.conf")
