@@ -28,6 +28,8 @@ MODULES = {
     "cells_mount": 5,
     "cells_kernel": 2,
     "cells_network": 5,
+    "cells_firewall": 12,
+    "cells_regional": 6,
     "cells_package": 9,
     "cells_dnf": 15,
 }
