@@ -29,6 +29,8 @@ class Source:
     timeout: float
     hint: str = "raise max_size if that is as it should be"
     """The hint for a file that is larger than ``max_size``."""
+    is_plain: bool = False
+    """Whether an encoded answer (Content-Encoding) is an error. Otherwise the body is taken as it is, like an archive."""
 
     @property
     def shown(self) -> str:

@@ -54,6 +54,8 @@ from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, v
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
+_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".Z")
+"""The ends of URLs of files that many servers call encoded."""
 _TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
@@ -337,7 +339,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
         bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, "name a smaller file")
+        is_plain = self.checksum is None and not bare.partition("?")[0].endswith(_PACKED)
+        hint = "name a smaller file"
+        download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, hint, is_plain=is_plain)
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property
