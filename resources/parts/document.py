@@ -63,7 +63,12 @@ class Document:
     @cached_property
     def contents(self) -> list[bytes]:
         """The lines without their ends."""
-        return [content_of(line) for line in self.lines]
+        if b"\r" in self.body:
+            return [content_of(line) for line in self.lines]
+        found = self.body.split(b"\n")
+        if not found[-1]:
+            found.pop()
+        return found
 
     @cached_property
     def content_set(self) -> frozenset[bytes]:
@@ -83,6 +88,13 @@ class Document:
     def with_lines(self, lines: Sequence[bytes]) -> Document:
         """The same file with other lines."""
         return Document(lines, bom=self.bom)
+
+    def with_inserted(self, index: int, contents: Sequence[bytes]) -> Document:
+        """The same file with new lines before ``index``. What was made of the old lines is used again."""
+        found = self.with_lines(inserted(self.lines, index, contents))
+        found.__dict__["contents"] = [*self.contents[:index], *contents, *self.contents[index:]]
+        found.__dict__["content_set"] = self.content_set.union(contents)
+        return found
 
     def with_text(self, text: str) -> Document:
         """The same file with another content."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 from weakref import WeakValueDictionary
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from reactor import (
     AbsolutePath,
@@ -80,9 +80,6 @@ class Part(Resource[PartState]):
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that validates the whole new file before it replaces the old one: ``visudo -cf {path}``."""
 
-    _seen: Document | None = PrivateAttr(default=None)
-    _state: PartState | None = PrivateAttr(default=None)
-
     @property
     @abstractmethod
     def subject(self) -> str:
@@ -147,8 +144,10 @@ class Part(Resource[PartState]):
         found = await look(self.path)
         if self.validate_with is not None:
             _validated.setdefault(self.path, WeakValueDictionary())[id(self)] = self
-        if self._state is not None and self._seen is found.document and found.attributes is not None:
-            return self._state
+        # Not a private attribute: pydantic takes longer for one than the stat of the file.
+        known: tuple[Document, PartState] | None = self.__dict__.get("_known")
+        if known is not None and known[0] is found.document:
+            return known[1]
         return await self._judge(found)
 
     async def _judge(self, found: Found) -> PartState:
@@ -160,11 +159,10 @@ class Part(Resource[PartState]):
             edit = self.change(found.document)
         state = PartState(True) if edit is None else PartState(True, edit.did, found)
         if edit is None:  # a state that differs is compared again, so that a plan never uses an old one
-            self._seen, self._state = found.document, state
+            self.__dict__["_known"] = (found.document, state)
         return state
 
     def _missing(self, found: Found) -> PartState:
-        self._seen = self._state = None
         if self.ensure == "absent":
             return PartState(False)
         if not self.create:
@@ -192,6 +190,12 @@ class Part(Resource[PartState]):
             refuse_read_only(directory)
         if not state.exists:
             await self._attributes()
+
+    def __copy__(self) -> Self:
+        """Copy the properties only: a copy with other properties has another state."""
+        copied = super().__copy__()
+        copied.__dict__.pop("_known", None)
+        return copied
 
     def group_key(self) -> Hashable:
         """The file: everything that changes in it is written at once."""
