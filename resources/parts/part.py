@@ -63,6 +63,7 @@ class PartState(NamedTuple):
 class Part(Resource[PartState]):
     """A part of a file. A subclass has the properties of the part, and `edit`."""
 
+    grouped_as = "part"
     may_undo = frozenset(("line", "block", "setting"))
 
     name: str = Field(min_length=1)
