@@ -299,7 +299,7 @@ async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
         if before.attributes is None and not creators:
             raise ResourceError(f"{path} does not exist", "require what creates it", missing=path)
         if changed and (before.attributes is None or composed.after.data != before.document.data):
-            new = await (creators or changed)[0]._attributes()  # noqa: SLF001 - a function of this class
+            attributes = before.attributes or await creators[0]._attributes()  # noqa: SLF001 - a part of this class
             validators = [Validator(command) for command in Part._commands(path, changed)]  # noqa: SLF001 - as above
-            await store(before, composed.after, new, validators)
+            await store(before, composed.after, attributes, validators)
         return composed

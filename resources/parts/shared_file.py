@@ -161,20 +161,13 @@ class Approval(NamedTuple):
             await validator.approve(candidate, path)
 
 
-async def store(before: Found, after: Document, new: Attributes, validators: Iterable[Validator]) -> None:
-    """Replace the content of the file in one step, unless another program has changed it. Owner and mode stay.
-
-    A new file gets the attributes ``new``. Raises ResourceError.
-    """
-    attributes = before.attributes or new
+async def store(
+    before: Found, after: Document, attributes: Attributes, validators: Iterable[Validator]
+) -> None:
+    """Replace the content of the file in one step, unless another program has changed it. Raises ResourceError."""
     directory, base = os.path.split(before.real)
     stale = await find_stale_temporaries(directory, base, attributes.uid)
     await remove_stale_temporaries(before.real, stale, attributes.uid)
     approval = Approval(tuple(validators))
-    await write_file(
-        before.real,
-        Inline(after.data),
-        attributes,
-        approval if approval.validators else None,
-        before=before.stamp or (),
-    )
+    validator = approval if approval.validators else None
+    await write_file(before.real, Inline(after.data), attributes, validator, before=before.stamp or ())

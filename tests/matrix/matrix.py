@@ -23,6 +23,7 @@ MODULES = {
     "cells_archive": 1,
     "cells_mount": 5,
     "cells_kernel": 2,
+    "cells_parts": 6,
     "cells_network": 5,
     "cells_package": 9,
     "cells_dnf": 15,
