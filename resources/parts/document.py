@@ -11,6 +11,8 @@ from reactor import ResourceError
 
 LARGEST = 64 << 20
 """Bytes. A larger file is refused: it is held in memory while a part of it is edited."""
+MOST_LINES = 1_000_000
+"""Each line takes memory of its own."""
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
@@ -33,15 +35,23 @@ class Document:
         self._given = lines
         self._body = body
         self.bom = bom
+        self.token = object()
+        """What remembers the document without keeping its content in memory."""
         self.parsed: dict[object, Any] = {}
         """What formats have made of the content, by format."""
 
     @classmethod
     def of(cls, data: bytes, path: str) -> Document:
-        """The document with this content. Raises ResourceError for UTF-16, where a line is not a line of bytes."""
+        """The document with this content.
+
+        Raises ResourceError for too many lines, and for UTF-16, where a line is not a line of bytes.
+        """
         if data.startswith(_WIDE):
             words = f"{path} is UTF-16, and only files in UTF-8 or another extension of ASCII can be edited"
             raise ResourceError(words, "convert it with iconv, or manage the whole file with the kind file")
+        if data.count(b"\n") > MOST_LINES:
+            words = f"{path} has more than {MOST_LINES} lines"
+            raise ResourceError(words, "manage the whole file with the kind file")
         bom = _BOM if data.startswith(_BOM) else b""
         return cls(body=data[len(bom) :], bom=bom)
 

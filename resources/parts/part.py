@@ -146,22 +146,24 @@ class Part(Resource[PartState]):
         if self.validate_with is not None:
             _validated.setdefault(self.path, WeakValueDictionary())[id(self)] = self
         # Not a private attribute: pydantic takes longer for one than the stat of the file.
-        known: tuple[Document, PartState] | None = self.__dict__.get("_known")
-        if known is not None and known[0] is found.document:
+        known: tuple[object, PartState] | None = self.__dict__.get("_known")
+        if known is not None and known[0] is found.document.token:
             return known[1]
         return await self._judge(found)
 
     async def _judge(self, found: Found) -> PartState:
         if found.attributes is None:
             return self._missing(found)
-        if len(found.document.data) > INLINE_LIMIT:
-            edit = await in_thread(self.change, found.document)
-        else:
-            edit = self.change(found.document)
+        edit = await self._changed(found.document)
         state = PartState(True) if edit is None else PartState(True, edit.did, found)
         if edit is None:  # a state that differs is compared again, so that a plan never uses an old one
-            self.__dict__["_known"] = (found.document, state)
+            self.__dict__["_known"] = (found.document.token, state)
         return state
+
+    async def _changed(self, document: Document) -> Edit | None:
+        if len(document.data) > INLINE_LIMIT:
+            return await in_thread(self.change, document)
+        return self.change(document)
 
     def _missing(self, found: Found) -> PartState:
         if self.ensure == "absent":
@@ -265,7 +267,7 @@ class Part(Resource[PartState]):
             raise composed.refusals[self.ref]
 
     async def _diff(self, found: Found) -> Diff:
-        edit = self.edit(found.document)
+        edit = await self._changed(found.document)
         content = Inline(b"" if edit is None else edit.after.data)
         if found.attributes is not None:
             return await content_diff(found.real, content, ())
