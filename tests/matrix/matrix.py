@@ -27,6 +27,7 @@ MODULES = {
     "cells_dev": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
+    "cells_parts": 6,
     "cells_network": 5,
     "cells_firewall": 12,
     "cells_regional": 6,
