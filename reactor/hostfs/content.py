@@ -188,14 +188,14 @@ async def at_hand(path: str, fd: int, size: int) -> None:
     if size > INLINE_LIMIT or _read_from_memory(fd, size) is not None or (disk := disk_of(fd)) is None:
         return
 
-    async def bring() -> None:
+    async def read_into_memory() -> None:
         own = os.dup(fd)  # the caller closes its descriptor when the disk hangs
         try:
             await changing(os.pread, own, size, 0)
         finally:
             os.close(own)
 
-    await disk.make(path, bring)
+    await disk.make(path, read_into_memory)
 
 
 def _read_from_memory(fd: int, size: int) -> bytes | bytearray | None:

@@ -94,10 +94,10 @@ class WatchSink(Protocol):
         """Report the state of the watcher, for one vertex or (``None``) as a whole."""
 
     async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``handle``, in a loop. Raises what either of them raises.
+        """Await ``wait`` and call ``handle``, in a loop. Raises the exceptions of both.
 
-        The engine checks what ``handle`` marks in the same task, sooner than what is marked elsewhere. That task is
-        not the caller's.
+        The loop runs in a task of the engine, which also checks the vertices that ``handle`` marks. So these checks
+        start sooner than others.
         """
         while True:
             await wait()

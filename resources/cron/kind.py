@@ -33,7 +33,7 @@ from reactor.hostfs import (
     write_file,
 )
 from reactor.resources import shared_lines
-from reactor.resources.accounts.properties import AccountName
+from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.cron import job as jobs
 from reactor.resources.cron import schedule as schedules
 from reactor.resources.cron.job import Job

@@ -26,7 +26,7 @@ from reactor import (
 from reactor.hostfs import Attributes
 from reactor.resources import shared_lines
 from reactor.resources.accounts.database import PASSWD, find_user
-from reactor.resources.accounts.properties import AccountName
+from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.ssh import key_options, public_key, strict_modes
 from reactor.resources.ssh.authorized_lines import Wanted, key_id
 from reactor.resources.ssh.key_file import (
