@@ -35,10 +35,10 @@ from reactor.hostfs import (
     write_file,
 )
 from reactor.resources import shared_lines
-from reactor.resources.accounts.properties import AccountName
+from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.process import perform, split_words
 from reactor.resources.service import Service
-from reactor.resources.service.kind import ALLOWED, fault_of
+from reactor.resources.service.kind import ALLOWED, name_problem
 from reactor.resources.service.state import UnitState
 from reactor.resources.service.systemd import Systemd
 from reactor.resources.service.unit_files import unit_files_of
@@ -127,7 +127,7 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Invalid names, and a timer that would never run."""
         yield from super().property_problems()
-        if fault := fault_of(f"{self.name}.timer"):
+        if fault := name_problem(f"{self.name}.timer"):
             yield PropertyProblem(("name",), fault, ALLOWED)
         elif self.name.endswith((".timer", ".service")):
             yield PropertyProblem(
