@@ -26,6 +26,7 @@ MODULES = {
     "cells_archive": 1,
     "cells_git": 6,
     "cells_dev": 4,
+    "cells_pip": 28,
     "cells_mount": 5,
     "cells_kernel": 2,
     "cells_parts": 6,
