@@ -10,11 +10,15 @@ from reactor.watchers.inotify_descriptor import Watched
 
 
 class Listener(NamedTuple):
-    """A vertex that watches the directory ``top`` and everything below it. It has its own set of changed paths."""
+    """A vertex that watches the directory ``top`` and everything below it, except directories named in ``without``.
+
+    It has its own set of changed paths.
+    """
 
     vertex: int
     changed_paths: ChangedPaths
     top: Directory
+    without: frozenset[bytes] = frozenset()
 
 
 class Directory:
@@ -64,9 +68,15 @@ class Directory:
     def join_trees(self) -> None:
         """Join the trees that begin here and, if this is a directory in its parent, the trees of the parent."""
         is_there = self.watched is not None or self.problem is not None
-        above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
+        above: tuple[Listener, ...] = ()
+        if self.parent is not None and is_there and self.target is None:
+            above = self.parent.listeners_below(self.name)
         if above or self.trees:
             self.trees = (*(listener for listener in self.trees if listener.top is self), *above)
+
+    def listeners_below(self, name: bytes) -> tuple[Listener, ...]:
+        """The listeners of the trees that contain this directory and, if ``name`` is a directory in it, that too."""
+        return tuple(listener for listener in self.trees if name not in listener.without)
 
     def point_to(self, target: Directory | None) -> Directory | None:
         """Note the target of the symlink; return the previous target if it differs."""

@@ -81,7 +81,7 @@ class NoopJudge:
         found = {
             vertex: up
             for vertex, missing in missed.items()
-            if (up := self._late_provider(vertex, missing)) is not None
+            if (up := self._later_provider(vertex, missing)) is not None
         }
         self._later_providers |= found
         return sorted(found)
@@ -119,7 +119,7 @@ class NoopJudge:
         able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
         return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
 
-    def _late_provider(self, vertex: int, missing: str) -> int | None:
+    def _later_provider(self, vertex: int, missing: str) -> int | None:
         """The most likely provider of ``missing`` among all unapplied vertices, or None."""
         resources = self._vertex_table.resources
         relied_on = frozenset(resources[vertex].relations().depends_on)

@@ -41,7 +41,7 @@ def table(monkeypatch, tmp_path):
         ("/proc/cpuinfo", "fuse.lxcfs", False),
     ],
 )
-def test_what_somebody_serves_may_stop_answering(table, point, fstype, is_fragile):
+def test_what_another_process_serves_may_stop_answering(table, point, fstype, is_fragile):
     table.write_text(line_of(point, fstype))
     assert list(FragileMounts().by_point) == [point] * is_fragile
 
@@ -187,7 +187,7 @@ async def test_mounts_that_come_and_go_are_known_at_once(tmp_path):
     await mounts.ask(f"{point}/f")
 
 
-async def test_where_nothing_can_stop_answering_nobody_is_asked(table, questions, tmp_path):
+async def test_where_nothing_can_stop_answering_no_one_is_asked(table, questions, tmp_path):
     table.write_text(line_of(tmp_path, "ext4"))
     mounts = FragileMounts()
     await mounts.ask(f"{tmp_path}/f")
@@ -214,7 +214,7 @@ def askers_of(point):
     return found
 
 
-def test_who_hangs_for_us_does_not_outlive_the_run(mount, impatient):
+def test_a_user_who_hangs_for_us_does_not_outlive_the_run(mount, impatient):
     async def ask_in_vain():
         with pytest.raises(ResourceError):
             await fragile_mounts().ask(str(mount.point))

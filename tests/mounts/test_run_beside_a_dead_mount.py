@@ -9,6 +9,7 @@ import threading
 from itertools import islice
 
 import pytest
+from line_pipe import started
 from pydantic import PrivateAttr
 from served import GUARD, Served, served, until
 
@@ -297,7 +298,7 @@ def reactor(*words, patience=0.3):
     """The program, as a process of its own."""
     start = f"import reactor.resource.mount_health as it; it.TIMEOUT = {patience}; from reactor.cli import main; main()"
     words = [sys.executable, "-c", start, *map(str, words)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return started(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @pytest.fixture
