@@ -37,7 +37,7 @@ from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.cron import job as jobs
 from reactor.resources.cron import schedule as schedules
 from reactor.resources.cron.job import Job
-from reactor.resources.cron.properties import (
+from reactor.resources.cron.property_types import (
     CommandLine,
     Day,
     Environment,

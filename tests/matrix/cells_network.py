@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from cell import Cell, differs, first
+from cell import Cell, differs, first, fixed_manifest
 from programs import must, said
 
 BASE = "link add v0 type veth peer name v1; link set v0 up; link set v1 up; address add 10.9.0.1/24 dev v0"
@@ -129,7 +129,7 @@ def _route_fails(state: str, wanted: str) -> bool:
 
 
 def _cell(kind, name, state, wanted, make, properties, drift=None, acts="", *, fails=False) -> Cell:
-    resources = partial(_same, [{kind: [{name: properties}]}])
+    resources = partial(fixed_manifest, [{kind: [{name: properties}]}])
     judge = partial(_JUDGES[kind], properties)
     drifted = None if drift is None else partial(_ip, acts)
     title = " / ".join(filter(None, (state, wanted, drift)))
@@ -152,7 +152,7 @@ def _brought() -> Iterator[Cell]:
         yield Cell(
             "link",
             name,
-            partial(_same, manifest),
+            partial(fixed_manifest, manifest),
             lambda place: None,
             partial(_make, ""),
             look=_look,
