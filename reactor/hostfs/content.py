@@ -49,7 +49,7 @@ class Content(Protocol):
 
 
 class Inline:
-    """A string, or bytes, as content."""
+    """A string as content, or bytes that need not be text."""
 
     __slots__ = ("_text",)
 
@@ -58,7 +58,7 @@ class Inline:
 
     @property
     def _data(self) -> bytes:
-        return self._text.encode() if isinstance(self._text, str) else self._text
+        return self._text if isinstance(self._text, bytes) else self._text.encode()
 
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""

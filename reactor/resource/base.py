@@ -61,6 +61,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     Then a dry run can't tell what will be missing.
     """
+    has_moving_watches: ClassVar[bool] = False
+    """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
     grouped_as: ClassVar[str] = ""
     """Kinds that share one `apply_group` may share their groups, too: those with an equal name here."""
     deferred_properties: ClassVar[frozenset[str]] = frozenset()
