@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from math import inf
 from typing import cast
 
@@ -66,6 +66,7 @@ class InotifyWatcher(Watcher):
         self._stale: set[Directory] = set()
         self._replaced: list[tuple[Directory, bytes]] = []
         self._has_stale = trio.Event()
+        self._clock = trio.lowlevel.current_clock()
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
@@ -111,12 +112,15 @@ class InotifyWatcher(Watcher):
             self._has_stale.set()
         if self._throttle.pause and not self._descriptor.has_more:
             await trio.sleep(self._throttle.pause)
-        with trio.move_on_at(self._writes.wake_at) if self._writes.wake_at < inf else nullcontext():
+        if self._writes.wake_at == inf:
+            await trio.lowlevel.wait_readable(self._descriptor.fileno())
+            return
+        with trio.move_on_at(self._writes.wake_at):
             await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
     def _on_events(self) -> None:
         """Mark each vertex once, however many events it has: the last event determines the delay."""
-        now = trio.current_time()
+        now = self._clock.current_time()
         events = self._descriptor.read()
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
@@ -129,13 +133,12 @@ class InotifyWatcher(Watcher):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
                     self._on_write(vertices, directory.path_of(name) if name else directory.path, now)
                 elif vertices:
-                    delay = _delay(mask, name)
-                    for vertex in vertices:
-                        self._writes.discard(vertex)
-                        marks[vertex] = delay
+                    marks.update(dict.fromkeys(vertices, _delay(mask, name)))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
-        marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
+        if self._writes.wake_at < inf:
+            self._writes.discard_each(marks)
+            marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
         self._throttle.note(marks.keys(), now)
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)

@@ -173,7 +173,7 @@ class Dispatcher:
 
     def wake(self) -> None:
         """The state of the scheduler has changed: wake a worker if a vertex is ready, and set the timer."""
-        if self.scheduler.has_ready:
+        if not self.pool.on_its_way and self.scheduler.has_ready:
             self.pool.wake()
         self.wakeup.set()
 

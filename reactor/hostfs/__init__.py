@@ -10,6 +10,7 @@ into a sentence.
 
 - ``errors``: turns errors of the operating system into sentences, with a hint;
 - ``attributes``: file types, owner, group and mode;
+- ``attribute_changes``: sets these attributes;
 - ``owners``: looks up the ids of users and groups;
 - ``stat_stamp``: finds out by one stat whether a file has changed since it was read;
 - ``safe_open``: opens paths below directories that other users own;
@@ -38,6 +39,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reactor.hostfs.attribute_changes import set_attributes
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
@@ -78,12 +80,12 @@ if TYPE_CHECKING:
         create_directory,
         remove_path,
         remove_stale_temporaries,
-        set_attributes,
         write_file,
     )
     from reactor.hostfs.writers import is_only_ours, others_may_replace, others_may_write, refuse_read_only
 
 _HOMES = {
+    "attribute_changes": ("set_attributes",),
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
@@ -100,7 +102,7 @@ _HOMES = {
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mount_points_in",),
-    "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "set_attributes", "write_file"),
+    "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "write_file"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext, resource_error
-from reactor.hostfs.fsync import disk_of
+from reactor.hostfs.fsync import disk_of, is_in_memory
 from reactor.hostfs.safe_open import open_source
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.resource.plan import ResourceError
@@ -60,14 +60,22 @@ class Inline:
         """Always True: a changed manifest makes a new resource."""
         return True
 
-    def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether a small file has the content; False for a file of another size."""
+    def equals_now(self, fd: int, found: os.stat_result) -> bool | None:
+        """Whether the small file open at ``fd``, whose stat is ``found``, has the content. False for another size.
+
+        None if the comparison could block.
+        """
         wanted = self._text.encode()
-        if len(wanted) != size:
+        if len(wanted) != found.st_size:
             return False
-        if size > INLINE_LIMIT or (found := _read_from_memory(fd, size)) is None:
+        if found.st_size > INLINE_LIMIT:
             return None
-        return found == wanted
+        if is_in_memory(
+            fd, found.st_dev
+        ):  # tmpfs refuses RWF_NOWAIT, and the exception takes as long as two reads
+            return os.pread(fd, found.st_size, 0) == wanted
+        data = _read_from_memory(fd, found.st_size)
+        return None if data is None else data == wanted
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""

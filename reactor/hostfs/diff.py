@@ -9,7 +9,7 @@ from functools import partial
 
 from reactor.hostfs.attributes import Change
 from reactor.hostfs.content import Content, read
-from reactor.hostfs.safe_open import open_content, open_path
+from reactor.hostfs.safe_open import open_content_stat, open_path
 from reactor.resource.escaping import escaped
 from reactor.resource.plan import Diff, ResourceError
 from reactor.resource.threads import in_thread
@@ -133,11 +133,14 @@ def _terminated(line: str) -> str:
 def _head(path: str) -> bytes | None:
     """The first bytes of the regular file at ``path``; None if it is missing or unreadable. Raises ResourceError."""
     try:
-        fd = open_content(path)
+        fd, found = open_content_stat(path)
     except OSError:
         return None
     try:
-        return read(fd, _LIMIT + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        # A buffer of _LIMIT takes longer than all else. Files of the kernel have a size of 0 and some content.
+        return read(fd, min(found.st_size or _LIMIT + 1, _LIMIT + 1))
     finally:
         os.close(fd)
 

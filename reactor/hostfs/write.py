@@ -14,29 +14,25 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
+from reactor.hostfs.attribute_changes import give, set_attributes_at
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
 from reactor.hostfs.disks import at_length, changing, changing_to_the_end
 from reactor.hostfs.errors import ErrorContext, resource_error
-from reactor.hostfs.fsync import disk_at, flush, flush_directory, is_in_memory
+from reactor.hostfs.fsync import flush, flush_directory, is_in_memory, on_disk
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent, make_directories, refuse_foreign_link
+from reactor.hostfs.safe_open import Parent, make_directories
 from reactor.hostfs.temp_files import is_stale_temporary, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
 from reactor.hostfs.writers import others_may_replace
-from reactor.resource.plan import ResourceError
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_CLOEXEC
-_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_SPECIAL_BITS = 0o7000
 _READABLE_BY_ALL = 0o444
 _WRITABLE_BY_OTHERS = 0o022
 
@@ -64,7 +60,7 @@ async def write_file(
                 path, directory, base, content, attributes, validator=validator
             ):
                 return
-        await _on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
+        await on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
@@ -101,10 +97,10 @@ async def _replaced(
             temporary.finish_writing()
             await _approved(validator, path, directory, temporary, attributes)
         if is_on_disk:
-            device = await changing(_give, temporary.fd, attributes, path)
+            device = await changing(give, temporary.fd, attributes, path)
             await flush(temporary.fd, device)
         else:
-            device = _give(temporary.fd, attributes, path)
+            device = give(temporary.fd, attributes, path)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
             replace = temporary.replace_target
             replaced = await changing(replace) if is_on_disk else replace()
@@ -122,29 +118,13 @@ async def _replaced(
     return True
 
 
-async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
-    """Set owner, group and mode of the file or directory at ``path``. Raises ResourceError.
-
-    A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
-    """
-    try:
-        await _on_disk(path, partial(_set_attributes_of, path, attributes, special))
-    except OSError as error:
-        raise resource_error(error, f"set the attributes of {path}") from error
-
-
-async def _set_attributes_of(path: str, attributes: Attributes, special: int) -> None:
-    with Parent(path) as (directory, base):
-        await changing(_set_attributes, path, directory, base, attributes, special)
-
-
 async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
     """Make ``path`` a directory with these attributes, and replace anything else that is there. Raises ResourceError.
 
     Missing parents get mode 0755. ``special`` as in `set_attributes`.
     """
     with ErrorContext(f"create the directory {path}"):
-        await _on_disk(path, partial(_create_directory, path, attributes, special))
+        await on_disk(path, partial(_create_directory, path, attributes, special))
 
 
 async def _create_directory(path: str, attributes: Attributes, special: int) -> None:
@@ -153,7 +133,7 @@ async def _create_directory(path: str, attributes: Attributes, special: int) -> 
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
             await changing(partial(os.mkdir, base, 0o700, dir_fd=directory))
-        await changing(_set_attributes, path, directory, base, attributes, special)
+        await changing(partial(set_attributes_at, path, directory, base, attributes, special, anywhere=True))
 
 
 async def remove_path(path: str, *, recursive: bool) -> None:
@@ -162,7 +142,7 @@ async def remove_path(path: str, *, recursive: bool) -> None:
     The target of a symlink stays, also of one deep inside the directory. Raises ResourceError.
     """
     with ErrorContext(f"remove {path}"):
-        await _on_disk(path, partial(_remove, path, recursive=recursive))
+        await on_disk(path, partial(_remove, path, recursive=recursive))
 
 
 async def _remove(path: str, *, recursive: bool) -> None:
@@ -178,7 +158,7 @@ async def _remove(path: str, *, recursive: bool) -> None:
 async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove the stale temporary files ``names`` beside ``path``, owned by us or by ``uid``. Raises ResourceError."""
     with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
-        await _on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
+        await on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
 
 
 async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
@@ -186,14 +166,6 @@ async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int)
         for name in names:
             if is_stale_temporary(name, uid, directory):
                 await changing(partial(os.unlink, name, dir_fd=directory))
-
-
-async def _on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
-    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
-    if (disk := disk_at(path)) is None:
-        await change()
-    else:
-        await disk.make(path, change)
 
 
 async def _approved(
@@ -208,7 +180,7 @@ async def _approved(
         with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
             await validator.approve(candidate, path)
     else:
-        await changing(_give, temporary.fd, attributes, path)
+        await changing(give, temporary.fd, attributes, path)
         await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
 
 
@@ -288,7 +260,7 @@ async def _overwrite(path: str, directory: int, base: str, finished: int, attrib
     try:
         await copy(finished, fd)
         await changing(os.ftruncate, fd, os.lseek(fd, 0, os.SEEK_CUR))
-        await flush(fd, await changing(_give, fd, attributes, path))
+        await flush(fd, await changing(give, fd, attributes, path))
     finally:
         os.close(fd)
 
@@ -305,47 +277,3 @@ def _is_directory(directory: int, base: str) -> bool:
         return stat.S_ISDIR(os.stat(base, dir_fd=directory, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return False
-
-
-def _give(fd: int, attributes: Attributes, path: str) -> int:
-    """Set the attributes of the file; return its device. Raises ResourceError if the file system ignores them."""
-    found = os.fstat(fd)
-    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
-        return found.st_dev
-    if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
-        os.fchown(fd, attributes.uid, attributes.gid)  # takes the setgid bit away
-    if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
-        os.fchmod(fd, attributes.mode)
-    _require_kept(os.fstat(fd), attributes, path)
-    return found.st_dev
-
-
-def _set_attributes(path: str, directory: int, base: str, attributes: Attributes, special: int) -> None:
-    """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink."""
-    itself: int | str
-    try:
-        itself = fd = os.open(base, _READ, dir_fd=directory)
-    except OSError:
-        fd = os.open(base, _HANDLE, dir_fd=directory)
-        itself = f"/proc/self/fd/{fd}"
-    try:
-        found = os.fstat(fd)
-        if stat.S_ISLNK(found.st_mode):
-            raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
-        refuse_foreign_link(fd, path)
-        if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
-            os.chown(itself, attributes.uid, attributes.gid)
-        kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
-        os.chmod(itself, attributes.mode | kept)
-        _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
-    finally:
-        os.close(fd)
-
-
-def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:
-    """Raise ResourceError unless the file has the attributes that were set: some file systems ignore them."""
-    if (has := Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))) == wanted:
-        return
-    words = f"{path} stays with owner {has.uid}, group {has.gid} and mode {has.mode:04o}"
-    hint = "its file system keeps no others: ask for these, or change the options that it is mounted with"
-    raise ResourceError(f"{words}, whatever it is given", hint)

@@ -157,7 +157,7 @@ class Observer:
         try:
             found = os.fstat(fd)
             is_file = stat.S_ISREG(found.st_mode)
-            same = content.equals_now(fd, found.st_size) if is_file else False
+            same = content.equals_now(fd, found) if is_file else False
         finally:
             os.close(fd)
         return None if same is None else self._compared(found, wanted, now, same=same)

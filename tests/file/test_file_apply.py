@@ -12,7 +12,7 @@ import pytest
 from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, names_in, picture
 from namespaces import run_in_namespaces
 
-from reactor.hostfs import Attributes, write
+from reactor.hostfs import Attributes, set_attributes, write
 from reactor.resource.plan import ResourceError
 
 MINE = Attributes(int(ME), int(MY_GROUP), 0o644)
@@ -245,7 +245,7 @@ async def test_attributes_are_never_set_through_a_symlink(path: Path):
     with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
         await look(make(path))
     with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
-        await write.set_attributes(str(path), MINE)
+        await set_attributes(str(path), MINE)
     assert mode_of(target) == 0o600
 
 

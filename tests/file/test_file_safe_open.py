@@ -14,7 +14,7 @@ from file_worlds import make
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.hostfs import Attributes, write
+from reactor.hostfs import Attributes, set_attributes, write
 from reactor.hostfs.content import Inline
 from reactor.hostfs.safe_open import open_directory
 from reactor.resource.plan import ResourceError
@@ -87,7 +87,7 @@ async def test_a_symlink_of_a_stranger_into_a_directory_of_root_is_refused(home:
     for attempt in (
         write.write_file(f"{home}/trap/f", Inline("x"), ATTRIBUTES),
         write.write_file(f"{home}/trap/new", Inline("x"), ATTRIBUTES),
-        write.set_attributes(f"{home}/trap/f", ATTRIBUTES),
+        set_attributes(f"{home}/trap/f", ATTRIBUTES),
         write.remove_path(f"{home}/trap/f", recursive=False),
         write.remove_path(f"{home}/trap/empty", recursive=True),
         write.create_directory(f"{home}/trap/directory", ATTRIBUTES),
