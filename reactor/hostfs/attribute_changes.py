@@ -69,7 +69,8 @@ def set_attributes_at(
             return False
         if stat.S_ISLNK(found.st_mode):
             raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
-        refuse_foreign_link(fd, path, found)
+        if found.st_nlink > 1:
+            refuse_foreign_link(fd, path, found)
         if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
             os.chown(itself, attributes.uid, attributes.gid)
         kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0

@@ -198,7 +198,8 @@ def open_content_stat(path: str) -> tuple[int, os.stat_result]:
 def _unshared(fd: int, path: str) -> tuple[int, os.stat_result]:
     try:
         found = os.fstat(fd)
-        refuse_foreign_link(fd, path, found)
+        if found.st_nlink > 1:
+            refuse_foreign_link(fd, path, found)
     except BaseException:
         os.close(fd)
         raise
