@@ -10,13 +10,24 @@ from typing import cast
 
 import trio
 
-from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
+from reactor import (
+    ChangedPaths,
+    PathWatch,
+    ResourceError,
+    Watch,
+    Watcher,
+    WatchSink,
+    fragile_mounts,
+    own_renames,
+)
 from reactor.watchers.directory import Directory, Listener, PollingReport
 from reactor.watchers.inotify_descriptor import (
     ATTRIBUTES,
     COME_OR_GONE,
     IS_DIRECTORY,
     MODIFIED,
+    MOVED_FROM,
+    MOVED_TO,
     QUEUE_OVERFLOW,
     REPLACED,
     SELF_CHANGED,
@@ -67,6 +78,9 @@ class InotifyWatcher(Watcher):
         self._replaced: list[tuple[Directory, bytes]] = []
         self._has_stale = trio.Event()
         self._clock = trio.lowlevel.current_clock()
+        self._own_paths: dict[int, bytes] = {}
+        own_renames.forget()
+        own_renames.is_followed = True
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
@@ -105,6 +119,7 @@ class InotifyWatcher(Watcher):
 
     def close(self) -> None:
         """Free the descriptors."""
+        own_renames.is_followed = False
         self._opened.close()
 
     async def _wait(self) -> None:
@@ -121,7 +136,7 @@ class InotifyWatcher(Watcher):
     def _on_events(self) -> None:
         """Mark each vertex once, however many events it has: the last event determines the delay."""
         now = self._clock.current_time()
-        events = self._descriptor.read()
+        events = self._read()
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
@@ -142,6 +157,41 @@ class InotifyWatcher(Watcher):
         self._throttle.note(marks.keys(), now)
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
+
+    def _read(self) -> list[RawEvent]:
+        events = self._descriptor.read()
+        own_renames.reads += 1
+        return self._without_own(events) if own_renames.verified or self._own_paths else events
+
+    def _without_own(self, events: Iterable[RawEvent]) -> list[RawEvent]:
+        """Without the events that files were put in place which their only listeners have verified since."""
+        kept = []
+        for event in events:
+            wd, mask, cookie, name = event
+            if mask & MOVED_FROM and name in own_renames.verified:
+                # Only once: the next rename of this name is not ours.
+                self._own_paths[cookie] = own_renames.verified.pop(name)
+            elif mask & MOVED_TO and self._is_own(cookie, wd, name):
+                continue
+            kept.append(event)
+        if not self._descriptor.has_more:
+            own_renames.forget()
+            self._own_paths.clear()
+        return kept
+
+    def _is_own(self, cookie: int, wd: int, name: bytes) -> bool:
+        """Whether a verified file was renamed to the name, and only the resource that manages it listens."""
+        if (path := self._own_paths.pop(cookie, None)) is None:
+            return False
+        directories = self._tree.by_descriptor.get(wd, ())
+        if any(directory.trees or name in directory.children for directory in directories):
+            return False
+        listeners = [
+            (vertex, directory.path_of(name))
+            for directory in directories
+            for vertex in directory.leaves.get(name, ())
+        ]
+        return len(listeners) == 1 and listeners[0][1] == path and listeners[0] not in self._inputs
 
     def _on_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
         for vertex in vertices:

@@ -19,6 +19,8 @@ from watchdog.observers.inotify_c import InotifyConstants as Kernel
 
 COME_OR_GONE = Kernel.IN_CREATE | Kernel.IN_DELETE | Kernel.IN_MOVED_FROM
 """A name appeared or disappeared. Often this is half of a replacement, and another event follows at once."""
+MOVED_FROM, MOVED_TO = Kernel.IN_MOVED_FROM, Kernel.IN_MOVED_TO
+"""The old and the new name of one rename. Both events have the same cookie."""
 REPLACED = COME_OR_GONE | Kernel.IN_MOVED_TO
 """The name is another file or directory than before."""
 IS_DIRECTORY = Kernel.IN_ISDIR

@@ -30,6 +30,7 @@ from reactor.hostfs.safe_open import Parent, make_directories
 from reactor.hostfs.temp_files import is_stale_temporary, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
 from reactor.hostfs.writers import others_may_replace
+from reactor.resource.own_renames import own_renames
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_CLOEXEC
@@ -102,8 +103,9 @@ async def _replaced(
         else:
             device = give(temporary.fd, attributes, path)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
-            replace = temporary.replace_target
-            replaced = await changing(replace) if is_on_disk else replace()
+            replaced = (
+                await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
+            )
             if not (replaced or is_on_disk):
                 return False
             await former.keep()
@@ -251,6 +253,24 @@ class _Temporary:
             return False
         self.name = ""
         self.close(is_failing=False)
+        return True
+
+    def replace_in_memory(self) -> bool:
+        """As `replace_target`, but closes it first: so its last event is that of the rename (see `OwnRenames`).
+
+        Also False if another process took it for stale in between, as it was not locked.
+        """
+        os.close(self.fd)
+        self.fd = -1
+        name = self.name
+        try:
+            os.rename(name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except OSError as error:
+            self._remove(name)
+            if error.errno not in (errno.EBUSY, errno.EXDEV, errno.ENOENT):
+                raise
+            return False
+        own_renames.renamed(self._path, name)
         return True
 
 
