@@ -36,7 +36,8 @@ from reactor.watchers.inotify_descriptor import (
     RawEvent,
 )
 from reactor.watchers.mounts import MountTable
-from reactor.watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
+from reactor.watchers.path_lookup import normal_path
+from reactor.watchers.path_tree import POLL_INTERVAL, PathTree
 from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites, ReadThrottle
 from reactor.watchers.time_slice import TimeSlice
 
@@ -93,7 +94,8 @@ class InotifyWatcher(Watcher):
             await self._renew_below((self._tree.add_tree(path, vertex, below),))
             below.lose()
             return
-        directory, name = self._tree.add(path, vertex)
+        is_name = cast("PathWatch", watch).is_name
+        directory, name = self._tree.add(path, vertex, is_name=is_name)
         self._polling.note(vertex, directory, name, self._tree.trouble_of(directory))
         if self._arming.used_up():
             await self._arming.yield_to_loop()
@@ -312,6 +314,7 @@ class InotifyWatcher(Watcher):
 
     async def _poll(self) -> None:
         while True:
+            await self._tree.troubled.any_came()
             await trio.sleep(POLL_INTERVAL)
             self._call_stale(self._tree.troubled)
 

@@ -39,6 +39,10 @@ _ANYTHING = Mask(
 )
 # IN_EXCL_UNLINK: writes to a file that is still open but was replaced or deleted since don't matter.
 _DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR | Kernel.IN_EXCL_UNLINK)
+# It may have been watched in full, by another path.
+_NAMES = Mask(
+    REPLACED | Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_ONLYDIR | 0x20000000
+)  # IN_MASK_ADD
 
 # About a third of a millisecond of work: other tasks run between two reads.
 _READ_SIZE = 16 * 1024
@@ -100,11 +104,15 @@ class InotifyDescriptor(InotifyFD):
         """The descriptor's number, readable when there are events."""
         return self._inotify_fd
 
-    def watch(self, path: bytes, *, only_directory: bool = True) -> Watched:
-        """Watch the directory or file that is at ``path`` now. Raises OSError."""
+    def watch(self, path: bytes, *, only_directory: bool = True, only_names: bool = False) -> Watched:
+        """Watch the directory or file that is at ``path`` now. Raises OSError.
+
+        With ``only_names``, only which names come and go in it, and what happens to itself.
+        """
         # A holder of its own for every call: watchdog then counts the shares, and frees the watch with the last.
         holder = CallbackId(next(self._holders))
-        wd = self.add_callback(path, _DIRECTORY if only_directory else _ANYTHING, _NO_CALLBACK, holder)
+        mask = _NAMES if only_names else _DIRECTORY if only_directory else _ANYTHING
+        wd = self.add_callback(path, mask, _NO_CALLBACK, holder)
         if wd == -1:  # watchdog hides that the kernel refused
             self.remove_callbacks([(wd, holder)])
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
