@@ -4,6 +4,7 @@ The parts of this package. No part imports one that is listed after it:
 
 - ``errors``: the base class of the errors that users see, and the tree of all of them;
 - ``error_codes``: the meaning of each error code;
+- ``suggestions``: finds the known name that a misspelt one probably means;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: resources: base class, property types, plan, watch declarations, registry;
@@ -20,6 +21,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``http/``: sends requests to servers, and limits their responses;
 - ``source/``: downloads and unpacks manifests behind URLs;
 - ``loading``: from a manifest file to a graph that can run;
+- ``manifest_tests/``: tests of manifests: facts and data in, expected resources and problems out;
 - ``clock``: whether the host's clock can be trusted;
 - ``backup/``: the contents of files before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
@@ -72,9 +74,9 @@ if TYPE_CHECKING:
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.own_renames import own_renames
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
-    from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
+    from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
-    from reactor.resource.relations import Claim, Exclusion, Relations, SandboxAccess
+    from reactor.resource.relations import Claim, Contradiction, Exclusion, Relations, SandboxAccess
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
         ChangedPaths,
@@ -115,9 +117,9 @@ _HOMES = {
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
-    "reactor.resource.relations": ("Claim", "Exclusion", "Relations", "SandboxAccess"),
+    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "Relations", "SandboxAccess"),
     "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
@@ -141,6 +143,7 @@ __all__ = [
     "Claim",
     "Composite",
     "ConnectionLostError",
+    "Contradiction",
     "Declared",
     "Diagnostic",
     "Diff",

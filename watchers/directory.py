@@ -12,11 +12,15 @@ from reactor.watchers.inotify_descriptor import Watched
 
 
 class Listener(NamedTuple):
-    """A vertex that watches the directory ``top`` and everything below it. It has its own set of changed paths."""
+    """A vertex that watches the directory ``top`` and everything below it, except directories named in ``without``.
+
+    It has its own set of changed paths.
+    """
 
     vertex: int
     changed_paths: ChangedPaths
     top: Directory
+    without: frozenset[bytes] = frozenset()
 
 
 class Directory:
@@ -30,10 +34,10 @@ class Directory:
         "name",
         "parent",
         "path",
+        "problem",
         "real_path",
         "target",
         "trees",
-        "trouble",
         "watched",
     )
 
@@ -49,7 +53,7 @@ class Directory:
         self.target: Directory | None = None  # where it points, if it is a symlink
         self.links_here: tuple[Directory, ...] = ()
         self.watched: Watched | None = None  # None while nothing is there
-        self.trouble: str | None = None  # why its events can't be relied upon
+        self.problem: str | None = None  # why its events can't be relied upon
 
     def path_of(self, name: bytes) -> bytes:
         """The path of ``name`` in here."""
@@ -67,10 +71,16 @@ class Directory:
 
     def join_trees(self) -> None:
         """Join the trees that begin here and, if this is a directory in its parent, the trees of the parent."""
-        is_there = self.watched is not None or self.trouble is not None
-        above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
+        is_there = self.watched is not None or self.problem is not None
+        above: tuple[Listener, ...] = ()
+        if self.parent is not None and is_there and self.target is None:
+            above = self.parent.listeners_below(self.name)
         if above or self.trees:
             self.trees = (*(listener for listener in self.trees if listener.top is self), *above)
+
+    def listeners_below(self, name: bytes) -> tuple[Listener, ...]:
+        """The listeners of the trees that contain this directory and, if ``name`` is a directory in it, that too."""
+        return tuple(listener for listener in self.trees if name not in listener.without)
 
     def point_to(self, target: Directory | None) -> Directory | None:
         """Note the target of the symlink; return the previous target if it differs."""
@@ -125,7 +135,7 @@ class Directory:
             yield directory
 
 
-class Troubled(set[Directory]):
+class Unreliable(set[Directory]):
     """The directories whose events can't be relied upon."""
 
     def __init__(self) -> None:

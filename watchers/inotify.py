@@ -21,7 +21,8 @@ from reactor import (
     own_renames,
 )
 from reactor.watchers.directory import Directory, Listener, PollingReport
-from reactor.watchers.inotify_descriptor import (
+from reactor.watchers.inotify_descriptor import InotifyDescriptor, RawEvent
+from reactor.watchers.inotify_masks import (
     ATTRIBUTES,
     COME_OR_GONE,
     IS_DIRECTORY,
@@ -32,8 +33,6 @@ from reactor.watchers.inotify_descriptor import (
     REPLACED,
     SELF_CHANGED,
     WATCH_DROPPED,
-    InotifyDescriptor,
-    RawEvent,
 )
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_lookup import normal_path
@@ -85,31 +84,31 @@ class InotifyWatcher(Watcher):
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
-        path, below, is_input = _asked(watch)
+        path, below, is_input, without = _asked(watch)
         if self._fragile.by_point:
             await self._ask(path)
         if is_input:
             self._inputs.add((vertex, normal_path(path)))
         if below is not None:
-            await self._renew_below((self._tree.add_tree(path, vertex, below),))
+            await self._renew_below((self._tree.add_tree(path, vertex, below, without),))
             below.lose()
             return
         is_name = cast("PathWatch", watch).is_name
         directory, name = self._tree.add(path, vertex, is_name=is_name)
-        self._polling.note(vertex, directory, name, self._tree.trouble_of(directory))
+        self._polling.note(vertex, directory, name, self._tree.problem_of(directory))
         if self._arming.used_up():
             await self._arming.yield_to_loop()
 
     def disarm(self, watch: Watch, vertex: int) -> None:
         """Stop listening for a PathWatch."""
-        path, below, is_input = _asked(watch)
+        path, below, is_input, without = _asked(watch)
         self._writes.discard_all(vertex)
         if is_input:
             self._inputs.discard((vertex, normal_path(path)))
         if below is None:
             self._polling.drop(vertex, *self._tree.remove(path, vertex))
             return
-        self._polling.drop(vertex, self._tree.remove_tree(path, vertex, below), b"")
+        self._polling.drop(vertex, self._tree.remove_tree(path, vertex, below, without), b"")
 
     async def run(self) -> None:
         """Mark the vertices of paths that have events, until cancelled."""
@@ -210,7 +209,7 @@ class InotifyWatcher(Watcher):
                 if not directory.trees:
                     continue
                 path = os.fsdecode(directory.path_of(name) if name else directory.path)
-                for vertex, changed_paths, top in directory.trees:
+                for vertex, changed_paths, top, _ in directory.trees:
                     if mask & MODIFIED:
                         self._writes.add(vertex, now, self._pace(vertex, top.path), path, changed_paths)
                         continue
@@ -268,7 +267,7 @@ class InotifyWatcher(Watcher):
                     await self._ask(directory.path_of(name))
                 self._on_other(directory, name)
             stale, self._stale = self._stale, set()
-            for vertex, changed_paths, _ in await self._renew_below(stale):
+            for vertex, changed_paths, _, _ in await self._renew_below(stale):
                 changed_paths.lose()
                 self.sink.mark(vertex, SETTLE)
 
@@ -292,7 +291,7 @@ class InotifyWatcher(Watcher):
             listeners.update(directory.trees or (directory.parent.trees if directory.parent else ()))
         listeners &= self._tree.listeners  # some may have been disarmed meanwhile
         for listener in listeners:
-            self._polling.note(listener.vertex, listener.top, b"", self._tree.trouble_for(listener))
+            self._polling.note(listener.vertex, listener.top, b"", self._tree.problem_for(listener))
         return listeners
 
     async def _ask(self, *paths: bytes) -> None:
@@ -302,11 +301,11 @@ class InotifyWatcher(Watcher):
                 await self._fragile.ask(path, within=ANSWER)
 
     async def _recheck(self, directory: Directory, time_slice: TimeSlice) -> None:
-        trouble = self._tree.trouble_of(directory)
+        problem = self._tree.problem_of(directory)
         for name, vertices in list(directory.leaves.items()):
             for vertex in vertices:
                 self.sink.mark(vertex, SETTLE)
-                self._polling.note(vertex, directory, name, trouble)
+                self._polling.note(vertex, directory, name, problem)
             if time_slice.used_up():
                 await time_slice.yield_to_loop()
         if time_slice.used_up():
@@ -314,15 +313,15 @@ class InotifyWatcher(Watcher):
 
     async def _poll(self) -> None:
         while True:
-            await self._tree.troubled.any_came()
+            await self._tree.unreliable.any_came()
             await trio.sleep(POLL_INTERVAL)
-            self._call_stale(self._tree.troubled)
+            self._call_stale(self._tree.unreliable)
 
 
-def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool]:
-    """The path of a PathWatch, the set for the changed paths of its tree, and whether it is an input."""
+def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool, frozenset[bytes]]:
+    """The path of a PathWatch, the set for the changed paths of its tree, whether it is an input, and what is left out."""
     asked = cast("PathWatch", watch)
-    return os.fsencode(asked.path), asked.below, asked.is_input
+    return os.fsencode(asked.path), asked.below, asked.is_input, frozenset(map(os.fsencode, asked.without))
 
 
 def _delay(mask: int, name: bytes) -> float:

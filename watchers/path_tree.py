@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reactor import ChangedPaths
-from reactor.watchers.directory import Directory, Listener, Troubled
+from reactor.watchers.directory import Directory, Listener, Unreliable
 from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_lookup import components, has_other_links, leads_elsewhere, names_in, target_of
@@ -35,7 +35,7 @@ Silence = Callable[[bytes], str | None]
 class PathTree:
     """The tree, from ``/``. It never waits: long work is an iterator, so that the caller can pause.
 
-    A path for which ``silence`` returns a reason is not touched, and that reason is its trouble.
+    A path for which ``silence`` returns a reason is not touched, and that reason is its problem.
     """
 
     def __init__(self, descriptor: InotifyDescriptor, mounts: MountTable, silence: Silence) -> None:
@@ -44,7 +44,7 @@ class PathTree:
         self._silence = silence
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """The directories that each kernel watch serves: several, when symlinks or mounts lead to one place."""
-        self.troubled = Troubled()
+        self.unreliable = Unreliable()
         self.listeners: set[Listener] = set()
         """The listeners of all watched trees."""
         self.root = Directory(None, b"")
@@ -55,7 +55,7 @@ class PathTree:
 
         With ``is_name``, the content and attributes of what is there don't matter.
 
-        A path that can't be watched gets a trouble; OSError is raised only when the descriptor is dead.
+        A path that can't be watched gets a problem; OSError is raised only when the descriptor is dead.
         """
         *above, name = components(path) or [b""]
         directory = self._reach(above, in_full=not is_name)
@@ -74,18 +74,18 @@ class PathTree:
         self._prune(directory if itself is None else itself)
         return (directory, name) if itself is None else (itself, b"")
 
-    def add_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+    def add_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Watch a tree for ``vertex``; the watch begins when the returned directory is given to `renew`."""
         top = self._reach(components(path))
-        listener = Listener(vertex, changed_paths, top)
+        listener = Listener(vertex, paths, top, skip)
         self.listeners.add(listener)
         top.trees += (listener,)
         return top
 
-    def remove_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+    def remove_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Stop watching the tree at a path for ``vertex``; return its directory."""
         top = self._reach(components(path))
-        removed = Listener(vertex, changed_paths, top)
+        removed = Listener(vertex, paths, top, skip)
         self.listeners.discard(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
         for directory in reversed(members):  # the deepest come first
@@ -95,7 +95,9 @@ class PathTree:
 
     def admit(self, directory: Directory, name: bytes) -> None:
         """Make a node of a name in a tree if it needs a watch of its own, which begins with `renew`."""
-        if name and name not in directory.children and self._silence(directory.path) is None:
+        if not name or name in directory.children or not directory.listeners_below(name):
+            return
+        if self._silence(directory.path) is None:
             with suppress(OSError):  # it has gone already
                 found = os.lstat(directory.path_of(name))
                 if stat.S_ISDIR(found.st_mode) or has_other_links(found):
@@ -161,16 +163,16 @@ class PathTree:
                     affected.append(directory.children[name])
         return affected
 
-    def trouble_of(self, directory: Directory) -> str | None:
-        """Why events below ``directory`` can't be relied upon: the nearest trouble on the way to it."""
-        if not self.troubled:
+    def problem_of(self, directory: Directory) -> str | None:
+        """Why events below ``directory`` can't be relied upon: the nearest problem on the way to it."""
+        if not self.unreliable:
             return None
-        return next((above.trouble for above in directory.way_up if above.trouble), None)
+        return next((above.problem for above in directory.way_up if above.problem), None)
 
-    def trouble_for(self, listener: Listener) -> str | None:
-        """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
-        inside = (directory.trouble for directory in self.troubled if listener in directory.trees)
-        return next(inside, None) or self.trouble_of(listener.top)
+    def problem_for(self, listener: Listener) -> str | None:
+        """Why events of a tree can't be relied upon: a problem in it, or on the way to it."""
+        inside = (directory.problem for directory in self.unreliable if listener in directory.trees)
+        return next(inside, None) or self.problem_of(listener.top)
 
     def _is_followed(self, directory: Directory, name: bytes) -> bool:
         """Whether the file or directory at a leaf has its own watch."""
@@ -184,7 +186,7 @@ class PathTree:
     def _unfollow(self, itself: Directory) -> None:
         """Remove a leaf's own watch if its directory gets all its events now: another file has taken its place."""
         directory = itself.parent
-        if directory is None or b"" not in itself.leaves or self.trouble_of(itself):
+        if directory is None or b"" not in itself.leaves or self.problem_of(itself):
             return
         if not self._is_followed(directory, itself.name):
             del itself.leaves[b""]
@@ -216,15 +218,15 @@ class PathTree:
         """
         silence = self._silence(directory.path)
         if silence is not None:
-            directory.trouble = f"{silence}, {_POLLED}"
-            self.troubled.add(directory)
+            directory.problem = f"{silence}, {_POLLED}"
+            self.unreliable.add(directory)
         return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
         """Watch the directory or file that is at the path now. Returns whether it is a different one than before."""
-        watched = trouble = None
+        watched = problem = None
         try:
-            trouble, is_shared = self._examine(directory)
+            problem, is_shared = self._examine(directory)
             is_leaf = b"" in directory.leaves or is_shared
             watched = self._descriptor.watch(
                 directory.path, only_directory=not is_leaf, only_names=not (is_leaf or directory.needs_all)
@@ -234,9 +236,9 @@ class PathTree:
         except OSError as error:
             if error.errno == errno.EBADF:
                 raise
-            trouble = _explain(error, directory.path)
-        directory.trouble = trouble
-        (self.troubled.add if trouble else self.troubled.discard)(directory)
+            problem = _explain(error, directory.path)
+        directory.problem = problem
+        (self.unreliable.add if problem else self.unreliable.discard)(directory)
         return self._hold(directory, watched)
 
     def _spread(self, directory: Directory) -> Iterator[None]:
@@ -280,8 +282,8 @@ class PathTree:
         elif directory.target is not None:
             self._point(directory, None)
         silent = self._mounts.silent_type(info.st_dev)
-        trouble = silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
-        return trouble, not is_link and has_other_links(info)
+        problem = silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
+        return problem, not is_link and has_other_links(info)
 
     def _point(self, link: Directory, path: bytes | None) -> None:
         """Watch each directory on the way to a symlink's target: a change of any of them may change the target."""
@@ -293,7 +295,7 @@ class PathTree:
         while unused is not None and not unused.is_needed:
             unused.detach()
             self._hold(unused, None)
-            self.troubled.discard(unused)
+            self.unreliable.discard(unused)
             if unused.target is not None:
                 self._point(unused, None)
             unused = unused.parent

@@ -16,6 +16,7 @@ from reactor.cli.messages import reporting_errors
 COMMANDS = (
     "run",
     "validate",
+    "test",
     "ensure",
     "session",
     "show",
@@ -24,6 +25,7 @@ COMMANDS = (
     "graph",
     "data",
     "facts",
+    "eval",
     "render",
     "schema",
     "status",

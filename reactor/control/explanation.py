@@ -112,8 +112,8 @@ class Explanation:
     def _sources(self, entry: Entry) -> Iterator[Entry]:
         """The changes that caused a refresh."""
         for refresh in self._history.refreshes(subscriber=entry.ref):
-            paid = refresh.refreshed is not None and abs(refresh.refreshed - entry.time) < _TOGETHER
-            if paid or refresh.pending_since is not None:
+            completed = refresh.refreshed is not None and abs(refresh.refreshed - entry.time) < _TOGETHER
+            if completed or refresh.pending_since is not None:
                 change = self._history.last(refresh.source, result="changed", before=entry.id)
                 if change is not None:
                     yield change
@@ -136,7 +136,7 @@ class Explanation:
 
 
 def _in_words(causes: Iterable[str], failure: Entry | None) -> str:
-    """``causes`` as text, with the critical health checks in ``failure``. With a health check, "retry" is left out."""
+    """``causes`` as text. If a health check is among them, its name is taken from ``failure``, and "retry" is left out."""
     reasons = [
         _CAUSES[cause]
         for cause in causes

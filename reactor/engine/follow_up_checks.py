@@ -22,10 +22,10 @@ _Began = tuple[int, int, int, Hashable]
 
 
 class ChangeLog:
-    """Counts the checks that changed something when they end, including those that failed halfway.
+    """Counts the checks that changed something, including those that failed halfway, when they end.
 
-    Most runs change nothing. So a check that began before the first change is recorded only if it changes something
-    itself; a vertex without a record is known to have begun before the first change.
+    Most runs change nothing. So a check that began before the first change gets no record, unless it changes something
+    itself: a vertex without a record began before the first change.
     """
 
     def __init__(self) -> None:
@@ -269,7 +269,7 @@ class FollowUpChecks:
 
     def _tried_at_last(self) -> Collection[int]:
         """In a dry run, the failed vertices that a real run would retry after another has provided what they miss."""
-        tried = self._noop_judge.take_late_provided() if self._noop_judge.missed else []
+        tried = self._noop_judge.take_provided_later() if self._noop_judge.missed else []
         if self._scheduler.fail_fast:
             return ()
         resources = self._vertex_table.resources

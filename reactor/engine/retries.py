@@ -25,8 +25,7 @@ class Backoff:
 
     Each failure doubles the wait, from ``base`` up to ``cap`` seconds, with ±10 % jitter so that many vertices that
     fail together do not retry together. One success does not reset it: otherwise something that fails every second
-    time would never slow down. Instead, it decays with time: for each wait's length without a failure, by one
-    doubling.
+    time would never slow down. Instead, the wait is halved each time a whole wait passes without a failure.
     """
 
     base: float
@@ -117,9 +116,9 @@ class Retries:
         """The vertex is ok again."""
         self.due.pop(vertex, None)
         self._histories[vertex].planned = 0.0
-        self.count_anew(vertex)
+        self.reset_attempts(vertex)
 
-    def count_anew(self, vertex: int) -> None:
+    def reset_attempts(self, vertex: int) -> None:
         """Something new happened to a failed vertex: give it all its attempts again."""
         self._histories[vertex].attempts = 0
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
-from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
+from reactor.engine.check import AS_DESIRED, Verdict, check, examined, inspected_paths
 from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
@@ -74,6 +74,8 @@ class VertexChecks:
             repairs=self._repairs,
             is_one_shot=self._is_one_shot,
         )
+        self.follow_watches: Callable[[int, Resource], None]
+        """Called after each check of a resource whose watches may move. Set by the engine."""
         self.fragile: FragileMounts
         """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
 
@@ -98,6 +100,8 @@ class VertexChecks:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop:
             verdict = self._noop_verdict(vertex, verdict, monitor_only)
+        if resource.has_moving_watches:
+            self.follow_watches(vertex, resource)
         reported = causes
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
@@ -118,7 +122,7 @@ class VertexChecks:
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
         """As `_verdict`, but for mounts that may not answer, and resources with deferred values or members."""
-        if not monitor_only and (failure := await self._mount_failure(looked_at(resource))):
+        if not monitor_only and (failure := await self._mount_failure(inspected_paths(resource))):
             return Verdict.failed(failure)
         if self._is_one_shot and not monitor_only:
             self.follow_up_checks.reads(vertex)
@@ -147,8 +151,8 @@ class VertexChecks:
     ) -> Verdict:
         if (undone := self.follow_up_checks.final_check.found.pop(vertex, None)) is not None:
             return undone
-        verdict, looks_only = AS_DESIRED, noop or monitor_only
-        if not looks_only and int(self._scheduler.causes(vertex)) & _HEALTH:
+        verdict, check_only = AS_DESIRED, noop or monitor_only
+        if not check_only and int(self._scheduler.causes(vertex)) & _HEALTH:
             refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
             verdict = await check(
@@ -163,7 +167,7 @@ class VertexChecks:
                 verdict = Verdict.failed(refused)
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
-            if not looks_only:
+            if not check_only:
                 verdict = self._repairs.judged(vertex, resource, verdict)
         if self._prechecks.has_consumers and verdict.outcome in (_OK, _CHANGED):
             return await self._published(resource, verdict)
@@ -253,7 +257,7 @@ class VertexChecks:
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Publish the outputs of ``resource``; check the idle users of outputs that have changed."""
-        if self.fragile.by_point and (failure := await self._mount_failure(looked_at(resource))):
+        if self.fragile.by_point and (failure := await self._mount_failure(inspected_paths(resource))):
             return Verdict.failed(failure, verdict.actions)
         try:
             consumers = await self._prechecks.publish(resource)
@@ -261,7 +265,7 @@ class VertexChecks:
             return Verdict.failed(error, verdict.actions)
         except OSError as error:
             return Verdict(
-                Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}", code="R0502"
+                Outcome.FAILED, verdict.actions, error=f"its outputs can't be read: {error}", code="R0502"
             )
         for consumer in consumers:
             if not self._scheduler.in_motion(consumer):

@@ -34,9 +34,11 @@ class WatchManager:
         self._sources: dict[type[Watch], Source] = {}
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
-        self.looks: dict[int, Callable[[], None]] = {}
+        self.armed_callbacks: dict[int, Callable[[], None]] = {}
         """Called each time a listener's watch is armed, to find earlier changes as the first check of a vertex does."""
         self._last_listener = 0
+        self._moving: dict[int, list[Watch]] = {}
+        """The declared watches of the resources whose watches may move."""
 
     def start(self, nursery: trio.Nursery) -> None:
         """Begin to arm what was declared. Sources that are declared later start at once."""
@@ -44,9 +46,19 @@ class WatchManager:
         for source in self._sources.values():
             nursery.start_soon(source.supervise)
 
+    def follow(self, vertex: int, resource: Resource) -> bool:
+        """Watch ``resource`` anew if its watches have moved since they were declared. Return whether they have."""
+        if self._moving.get(vertex) in (None, list(resource.watches())):
+            return False
+        self.forget([vertex])
+        self.declare(vertex, resource)
+        return True
+
     def declare(self, vertex: int, resource: Resource) -> None:
         """Watch for anything that could make ``resource`` drift. It is not checked before all its watches are armed."""
         watches = list(resource.watches())
+        if resource.has_moving_watches:
+            self._moving[vertex] = list(watches)
         if (deferred := resource.declared.deferred) is not None:
             watches.extend(PathWatch(path, is_input=True) for path in sorted(deferred.reads))
         if resource.meta.poll is not None:
@@ -65,7 +77,7 @@ class WatchManager:
         self._last_listener -= 1
         self.listeners[self._last_listener] = callback
         if armed is not None:
-            self.looks[self._last_listener] = armed
+            self.armed_callbacks[self._last_listener] = armed
         self._add(self._last_listener, [watch])
         return self._last_listener
 
@@ -73,11 +85,12 @@ class WatchManager:
         """Undo a `listen`."""
         self.forget([number])
         del self.listeners[number]
-        self.looks.pop(number, None)
+        self.armed_callbacks.pop(number, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Stop watching for ``vertices``."""
         for vertex in vertices:
+            self._moving.pop(vertex, None)
             for source in self._sources.values():
                 source.forget(vertex)
 
@@ -111,7 +124,7 @@ class Source:
         self._watches: dict[int, list[Watch]] = {}
         self._unarmed: dict[int, None] = {}
         self._held: set[int] = set()
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         self.name = watcher.__module__.rpartition(".")[2]
 
     # ---- the watcher's side ----
@@ -145,7 +158,7 @@ class Source:
         self._watches[vertex] = watches
         self._unarmed[vertex] = None
         self._hold(vertex)
-        self._news.set()
+        self._new_data.set()
 
     def forget(self, vertex: int) -> None:
         """Stop serving ``vertex``."""
@@ -199,8 +212,8 @@ class Source:
             if not armed.is_set():
                 armed.set()
                 self.report(WatchState.ARMED, f"{len(self._watches)} watched")
-            self._news = trio.Event()
-            await self._news.wait()
+            self._new_data = trio.Event()
+            await self._new_data.wait()
 
     async def _arm_one(self, watcher: Watcher, vertex: int) -> None:
         watches = self._watches[vertex]
@@ -214,8 +227,8 @@ class Source:
             return
         del self._unarmed[vertex]
         self._release(vertex)
-        if (look := self._watch_manager.looks.get(vertex)) is not None:
-            look()
+        if (armed := self._watch_manager.armed_callbacks.get(vertex)) is not None:
+            armed()
 
     def _hold(self, vertex: int) -> None:
         if vertex >= 0 and vertex not in self._held:

@@ -10,8 +10,13 @@ HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
 
 
 def covers(pattern: str, names: Iterable[str]) -> bool:
-    """Whether ``pattern`` matches one of ``names``, those of one resource.
+    """Whether ``pattern`` matches one of ``names``, the names of one resource.
 
     A name that contains ``[`` also matches itself.
     """
     return any(name == pattern or fnmatchcase(name, pattern) for name in names)
+
+
+def is_glob(name: str) -> bool:
+    """Whether ``name`` stands for several names. A ``[`` alone does not make it one: names may contain it."""
+    return "*" in name

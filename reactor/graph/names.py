@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from reactor.graph.globs import covers
 from reactor.resource.base import Resource
-from reactor.resource.properties import nearest
+from reactor.suggestions import nearest
 
 _NEIGHBOURS = 8
 
@@ -39,6 +40,14 @@ class Names:
             return earlier[-1] if earlier else self._vertices.get(name)
         return self._vertices.get(name)
 
+    def matching(self, pattern: str) -> Iterable[int]:
+        """The vertices whose names match a glob pattern."""
+        start = pattern.partition("*")[0]
+        found = (
+            vertex for name, vertex in self.items() if name.startswith(start) and covers(pattern, (name,))
+        )
+        return dict.fromkeys(found)
+
     def items(self) -> Iterable[tuple[str, int]]:
         """Every name with its vertex. A vertex with an alias appears twice."""
         return self._vertices.items()
@@ -46,8 +55,8 @@ class Names:
     def hint(self, name: str, owner: int | None = None) -> str | None:
         """The hint when ``owner`` refers to a name that does not exist; None when no name is similar.
 
-        Comparing with all of 10,000 names takes a second. A misspelt name equals the right one before or after the
-        mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.
+        Comparing with all of 10,000 names takes a second. But a misspelt name and the right one begin or end alike, so
+        they are neighbours in the sorted list of the names, or of the reversed names. Only neighbours are compared.
         """
         if name not in self._nearest:
             forwards = _around(self._sorted, name)
@@ -71,10 +80,10 @@ def _nearest(name: str, refs: Iterable[str]) -> list[str]:
     Two refs of one kind have much in common even if their names differ, so the names must be similar too. If the names
     are equal, only the kind is wrong.
     """
-    said = name.partition("#")[2] or name
+    wanted = name.partition("#")[2] or name
     called = {ref: ref.partition("#")[2] for ref in refs}
-    same = [ref for ref, rest in called.items() if rest == said]
-    alike = [ref for ref, rest in called.items() if rest != said and nearest(said, [rest])]
+    same = [ref for ref, rest in called.items() if rest == wanted]
+    alike = [ref for ref, rest in called.items() if rest != wanted and nearest(wanted, [rest])]
     return [*same, *nearest(name, alike)]
 
 

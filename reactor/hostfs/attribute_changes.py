@@ -1,4 +1,4 @@
-"""Sets the owner, group and mode of files and directories, without following symlinks."""
+"""Sets the owner, group and mode of files and directories, through a descriptor and never through a symlink."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.disks import changing
 from reactor.hostfs.errors import resource_error
-from reactor.hostfs.fsync import is_in_memory, on_disk
+from reactor.hostfs.fsync import change_on_disk, is_in_memory
 from reactor.hostfs.safe_open import Parent, refuse_foreign_link
 from reactor.resource.plan import ResourceError
 
@@ -25,16 +25,16 @@ async def set_attributes(path: str, attributes: Attributes, special: int = 0) ->
     """
     try:
         with Parent(path) as (directory, base):
-            if is_in_memory(directory) and set_attributes_at(path, directory, base, attributes, special):
+            if is_in_memory(directory) and set_attributes_in(path, directory, base, attributes, special):
                 return
-        await on_disk(path, partial(_set_attributes_on_disk, path, attributes, special))
+        await change_on_disk(path, partial(_set_attributes_on_disk, path, attributes, special))
     except OSError as error:
         raise resource_error(error, f"set the attributes of {path}") from error
 
 
 async def _set_attributes_on_disk(path: str, attributes: Attributes, special: int) -> None:
     with Parent(path) as (directory, base):
-        await changing(partial(set_attributes_at, path, directory, base, attributes, special, anywhere=True))
+        await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 
 def give(fd: int, attributes: Attributes, path: str) -> int:
@@ -50,7 +50,7 @@ def give(fd: int, attributes: Attributes, path: str) -> int:
     return found.st_dev
 
 
-def set_attributes_at(
+def set_attributes_in(
     path: str, directory: int, base: str, attributes: Attributes, special: int, *, anywhere: bool = False
 ) -> bool:
     """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink.

@@ -53,12 +53,16 @@ class Content(Protocol):
 
 
 class Inline:
-    """A string as content."""
+    """A string as content, or bytes that need not be text."""
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str | bytes) -> None:
         self._text = text
+
+    @property
+    def _data(self) -> bytes:
+        return self._text if isinstance(self._text, bytes) else self._text.encode()
 
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""
@@ -69,7 +73,7 @@ class Inline:
 
         The first is None if the comparison could block or takes long, the second also if nothing was read.
         """
-        wanted = self._text.encode()
+        wanted = self._data
         if len(wanted) != found.st_size:
             return False, _read_now(fd, found) if found.st_size <= _SHORT else None
         if (data := _read_now(fd, found)) is None:
@@ -78,11 +82,11 @@ class Inline:
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
-        return await _same_aside(fd, io.BytesIO(self._text.encode()).read)
+        return await _same_aside(fd, io.BytesIO(self._data).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        data = self._text.encode()
+        data = self._data
         if len(data) <= INLINE_LIMIT:
             await changing(_write, fd, data)
         else:
@@ -93,7 +97,7 @@ class Inline:
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the string."""
-        return self._text.encode()[:limit]
+        return self._data[:limit]
 
 
 EMPTY = Inline("")
@@ -191,14 +195,14 @@ async def at_hand(path: str, fd: int, size: int) -> None:
     if size > INLINE_LIMIT or _read_from_memory(fd, size) is not None or (disk := disk_of(fd)) is None:
         return
 
-    async def bring() -> None:
+    async def read_into_memory() -> None:
         own = os.dup(fd)  # the caller closes its descriptor when the disk hangs
         try:
             await changing(os.pread, own, size, 0)
         finally:
             os.close(own)
 
-    await disk.make(path, bring)
+    await disk.make(path, read_into_memory)
 
 
 def _read_now(fd: int, found: os.stat_result) -> Bytes | None:

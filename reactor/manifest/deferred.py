@@ -91,14 +91,17 @@ class DeferredBinding(Deferred):
         self._model = model
         self._declaration = declaration
         self._plain = {**values.plain}
-        self._trees = values.late
+        self._trees = values.deferred
         self._conditions = conditions
         self._expression_context = expression_context
         self._values: dict[str, Any] | None = None
+        self._clock_advanced = False
         self._read_by_values: frozenset[str] = frozenset()
         self._read_by_conditions: frozenset[str] = frozenset()
         self.secret: frozenset[str] = frozenset()
         """The names of the deferred properties whose first values contain a secret."""
+        self.unknown = frozenset(self._trees)
+        """The names of the deferred properties that have had no value yet."""
         self.takes = self._taken()
 
     @property
@@ -122,9 +125,15 @@ class DeferredBinding(Deferred):
                     pass  # evaluated again at each check
         self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
+        self.unknown = frozenset(self._trees) - known.keys()
         if known.keys() == self._trees.keys():
             self._values = known
         return known
+
+    def advance_clock(self) -> None:
+        """Let the next `settle` see the present time."""
+        self._expression_context = self._expression_context.at_present()
+        self._clock_advanced = True
 
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """Return ``resource`` with the current values, validated like those of any manifest.
@@ -145,14 +154,19 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
         finally:
             self._read_by_values = frozenset(reads)
-        _tell_slips(expression_context)
-        if values == self._values:
+        _report_mistakes(expression_context)
+        if values == self._values and not self._has_new_inputs(resource):
             self.moving = ()
             return resource
         self.moving = self._moved(values)
         settled = self._remade(resource, values)
         self._values = values
+        self._clock_advanced = False
         return settled
+
+    def _has_new_inputs(self, resource: Resource) -> bool:
+        """Whether the clock has advanced since the resource was made, and its kind has templates, which may show it."""
+        return self._clock_advanced and type(resource).has_same_inputs is not Resource.has_same_inputs
 
     def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
         """Return the text of the condition that excludes the resource; None if none does."""
@@ -166,7 +180,12 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
-        """Return the deferred properties as written."""
+        """Return the deferred properties as written, or those of a loop with their first values, if they are known.
+
+        What they have as written means nothing outside of the loop.
+        """
+        if self._values is not None and "item" in self._expression_context.scope.names:
+            return self._values
         return {key: unevaluated(tree) for key, tree in self._trees.items()}
 
     def try_conditions(self) -> None:
@@ -187,7 +206,7 @@ class DeferredBinding(Deferred):
             finally:
                 self._read_by_conditions = frozenset(reads)
                 if outputs is not None:
-                    _tell_slips(expression_context)
+                    _report_mistakes(expression_context)
         return None
 
     def _moved(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -235,7 +254,7 @@ def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(key for key, value in values.items() if holds_secret(value))
 
 
-def _tell_slips(expression_context: ExpressionContext) -> None:
+def _report_mistakes(expression_context: ExpressionContext) -> None:
     """Emit warnings about missing keys, which are no errors in the `ccm:` form."""
     for slip in expression_context.slips():
         emit_output(f"warning: {slip}")

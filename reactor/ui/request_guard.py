@@ -82,7 +82,9 @@ class RequestGuard:
         if is_at_home := scope["path"].startswith(f"{self._home}/"):
             is_known = self._is_token(request.cookies.get(self._cookie, ""))
         else:
-            is_known = self._is_token(_bearer(request.headers)) or self._welcomed(request, scope["path"])
+            is_known = self._is_token(_bearer(request.headers)) or self._has_token_in_url(
+                request, scope["path"]
+            )
         if not is_known:
             raise AnsweredError(PlainTextResponse(_LOCKED, 401, {"WWW-Authenticate": "Bearer"}))
         place_of(scope).admitted = True
@@ -90,16 +92,16 @@ class RequestGuard:
             _demand_own_origin(request.headers)
         return {**scope, "path": scope["path"].removeprefix(self._home)} if is_at_home else scope
 
-    def _welcomed(self, request: HTTPConnection, path: str) -> bool:
+    def _has_token_in_url(self, request: HTTPConnection, path: str) -> bool:
         """If the URL has the token, raise AnsweredError, which redirects and sets the cookie; else return False."""
         offered = request.query_params.get("token")
         if path != "/" or offered is None or not self._is_token(offered):
             return False
-        welcome = RedirectResponse(f"{self._home}/", 303)
-        welcome.set_cookie(
+        redirect = RedirectResponse(f"{self._home}/", 303)
+        redirect.set_cookie(
             self._cookie, self._access.token, path=f"{self._home}/", httponly=True, samesite="strict"
         )
-        raise AnsweredError(welcome)
+        raise AnsweredError(redirect)
 
     def _is_token(self, offered: str) -> bool:
         return hmac.compare_digest(offered.encode(errors="surrogateescape"), self._access.token.encode())

@@ -90,6 +90,8 @@ class _Fetching:
         async with http_response(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
             if answer.status == HTTPStatus.NOT_MODIFIED and self._known is not None:
                 return False
+            if source.is_plain:
+                answer.refuse_encoding()
             if self._accepts(answer):
                 await self._take(answer)
                 return True
@@ -144,12 +146,12 @@ class _Fetching:
                     if gathered >= _BUFFER:
                         await self._partial.append(pieces)
                         gathered = 0
-                        self._progress(lambda: self._said(whole))
+                        self._progress(lambda: self._emitted_at(whole))
         finally:
             with trio.CancelScope(shield=True):  # keep these bytes: the download can be resumed
                 await self._partial.append(pieces)
-        if not _says_where_it_ends(answer):
-            self._partial.doubt()
+        if not _has_known_length(answer):
+            self._partial.invalidate()
 
     def _check_size(self, size: int) -> None:
         if size > self._source.max_size:
@@ -160,13 +162,13 @@ class _Fetching:
         self._partial.restart(None)
         return _failed(f"it is larger than {size_in_words(self._source.max_size)}", self._source.hint)
 
-    def _said(self, whole: int | None) -> str:
+    def _emitted_at(self, whole: int | None) -> str:
         size = self._partial.size
         of = f" of {size_in_words(whole)} ({100 * size // whole} %)" if whole else ""
         return f"downloaded {size_in_words(size)}{of}"
 
 
-def _says_where_it_ends(answer: HttpResponse) -> bool:
+def _has_known_length(answer: HttpResponse) -> bool:
     """Whether the answer declares where its body ends. If not, a truncated body can't be recognized."""
     is_chunked = answer.field("transfer-encoding").lower().endswith("chunked")
     return is_chunked or bool(answer.field("content-length"))
@@ -185,13 +187,13 @@ def _failed(reason: str, hint: str | None = None) -> ResourceError:
     return ResourceError(f"download failed: {reason}", hint)
 
 
-async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> None:
+async def fetch_to(url: str, path: str, *, max_size: int, stall_timeout: float) -> None:
     """Download ``url`` to ``path``, in a directory that only we can enter. Its origin is not recorded.
 
-    ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
+    ``max_size`` is in bytes, ``stall_timeout`` in seconds. Raises ResourceError.
     """
     bare, credentials = split_credentials(url)
-    source = Source(bare, {}, credentials, max_size, patience, "name a smaller file")
+    source = Source(bare, {}, credentials, max_size, stall_timeout, "name a smaller file")
     with (
         ErrorContext(f"download {source.shown}"),
         Parent(path) as (directory, _),
@@ -212,10 +214,10 @@ async def fetch_in_time(source: Source, partial: Partial, known: Origin | None) 
 
 
 class Progress:
-    """Reports progress to ``speak``, at most one line in `_INTERVAL` seconds."""
+    """Reports progress to ``emit``, at most one line in `_INTERVAL` seconds."""
 
-    def __init__(self, speak: Callable[[str], None] = emit_output) -> None:
-        self._speak = speak
+    def __init__(self, emit: Callable[[str], None] = emit_output) -> None:
+        self._emit = emit
         self._next = time.monotonic() + _INTERVAL
 
     def __call__(self, line: Callable[[], str]) -> None:
@@ -223,4 +225,4 @@ class Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _INTERVAL
-            self._speak(line())
+            self._emit(line())

@@ -34,12 +34,12 @@ from reactor.hostfs import (
     keep_for_undo,
     names_of,
 )
-from reactor.resources.download.source import Checksum, is_url, split_credentials
+from reactor.resources.download.source import Checksum, is_url, split_credentials, unprotected
 from reactor.resources.download.source import Source as Download
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.planner import plan_file
 from reactor.resources.file.preflight import preflight
-from reactor.resources.file.properties import (
+from reactor.resources.file.property_types import (
     MAX_MODE,
     Account,
     Mode,
@@ -51,11 +51,13 @@ from reactor.resources.file.properties import (
     special_bits,
 )
 from reactor.resources.file.state import Desired, FileState
-from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
+from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
-_PATIENCE = 600.0
+_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".Z")
+"""The ends of URLs of files that many servers call encoded."""
+_TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
 
@@ -91,6 +93,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
+
+    mounted_root: Flag = False
+    """Whether owner and mode are those of the root of a file system that others have mounted on the directory."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
@@ -133,7 +138,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             hint = "name another file, or remove source: the content is then not managed"
             yield PropertyProblem(("source",), "the source is the file itself", hint)
         if self.validate_with is not None:
-            yield from self._fault_of_validation(self.validate_with)
+            yield from self._validation_problem(self.validate_with)
         if self.checksum is not None and (self.source is None or not is_url(self.source)):
             words = "checksum is only valid with a source over http or https"
             yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
@@ -151,6 +156,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             words = "the content of a directory is not backed up, so its removal with 'force: true' can't be undone"
             yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
 
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A download that an attacker on the network could replace."""
+        if self.ensure == "present" and self.source is not None:
+            yield from unprotected(self.source, self.checksum)
+
     def _of_directories_alone(self) -> Iterable[PropertyProblem]:
         if self.ensure != "directory":
             if self.sticky is not None:
@@ -162,11 +172,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
                 hint = f"remove {name}, or write ensure: present for a file"
                 yield PropertyProblem((name,), f"a directory has no {name}", hint)
 
-    def _fault_of_validation(self, text: str) -> Iterable[PropertyProblem]:
+    def _validation_problem(self, text: str) -> Iterable[PropertyProblem]:
         if self.ensure != "present" or (self.content is None and self.source is None):
             words = "there is nothing to validate: only new content is"
             yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
-        if fault := fault_of(text):
+        if fault := validator_problem(text):
             hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
             yield PropertyProblem(("validate",), fault, hint)
 
@@ -252,8 +262,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """
         if not missing.startswith(("/", "user#", "group#")):
             return True
-        brought = f"{self.name}/" if self.ensure == "directory" else self.name
-        return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
+        provided = f"{self.name}/" if self.ensure == "directory" else self.name
+        return self.ensure != "absent" and (missing == self.name or provided.startswith(f"{missing}/"))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The path; the setgid bit; everything, if a command validates the content."""
@@ -280,16 +290,16 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def claims(self) -> Iterable[Claim]:
         """The path, with all its managed properties."""
-        wishes: dict[str, object] = {"ensure": self.ensure}
+        desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
-            wishes.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
+            desired.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
-            wishes.update({name: wish for name, wish in special.items() if wish is not None})
+            desired.update({name: value for name, value in special.items() if value is not None})
             if self.content is not None:
-                wishes["content"] = self.content
+                desired["content"] = self.content
             elif self.source is not None:
-                wishes["content"] = ("copied from", self.source)
-        yield Claim("path", self.name, wishes)
+                desired["content"] = ("copied from", self.source)
+        yield Claim("path", self.name, desired)
 
     def __copy__(self) -> Self:
         """Copy the properties only: a copy with other properties needs its own observer."""
@@ -313,6 +323,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             validator=validator,
             special=special,
             is_covered=self.declared.is_covered,
+            mounted_root=self.mounted_root or self.declared.form.is_ccm,
         )
 
     @property
@@ -331,7 +342,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
         bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")
+        is_plain = self.checksum is None and not bare.partition("?")[0].endswith(_PACKED)
+        hint = "name a smaller file"
+        download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, hint, is_plain=is_plain)
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 
+from reactor import emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
@@ -30,6 +31,7 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
+from reactor.resources.file.mounts import is_always_mounted
 from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
@@ -37,6 +39,10 @@ _FILE = (
     FileType.FILE
 )  # looking an enum member up takes a tenth of the time of an lstat, for each of many files
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_COVERED = (
+    "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
+    "the directory below, and are not compared until it is unmounted. If the mounted root is meant: mounted_root: true"
+)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -47,7 +53,7 @@ class Observer:
     content is not read again.
     """
 
-    __slots__ = ("_correct", "_ids", "_is_likely_file", "_stale_temporaries", "_stamp", "desired")
+    __slots__ = ("_correct", "_ids", "_is_likely_file", "_is_told", "_stale_temporaries", "_stamp", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
@@ -55,6 +61,7 @@ class Observer:
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._is_likely_file = False
+        self._is_told = False
         self._correct = _correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
@@ -84,7 +91,7 @@ class Observer:
                 return self._correct
             if content is not None and stat.S_ISREG(seen.st_mode):
                 return self._compare_now(content, wanted) or await self._compare(content, wanted)
-            return self._look(wanted)
+            return self._read_state(wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
             return self._absent(wanted)
@@ -128,22 +135,40 @@ class Observer:
                 os.close(open_directory(os.path.dirname(self.desired.path)))
         return FileState(FileType.ABSENT, wanted=wanted, stale_temporaries=self._stale_temporaries or ())
 
-    def _look(self, wanted: Attributes) -> FileState:
+    def _read_state(self, wanted: Attributes) -> FileState:
         """The state of anything but a regular file with managed content."""
         desired = self.desired
         fd = open_path(desired.path)
         try:
             found = os.fstat(fd)
             kind = type_of(found.st_mode)
-            if kind is FileType.DIRECTORY and desired.is_covered and is_mount_point(desired.path, fd):
-                # The attributes of the directory itself can't be read while something is mounted on it.
-                wanted = Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
             if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
                 return self._follow(found, wanted)
             occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(fd)
-            return self._state(kind, found, wanted, occupied=occupied)
+            state = self._state(kind, found, wanted, occupied=occupied)
+            if kind is FileType.DIRECTORY and self._is_covered(state, fd):
+                # The attributes of the directory itself can't be read while something is mounted on it.
+                state = state._replace(wanted=Attributes(state.uid, state.gid, state.mode))
+            return state
         finally:
             os.close(fd)
+
+    def _is_covered(self, state: FileState, fd: int) -> bool:
+        """Whether ``state``, which is open at ``fd``, is that of a file system mounted on the desired directory."""
+        desired = self.desired
+        if desired.is_covered:
+            return is_mount_point(desired.path, fd)
+        is_covered = (
+            desired.ensure == "directory"
+            and not desired.mounted_root
+            and (state.uid, state.gid, state.mode) != state.wanted
+            and is_mount_point(desired.path, fd)
+            and not is_always_mounted(desired.path, fd)
+        )
+        if is_covered and not self._is_told:
+            emit_note(_COVERED)
+        self._is_told = is_covered
+        return is_covered
 
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of a regular file, compared with ``content``; None if the comparison could block."""

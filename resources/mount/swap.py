@@ -30,7 +30,7 @@ _AREA: Final = re.compile(r"^(\S+)\s+\S+\s+\d+\s+\d+\s+(-?\d+)$", re.MULTILINE)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def fault_of_options(options: tuple[str, ...]) -> str | None:
+def options_problem(options: tuple[str, ...]) -> str | None:
     """Why the options of swap are invalid; None if they are valid."""
     for option in options:
         if option.startswith("pri=") and priority_in((option,)) is None:
@@ -78,10 +78,10 @@ def off(desired: Desired, state: MountState) -> Plan:
 async def refuse(desired: Desired, state: MountState) -> None:
     """Raise the ResourceError with which turning the area on would fail."""
     if desired.ensure == "mounted" and not state.mounts:
-        await in_thread(_look, desired.entry.device)
+        await in_thread(_check_device, desired.entry.device)
 
 
-def _look(path: str) -> None:
+def _check_device(path: str) -> None:
     with _swap_area(path):
         pass
 

@@ -39,11 +39,11 @@ class PackageObserver(ABC):
         self.database = database
         self._catalog = catalog
         self._one_at_a_time = trio.Lock()
-        self._told: set[str] = set()
+        self._emitted: set[str] = set()
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
 
-    async def look(self, desired: Desired) -> PackageState:
+    async def observe(self, desired: Desired) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest version is wanted.
 
         If a package manager is running, this waits for its end: an intermediate state is useless.
@@ -58,7 +58,7 @@ class PackageObserver(ABC):
             if (known := self._known_in_file(desired)) is not None:
                 return replace(state, newest=known[1])
         async with self._one_at_a_time:
-            return await self._look(desired)
+            return await self._observe(desired)
 
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:
@@ -88,15 +88,19 @@ class PackageObserver(ABC):
     async def _read_file(self, path: str) -> str:
         """The name, architecture and version of the package in a file, separated by tabs. Raises ResourceError."""
 
+    @abstractmethod
+    async def _verify_file(self, path: str) -> None:
+        """Raise ResourceError if the host requires signatures of files, and that of ``path`` is not verified."""
+
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
         return self.database.find(name)
 
-    async def _look(self, desired: Desired) -> PackageState:
+    async def _observe(self, desired: Desired) -> PackageState:
         await self._catch_up()
         state = await self._find(desired.name)
         if _may_be_virtual(desired, state):
-            return replace(state, provided_by=await self._stand_ins(desired.name))
+            return replace(state, provided_by=await self._installed_providers(desired.name))
         if desired.follows_file and state.version is not None:
             return replace(state, newest=await self._version_in_file(desired))
         if desired.ensure != "latest":
@@ -129,7 +133,7 @@ class PackageObserver(ABC):
         """Whether it takes more than the database to decide whether the state is as desired."""
         return bool(state.beside) or _may_be_virtual(desired, state)
 
-    async def _stand_ins(self, name: str) -> tuple[str, ...]:
+    async def _installed_providers(self, name: str) -> tuple[str, ...]:
         """The installed packages that provide ``name``, if no repository has a package with this name."""
         providers = await self._providers_here(name)
         offer = (await self._catalog.offers([name])).get(name) if providers else None
@@ -143,13 +147,13 @@ class PackageObserver(ABC):
             return newest
         let_through = await self._let_through(name, installed, newest)
         if let_through == installed:
-            self._tell_once(
+            self._emit_once(
                 f"{name} stays at {installed}: {self.name} keeps back {newest} (see {self.locks})"
             )
         return let_through
 
     def _files(self) -> PackageFiles:
-        return PackageFiles(self.name, self._read_file, self.compare)
+        return PackageFiles(self.name, self._read_file, self._verify_file, self.compare)
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():
@@ -161,12 +165,12 @@ class PackageObserver(ABC):
         try:
             await self._refresh()
         except ResourceError as error:
-            tell_lines(f"the package lists could not be refreshed: {error.message}")
+            emit_lines(f"the package lists could not be refreshed: {error.message}")
 
-    def _tell_once(self, line: str) -> None:
+    def _emit_once(self, line: str) -> None:
         """Report ``line`` once, although a check may observe a package several times."""
-        if line not in self._told:
-            self._told.add(line)
+        if line not in self._emitted:
+            self._emitted.add(line)
             emit_output(line)
 
 
@@ -175,7 +179,7 @@ def _may_be_virtual(desired: Desired, state: PackageState) -> bool:
     return desired.ensure == "present" and state.version is None and desired.source is None
 
 
-def tell_lines(text: str) -> None:
+def emit_lines(text: str) -> None:
     """Emit each line of ``text``."""
     for line in text.splitlines():
         emit_output(line)

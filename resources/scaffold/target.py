@@ -22,7 +22,7 @@ from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 from reactor.resources.scaffold.verified_files import VerifiedFiles
 
 _CROWD = 1000
-"""A number of other files, besides those of the scaffold; iterating over so many takes two milliseconds."""
+"""A number of other files, besides those of the scaffold; iterating over this many takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 
@@ -140,9 +140,9 @@ class TargetTree:
         """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no process writes it."""
         return is_stale_temporary(path, 0 if self._desired is None else self._desired.uid or 0)
 
-    def doubt(self, path: str) -> None:
+    def invalidate(self, path: str) -> None:
         """Treat the file at the absolute ``path`` as wrong until `accept`: not all its commands have succeeded."""
-        self._verified.doubt(os.path.relpath(path, self.root))
+        self._verified.invalidate(os.path.relpath(path, self.root))
 
     def accept(self, path: str, made: str, before: Attributes) -> None:
         """Treat the file at the absolute path ``made`` as correct for the template of ``path``.

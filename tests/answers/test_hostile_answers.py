@@ -27,7 +27,7 @@ def bomb(encoding):
     return gzip.compress(once) if encoding == "gzip, gzip" else once
 
 
-async def looked_at(url, **expected):
+async def inspected_paths(url, **expected):
     """What a health check finds there, and the most memory that it took."""
     await look({"http": {"http://127.0.0.1:1/": {}}})  # what is imported then counts for nothing
     tracemalloc.start()
@@ -41,16 +41,16 @@ async def looked_at(url, **expected):
 @pytest.mark.parametrize("encoding", ["zstd", "gzip", "gzip, gzip", "deflate", "br"])
 async def test_a_compressed_answer_is_refused_and_never_decoded(encoding):
     with RawServer(answer(bomb(encoding), Content_Encoding=encoding)) as server:
-        (status, lines), peak = await looked_at(server.url, body=["x"])
+        (status, lines), peak = await inspected_paths(server.url, body=["x"])
     assert status == "critical"
     assert f"has a Content-Encoding that was not asked for: '{encoding}'" in lines[0]
     assert peak < MOST_MEMORY
     assert b"\r\naccept-encoding: identity\r\n" in server.asked[0].lower()
 
 
-async def test_a_compressed_answer_is_no_trouble_where_the_body_does_not_matter():
+async def test_a_compressed_answer_is_no_problem_where_the_body_does_not_matter():
     with RawServer(answer(bomb("gzip"), Content_Encoding="gzip")) as server:
-        found, peak = await looked_at(server.url, headers=["Content-Encoding: gzip"])
+        found, peak = await inspected_paths(server.url, headers=["Content-Encoding: gzip"])
     assert found == ("ok", ["1 rule holds"])
     assert peak < MOST_MEMORY
 
@@ -79,7 +79,7 @@ FLOODS = {
 async def test_a_flood_of_bytes_ends_in_an_error(name):
     behave, message = FLOODS[name]
     with RawServer(behave) as server:
-        (status, lines), peak = await looked_at(server.url, body=["x"])
+        (status, lines), peak = await inspected_paths(server.url, body=["x"])
     assert status == "critical"
     assert message in lines[0]
     assert peak < MOST_MEMORY
@@ -113,7 +113,7 @@ async def test_redirects_are_counted():
     assert len(server.asked) == 21
 
 
-async def test_what_is_meant_for_one_server_is_not_told_to_another():
+async def test_what_is_meant_for_one_server_is_not_reported_to_another():
     with RawServer(answer(b"x")) as other, RawServer(answer(status="302 Found", Location=other.url)) as first:
         rule = {"request-headers": ["X-Token: s3cret"], "username": "ann", "password": "b0b"}
         assert await look({"http": {first.url: rule}}) == ("ok", ["1 rule holds"])

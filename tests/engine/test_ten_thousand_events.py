@@ -21,12 +21,12 @@ EVENTS = 10_000
 class Recorded(Story):
     """A story that a journal hears too."""
 
-    def _hear(self, event):
-        super()._hear(event)
+    def _on_event(self, event):
+        super()._on_event(event)
         self.journal.record(event)
 
 
-async def test_a_fight_of_ten_thousand_events_is_bounded_and_the_last_is_followed_by_a_check(
+async def test_flapping_of_ten_thousand_events_is_bounded_and_the_last_is_followed_by_a_check(
     autojump_clock, tmp_path
 ):
     journal = Unhurried.open(str(tmp_path), "/site.yaml", pytest.fail)

@@ -9,7 +9,7 @@ from reactor.documents import parse_values
 from reactor.facts.facts import Facts
 from reactor.facts.gathering import Gatherer
 
-PATIENCE = 0.5
+TIMEOUT = 0.5
 """Seconds for what answers at once to do so on a busy machine."""
 
 
@@ -100,11 +100,11 @@ def hanging():
 
 
 def test_what_hangs_is_left_empty_noted_and_left_alone_while_it_hangs():
-    gatherer = Gatherer(PATIENCE)
+    gatherer = Gatherer(TIMEOUT)
     with hanging() as wait:
         assert gatherer({"good": lambda: 1, "dead": wait}) == {"good": 1}
         assert list(gatherer.notes) == ["dead"]
-        assert f"{PATIENCE} s" in gatherer.notes["dead"]
+        assert f"{TIMEOUT} s" in gatherer.notes["dead"]
         threads = threading.active_count()
         assert gatherer({"dead": wait}) == {}
         assert threading.active_count() == threads
@@ -112,7 +112,7 @@ def test_what_hangs_is_left_empty_noted_and_left_alone_while_it_hangs():
 
 
 def test_what_answers_again_is_asked_again():
-    gatherer = Gatherer(PATIENCE)
+    gatherer = Gatherer(TIMEOUT)
     with hanging() as wait:
         gatherer({"dead": wait})
     for thread in [each for each in threading.enumerate() if each.name == "facts: dead"]:
@@ -147,7 +147,7 @@ def test_nothing_has_changed_when_nothing_was_read(facts, world):
     assert world.asked == []
 
 
-def test_an_address_that_changed_is_told_once(facts, world):
+def test_an_address_that_changed_is_reported_once(facts, world):
     assert facts["network"]["default_ipv4"] == "192.0.2.1"
     assert facts.refreshed() == set()
     world.network = {"default_ipv4": "192.0.2.99"}
@@ -156,7 +156,7 @@ def test_an_address_that_changed_is_told_once(facts, world):
     assert facts.refreshed() == set()
 
 
-def test_a_new_hostname_is_told_and_what_only_counts_up_is_not(facts, world):
+def test_a_new_hostname_is_reported_and_what_only_counts_up_is_not(facts, world):
     assert facts["host"]["info"]["uptime"] == 1
     world.host = {"info": {"hostname": "web01", "uptime": 2, "procs": 11}}
     assert facts.refreshed() == set()
@@ -172,7 +172,7 @@ def test_memory_stays_as_it_was_first_read(facts, world):
     assert world.asked == ["memory"]
 
 
-def test_a_fact_file_that_comes_changes_and_goes_is_told(facts, fact_file, tmp_path):
+def test_a_fact_file_that_comes_changes_and_goes_is_reported(facts, fact_file, tmp_path):
     assert facts.get("role") is None
     assert str(tmp_path / "facts.yaml") in facts.watch_paths()
     path = fact_file("role: web\nsame: 1\n")
@@ -209,7 +209,7 @@ def test_fact_files_that_can_not_be_read_any_more_stay_as_they_were(fact_file, t
             end.wait()
         return parse_values(text, file)
 
-    facts = Facts(parse=parse, where=[str(tmp_path)], sources={}, timeout=PATIENCE)
+    facts = Facts(parse=parse, where=[str(tmp_path)], sources={}, timeout=TIMEOUT)
     fact_file("role: web")
     assert facts["role"] == "web"
     fact_file("hang")

@@ -76,7 +76,7 @@ def test_the_strongest_of_several_edges_stays(properties, kept):
         ({"using": ("/a",)}, "subscribe"),
     ],
 )
-def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(properties, kept):
+def test_a_user_who_only_notices_of_changes_notices_of_them_whatever_else_it_says(properties, kept):
     hearing = thing("b", subscribe="thing#a", **properties)
     declare(hearing, hearing.declared._replace(form=Form(is_ccm=True)))
     graph = graph_of(thing("a", providing=("/a",)), hearing)
@@ -84,7 +84,7 @@ def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(propertie
 
 
 @pytest.mark.parametrize(("form", "kept"), [("native", "require"), ("ccm", "after")])
-def test_what_stands_for_others_is_refreshed_by_nobody_else(form, kept):
+def test_what_stands_for_others_is_refreshed_by_no_other_user(form, kept):
     whole = thing("whole", subscribe=[{"thing#a": {"quiet": {"for": "2s"}}}])
     declare(whole, whole.declared._replace(members=("thing#part",)))
     if form == "ccm":
@@ -123,7 +123,7 @@ def test_with_the_wrong_kind_the_resource_of_that_name_is_hinted_at():
     assert problem.hint == "did you mean 'thing#web'?"
 
 
-def test_who_refers_to_what_is_not_there_is_never_meant_itself():
+def test_a_user_who_refers_to_what_is_not_there_is_never_meant_itself():
     _, [problem, of_alias] = built(
         thing("nginx", require="package#nginx"), thing("b", alias="web", after="thing#webs")
     )
@@ -190,3 +190,20 @@ def test_a_broken_resource_that_waits_for_a_missing_name_is_reported_and_its_pro
     assert [problem.message for problem in problems] == [
         "require of thing#a: there is no thing#missing in the manifest"
     ]
+
+
+def test_a_glob_refers_to_all_that_it_matches_but_not_to_its_owner():
+    graph = graph_of(thing("app-1"), thing("app-2"), thing("db"), thing("app-all", subscribe="thing#app-*"))
+    assert edges(graph) == {("app-1", "app-all"): "subscribe", ("app-2", "app-all"): "subscribe"}
+
+
+def test_a_name_that_holds_a_star_goes_before_the_glob():
+    graph = graph_of(thing("a*"), thing("ab"), thing("c", require="thing#a*"))
+    assert edges(graph) == {("a*", "c"): "require"}
+
+
+def test_a_glob_that_matches_nothing_is_an_error_unless_a_loop_made_nothing():
+    lonely = thing("c", require="thing#x*")
+    _, problems = built(lonely)
+    assert [each.message for each in problems] == ["require of thing#c: there is no thing#x* in the manifest"]
+    assert built(lonely, broken=frozenset({"thing#*"}))[1] == []

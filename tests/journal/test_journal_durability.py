@@ -40,26 +40,26 @@ class Commits:
 
     def __init__(self, journal, monkeypatch):
         self.durable = self.others = 0
-        write = journal._store.write
+        write = journal._writer.store.write
 
         def counted(batch, *, durable):
             self.durable += durable
             self.others += not durable
             write(batch, durable=durable)
 
-        monkeypatch.setattr(journal._store, "write", counted)
+        monkeypatch.setattr(journal._writer.store, "write", counted)
 
 
 def test_an_intent_survives_a_kill(directory):
     assert run_child(INTEND_THEN_DIE, directory).returncode == -signal.SIGKILL
     with journal_in(directory) as journal:
-        assert sorted(journal.owed_refreshes()) == ["exec#x", "exec#y"]
+        assert sorted(journal.pending_refreshes()) == ["exec#x", "exec#y"]
 
 
 def test_an_intent_is_committed_with_a_sync(directory):
     journal = told_by(directory)
     statements = []
-    journal._store._connection.set_trace_callback(statements.append)
+    journal._writer.store._connection.set_trace_callback(statements.append)
     trio.run(journal.intend, "file#/a", ["exec#x"])
     assert statements.index("PRAGMA synchronous = FULL") < statements.index("COMMIT")
     journal.close()
@@ -84,7 +84,7 @@ async def test_an_intent_is_on_the_disk_when_it_returns(directory):
         assert owed_on_disk(directory) == {("file#/a", "exec#x")}
 
 
-async def test_a_change_that_nobody_subscribes_to_writes_nothing(directory, monkeypatch):
+async def test_a_change_that_no_one_subscribes_to_writes_nothing(directory, monkeypatch):
     with journal_in(directory) as journal:
         commits = Commits(journal, monkeypatch)
         await journal.intend("file#/a", [])
@@ -101,7 +101,7 @@ async def test_intents_that_wait_together_share_a_commit(directory, monkeypatch)
         assert commits.durable <= 2
 
 
-async def test_what_is_owed_already_costs_no_commit(directory, monkeypatch):
+async def test_what_is_pending_already_costs_no_commit(directory, monkeypatch):
     with journal_in(directory) as journal:
         await journal.intend("file#/a", ["exec#x"])
         commits = Commits(journal, monkeypatch)
@@ -116,7 +116,7 @@ async def test_an_intent_whose_row_went_with_a_lazy_batch_is_still_synced(direct
     with journal_in(directory) as journal:
         commits = Commits(journal, monkeypatch)
         journal.record(changed())
-        async with journal._writing:
+        async with journal._writer._writing:
             nursery.start_soon(journal.catch_up)
             await trio.testing.wait_all_tasks_blocked()
             nursery.start_soon(journal.intend, "file#/a", ["exec#x"])
@@ -125,16 +125,16 @@ async def test_an_intent_whose_row_went_with_a_lazy_batch_is_still_synced(direct
         assert (commits.durable, commits.others) == (1, 0)
 
 
-async def test_a_cancelled_intent_stays_owed(directory):
+async def test_a_cancelled_intent_stays_pending(directory):
     with journal_in(directory) as journal:
         with trio.CancelScope() as scope:
             scope.cancel()
             await journal.intend("file#/a", ["exec#x"])
-        assert list(journal.owed_refreshes()) == ["exec#x"]
+        assert list(journal.pending_refreshes()) == ["exec#x"]
     assert owed_on_disk(directory) == {("file#/a", "exec#x")}
 
 
-async def test_a_paid_refresh_is_gone_and_one_intended_meanwhile_is_not(directory):
+async def test_a_completed_refresh_is_gone_and_one_intended_meanwhile_is_not(directory):
     with journal_in(directory) as journal:
         await journal.intend("file#/a", ["exec#x"])
         await journal.intend("file#/b", ["exec#x"])

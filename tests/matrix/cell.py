@@ -40,8 +40,8 @@ class Cell:
     """``state`` makes the world; ``wrong`` says what about it is not as ``resources`` ask, or nothing.
 
     With ``drift``, the manifest is applied first, then that is done to the world, and then the questions are asked.
-    ``fails``: the desired state can't be reached. ``unforeseeable`` says why no rehearsal could know that. ``look`` is all
-    that a rehearsal must leave alone, and ``clean`` takes away what is outside of the cell's place.
+    ``fails``: the desired state can't be reached. ``unforeseeable`` says why no dry run could know that. ``look`` is all
+    that a dry run must leave alone, and ``clean`` takes away what is outside of the cell's place.
     """
 
     kind: str

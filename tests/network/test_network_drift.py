@@ -14,7 +14,7 @@ from reactor.engine.events import Cause, Checked, EventsLost, Flapping, Result, 
 from reactor.resource.watch import WatchState
 from reactor.resources.network import Address, Link, Route
 from reactor.testing.story import graph_of, running
-from reactor.watchers import netlink
+from reactor.watchers import netlink_socket
 
 
 def network(netns):
@@ -282,7 +282,7 @@ async def test_what_went_with_ipv6_is_back_as_soon_as_that_is_switched_on_again(
         assert world.everything() == before
 
 
-async def test_a_link_renamed_while_nobody_asked_for_links_is_known_by_its_name(world):
+async def test_a_link_renamed_while_no_one_asked_for_links_is_known_by_its_name(world):
     unwanted = Route(name="10.3.0.0/16", ensure="absent", netns=world.name)
     wanted = Route(name="10.0.0.0/8", link="p0", netns=world.name)
     async with running(unwanted) as story:
@@ -369,7 +369,7 @@ async def test_the_process_itself_stays_in_its_namespace(world):
 
 
 async def test_lost_notifications_are_said_and_everything_is_checked(monkeypatch, world):
-    monkeypatch.setattr(netlink, "RECEIVE_BUFFER", 4096)
+    monkeypatch.setattr(netlink_socket, "RECEIVE_BUFFER", 4096)
     names = [f"192.0.2.{number}/24" for number in range(1, 4)]
     resources = [Address(name=name, link="v0", netns=world.name) for name in names]
     async with running(*resources, Link(name="v1", mtu=1400, netns=world.name)) as story:

@@ -76,7 +76,7 @@ dpkg-query: no path found matching pattern /opt/x
     assert parse_search(text) == {"python3.11-minimal", "libc6"}
 
 
-def test_what_has_changed_is_told_by_name_and_version():
+def test_what_has_changed_is_reported_by_name_and_version():
     before = {
         name: frozenset(versions)
         for name, versions in {"a": "1", "b": "1", "c": "2", "k": "12", "x": "1"}.items()

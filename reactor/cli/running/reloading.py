@@ -131,11 +131,11 @@ class Reloader:
                 with suppress(ResourceError):
                     await fragile_mounts().ask(path)
                     answering.append(path)
-            look = partial(files.changed, answering)
+            read = partial(files.changed, answering)
             try:
-                return await _read(look)
+                return await _read(read)
             except OSError:  # no thread can be started
-                return look()
+                return read()
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
@@ -213,7 +213,7 @@ class Reloader:
             if warning not in before.warnings:
                 self._display.warn(warning)
         if generation.left_out not in (None, before.left_out):
-            self._display.say(*generation.left_out)
+            self._display.show(*generation.left_out)
 
     async def _loaded(self) -> Generation:
         """The current version of the manifest. Raises ManifestError, also if it can't be read any more."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.journal.journal import Journal
 
-LOOK_EVERY = 5.0
+CHECK_INTERVAL = 5.0
 """Seconds between the event of a removal and the check, and between two checks while a file can't be restored."""
 LONGEST = 600.0
 """Seconds between two checks without an event."""
@@ -50,7 +50,7 @@ async def guard_state(
     while True:
         if not reported:
             await removals.wait()
-        await trio.sleep(LOOK_EVERY)
+        await trio.sleep(CHECK_INTERVAL)
         try:
             lost = await _replaced(directory, journal, control)
         except (LockedError, StateDirectoryError) as error:

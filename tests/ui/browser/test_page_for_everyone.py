@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from live_pages import served, write_manifest
 
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 
 AXE = Path(sysconfig.get_path("purelib"), "axe_core_python/axe.min.js")
 """The script that looks for what keeps people out of a page."""
@@ -90,19 +90,19 @@ def test_states_have_the_colours_they_have_in_exported_pictures(page):
     for scheme in ("light", "dark"):
         page.prefer(color_scheme=scheme)
         exported = {
-            state: {"fill": look.fill, "border": look.border}
+            state: {"fill": appearance.fill, "border": appearance.border}
             if scheme == "light"
-            else {"fill": look.dark_fill, "border": look.dark_border}
-            for state, look in STATES.items()
+            else {"fill": appearance.dark_fill, "border": appearance.dark_border}
+            for state, appearance in STATES.items()
         }
-        page.wait(f"page.drawing.looks.get('ok').fill === '{exported['ok']['fill']}'")
-        assert page.evaluate("Object.fromEntries(page.drawing.looks)") == exported
+        page.wait(f"page.drawing.appearances.get('ok').fill === '{exported['ok']['fill']}'")
+        assert page.evaluate("Object.fromEntries(page.drawing.appearances)") == exported
 
 
 def test_without_motion_the_view_is_there_at_once(page):
     page.prefer(reduced_motion="reduce")
     page.wait("matchMedia('(prefers-reduced-motion: reduce)').matches")
-    page.evaluate("page.view.reveal(page.world.vertices[0])")
+    page.evaluate("page.view.reveal(page.runState.vertices[0])")
     assert page.evaluate("page.view.glide") is None
 
 

@@ -1,0 +1,162 @@
+"""The base classes and the types of properties, with their forms in a manifest and in the JSON schema."""
+
+from __future__ import annotations
+
+import math
+import os.path
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    Strict,
+    WithJsonSchema,
+)
+
+
+class Model(BaseModel):
+    """A mapping in a manifest. An unknown key is an error.
+
+    The validator is built when it is first needed: a run uses few of the models that a manifest may contain, and
+    building all of them would be a good part of the start of a small run.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class FrozenModel(Model):
+    """A model that never changes."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+Flag = Annotated[bool, Strict()]
+"""``true`` or ``false`` and nothing else: in YAML 1.2 ``yes`` and ``on`` are strings."""
+
+
+def _check_path(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError("the path must be absolute: start it with /")
+    if "\0" in value:
+        raise ValueError("the path must not hold a NUL character")
+    if value.startswith("//") or os.path.normpath(value) != value:
+        raise ValueError(f"the path must be canonical: write {re.sub('^//', '/', os.path.normpath(value))}")
+    return value
+
+
+AbsolutePath = Annotated[
+    str, AfterValidator(_check_path), WithJsonSchema({"type": "string", "pattern": "^/"})
+]
+"""A path that starts with ``/`` and has no ``.``, ``..``, doubled or trailing slashes."""
+
+
+def _check_reference(value: str) -> str:
+    kind, separator, name = value.partition("#")
+    if not (separator and kind and name):
+        raise ValueError(f"a reference is written kind#name, as in file#/etc/motd, not {value!r}")
+    return value
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Reference = Annotated[str, AfterValidator(_check_reference)]
+"""``kind#name`` or ``kind#alias``."""
+
+_REFERENCE_SCHEMA = {"type": "string", "pattern": "^[^#]+#"}
+_REFERENCES_SCHEMA = {"anyOf": [_REFERENCE_SCHEMA, {"type": "array", "items": _REFERENCE_SCHEMA}]}
+
+References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
+"""A list of references; a single reference needs no list."""
+
+_UNITS = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0,
+    "d": 86400.0, "D": 86400.0, "w": 604800.0, "W": 604800.0,
+    "M": 2592000.0, "y": 31536000.0, "Y": 31536000.0,
+}  # fmt: skip
+_LONGEST_DURATION = 200
+_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|[smhdDwWMyY])")
+
+
+def parse_duration(value: Any) -> float:
+    """The seconds in a duration such as ``500ms``, ``30s``, ``1h30m`` or ``2w``.
+
+    The units are those of CCM: Go's, and d, w, M (30 days), y (365 days). Raises ValueError for anything else,
+    including a number without a unit.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        raise ValueError(f"a duration needs a unit: write {value}s for seconds")
+    text = str(value)
+    if text == "0":
+        return 0.0
+    if not text or len(text) > _LONGEST_DURATION or _DURATION_PART.sub("", text):
+        raise ValueError(
+            f"{text[:_LONGEST_DURATION]!r} is not a duration: write it as 500ms, 30s, 5m or 1h30m"
+        )
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(text))
+    if not math.isfinite(seconds) or seconds > 100 * _UNITS["y"]:
+        raise ValueError(f"{text!r} is longer than a hundred years")
+    return seconds
+
+
+_DURATION_SCHEMA = {
+    "anyOf": [{"type": "string", "pattern": f"^(({_DURATION_PART.pattern})+|0)$"}, {"const": 0}]
+}
+
+
+def format_duration(seconds: float) -> str:
+    """A duration that `parse_duration` reads as ``seconds``."""
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    PlainSerializer(format_duration, return_type=str, when_used="json"),
+    WithJsonSchema(_DURATION_SCHEMA),
+]
+"""Seconds, written with a unit: ``500ms``, ``30s``, ``1h30m``."""
+
+
+def _parse_rate(value: Any) -> float:
+    number, slash, unit = str(value).partition("/")
+    try:
+        rate = float(number) / _UNITS[unit or "s"] if unit or not slash else math.nan
+    except (KeyError, ValueError):
+        rate = math.nan
+    if not (math.isfinite(rate) and rate > 0):
+        raise ValueError(f"{value!r} is not a rate: write it as 5/s or 10/m")
+    return rate
+
+
+Rate = Annotated[float, BeforeValidator(_parse_rate), WithJsonSchema({"type": ["string", "number"]})]
+"""Events per second, written ``5/s``, ``10/m`` or ``1/h``."""
+
+
+_NUMBER = re.compile(r"-?\d*")
+
+
+def _check_semaphore(value: str) -> str:
+    name, colon, count = value.rpartition(":")
+    if not _NUMBER.fullmatch(count):
+        return value
+    if not (colon and name and count and int(count) > 0):
+        raise ValueError(
+            f"{value!r} is not a semaphore: write a name, or one with how many may run at once, as in disk:2"
+        )
+    return value
+
+
+def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+Semaphores = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_semaphore)], ...], AfterValidator(_without_repeats)
+]
+"""Names, or ``name:count``; duplicates are removed."""
