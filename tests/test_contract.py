@@ -76,6 +76,33 @@ def directory(root):
     return Case(make, lambda: tree(root), path.rmdir)
 
 
+def link(root):
+    path = root / "current"
+
+    def make():
+        return File(name=str(path), ensure="link", target="releases/2", **OWNERS)
+
+    def spoil():
+        path.unlink()
+        path.symlink_to("/elsewhere")
+
+    return Case(make, lambda: {each.name: os.readlink(each) for each in root.iterdir()}, spoil)
+
+
+def forced_link(root):
+    path = root / "current"
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "file").write_text("x")
+
+    def make():
+        return File(name=str(path), ensure="link", target="/elsewhere", force=True)
+
+    def world():
+        return tree(root) | {each.name: os.readlink(each) for each in root.iterdir() if each.is_symlink()}
+
+    return Case(make, world, lambda: (path.unlink(), path.mkdir()))
+
+
 def absent_file(root):
     path = root / "unwanted"
     path.write_text("x")
@@ -125,7 +152,8 @@ def absent_scaffold(root):
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, absent_file,
+    file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, link,
+    forced_link, absent_file,
     exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
 ]  # fmt: skip
 

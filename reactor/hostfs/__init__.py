@@ -26,6 +26,7 @@ into a sentence.
 - ``normal_forms``: recognizes values that the system writes in another spelling;
 - ``tree``: removes directories with everything in them;
 - ``writers``: finds out whether other users can write to a file, or replace it;
+- ``links``: makes symbolic links;
 - ``write``: creates, replaces and removes files and directories.
 
 Kinds import these names from here, never from the modules. Each module is imported when one of its names is first
@@ -46,6 +47,15 @@ if TYPE_CHECKING:
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
+    from reactor.hostfs.links import (
+        KEEP,
+        LinkOwner,
+        find_stale_links,
+        link_text,
+        remove_stale_links,
+        set_link_owner,
+        write_link,
+    )
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
@@ -72,7 +82,7 @@ if TYPE_CHECKING:
         listing_of,
         lock_temporary,
     )
-    from reactor.hostfs.tree import mount_points_in
+    from reactor.hostfs.tree import mount_points_in, refuse_mounts
     from reactor.hostfs.write import (
         Validator,
         create_directory,
@@ -92,6 +102,7 @@ _HOMES = {
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
+    "links": ("KEEP", "LinkOwner", "find_stale_links", "link_text", "remove_stale_links", "set_link_owner", "write_link"),
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
@@ -99,7 +110,7 @@ _HOMES = {
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
-    "tree": ("mount_points_in",),
+    "tree": ("mount_points_in", "refuse_mounts"),
     "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "set_attributes", "write_file"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
 }  # fmt: skip
@@ -108,6 +119,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "EMPTY",
     "INLINE_LIMIT",
+    "KEEP",
     "MAX_ID",
     "NOTHING_WANTED",
     "Attributes",
@@ -116,6 +128,7 @@ __all__ = [
     "ErrorContext",
     "FileType",
     "Inline",
+    "LinkOwner",
     "NormalForms",
     "Parent",
     "PreviousContent",
@@ -131,6 +144,7 @@ __all__ = [
     "copy",
     "create_directory",
     "digest_of",
+    "find_stale_links",
     "find_stale_temporaries",
     "first_missing_path",
     "flush",
@@ -143,6 +157,7 @@ __all__ = [
     "is_temporary_name",
     "keep_for_undo",
     "known_listing",
+    "link_text",
     "listing_of",
     "lock_temporary",
     "make_directories",
@@ -162,19 +177,23 @@ __all__ = [
     "read",
     "read_record",
     "refuse_foreign_link",
+    "refuse_mounts",
     "refuse_read_only",
     "remove_path",
+    "remove_stale_links",
     "remove_stale_temporaries",
     "resource_error",
     "scan_directory",
     "secret_diff",
     "set_attributes",
+    "set_link_owner",
     "spelled_alike",
     "stamp_is_reliable",
     "stamp_of",
     "sync_file_system",
     "type_of",
     "write_file",
+    "write_link",
     "write_record",
 ]  # fmt: skip
 

@@ -64,7 +64,7 @@ async def write_file(
                 path, directory, base, content, attributes, validator=validator
             ):
                 return
-        await _on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
+        await on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
@@ -128,7 +128,7 @@ async def set_attributes(path: str, attributes: Attributes, special: int = 0) ->
     A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
     """
     try:
-        await _on_disk(path, partial(_set_attributes_of, path, attributes, special))
+        await on_disk(path, partial(_set_attributes_of, path, attributes, special))
     except OSError as error:
         raise resource_error(error, f"set the attributes of {path}") from error
 
@@ -144,7 +144,7 @@ async def create_directory(path: str, attributes: Attributes, special: int = 0) 
     Missing parents get mode 0755. ``special`` as in `set_attributes`.
     """
     with ErrorContext(f"create the directory {path}"):
-        await _on_disk(path, partial(_create_directory, path, attributes, special))
+        await on_disk(path, partial(_create_directory, path, attributes, special))
 
 
 async def _create_directory(path: str, attributes: Attributes, special: int) -> None:
@@ -162,7 +162,7 @@ async def remove_path(path: str, *, recursive: bool) -> None:
     The target of a symlink stays, also of one deep inside the directory. Raises ResourceError.
     """
     with ErrorContext(f"remove {path}"):
-        await _on_disk(path, partial(_remove, path, recursive=recursive))
+        await on_disk(path, partial(_remove, path, recursive=recursive))
 
 
 async def _remove(path: str, *, recursive: bool) -> None:
@@ -178,7 +178,7 @@ async def _remove(path: str, *, recursive: bool) -> None:
 async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove the stale temporary files ``names`` beside ``path``, owned by us or by ``uid``. Raises ResourceError."""
     with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
-        await _on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
+        await on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
 
 
 async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
@@ -188,7 +188,7 @@ async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int)
                 await changing(partial(os.unlink, name, dir_fd=directory))
 
 
-async def _on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
+async def on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
     """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
     if (disk := disk_at(path)) is None:
         await change()

@@ -35,12 +35,12 @@ from reactor.hostfs import (
 )
 from reactor.resources.download.source import Checksum, is_url, split_credentials
 from reactor.resources.download.source import Source as Download
+from reactor.resources.file.keeper import Keeper
 from reactor.resources.file.observer import Observer
-from reactor.resources.file.planner import plan_file
-from reactor.resources.file.preflight import preflight
 from reactor.resources.file.properties import (
     MAX_MODE,
     Account,
+    LinkTarget,
     Mode,
     SourcePath,
     Text,
@@ -49,8 +49,9 @@ from reactor.resources.file.properties import (
     parse_mode,
     special_bits,
 )
+from reactor.resources.file.rules import problems_of
 from reactor.resources.file.state import Desired, FileState
-from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
+from reactor.resources.file.validator import Validator, paths_in
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
@@ -59,7 +60,7 @@ _PATIENCE = 600.0
 
 
 class File(Resource[FileState], kind="file", providers=("posix",)):
-    """Manage one file or directory: existence, content, owner, group and mode.
+    """Manage one file, directory or symlink: existence, content, owner, group and mode.
 
     ``content`` and ``source`` are two ways to set the content. With neither, only owner, group and mode
     are managed, and the content is never read.
@@ -69,13 +70,15 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     deferred_properties = frozenset(("content", "source", "checksum"))
 
     name: AbsolutePath
-    ensure: Literal["present", "absent", "directory"]
+    ensure: Literal["present", "absent", "directory", "link"]
     content: Text | None = None
     """The content of the file, as a string."""
     source: SourcePath | None = None
     """A file to copy, relative to the directory of the manifest; or an http or https URL."""
     checksum: Checksum | None = None
     """The SHA-256 in hex of the content at the URL; the server is not asked about a file that has it."""
+    target: LinkTarget | None = None
+    """What the link points to: a path, absolute or relative to the directory of the link. It need not exist."""
     owner: Account | None = None
     """The owner: a user name, or an id in digits."""
     group: Account | None = None
@@ -89,12 +92,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
     force: Flag = False
-    """Whether ``ensure: absent`` may remove a directory that is not empty."""
+    """Whether ``ensure: absent`` may remove a directory that is not empty, and a link replace a file or a directory."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
         """An existing file keeps its owner, group and mode; a new one gets those of a file that this user creates."""
-        if ensure == "absent":
+        if ensure in ("absent", "link"):
             return {}
         try:
             found = os.stat(name)
@@ -111,6 +114,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             return {"ensure": "absent"}
         words = {FileType.FILE: "present", FileType.DIRECTORY: "directory"}
         owner, group = names_of(state.uid, state.gid)
+        if state.type is FileType.SYMLINK:
+            from reactor.hostfs import link_text  # noqa: PLC0415 - few files are links
+
+            return {"ensure": "link", "target": link_text(self.name), "owner": owner, "group": group}
         found: dict[str, Any] = {
             "ensure": words.get(state.type, state.type.value),
             "owner": owner,
@@ -124,57 +131,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
-        if self.content is not None and self.source is not None:
-            yield PropertyProblem(
-                ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
-            )
-        if self.source == self.name and self.ensure == "present":
-            hint = "name another file, or remove source: the content is then not managed"
-            yield PropertyProblem(("source",), "the source is the file itself", hint)
-        if self.validate_with is not None:
-            yield from self._fault_of_validation(self.validate_with)
-        if self.checksum is not None and (self.source is None or not is_url(self.source)):
-            words = "checksum is only valid with a source over http or https"
-            yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
-        yield from self._of_directories_alone()
-        if self.ensure != "absent":
-            if None in (self.owner, self.group, self.mode):
-                yield from self._missing()
-            if self.force:
-                words = f"'force: true' is only valid with 'ensure: absent', got 'ensure: {self.ensure}'"
-                yield PropertyProblem(("force",), words, "remove force")
-        elif self.force and self.name == "/":
-            words = "'force: true' cannot be used with the filesystem root"
-            yield PropertyProblem(("force",), words, "name the file or directory to remove")
-        if self.force and self.meta.reverse:
-            words = "the content of a directory is not backed up, so its removal with 'force: true' can't be undone"
-            yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
-
-    def _of_directories_alone(self) -> Iterable[PropertyProblem]:
-        if self.ensure != "directory":
-            if self.sticky is not None:
-                words = "sticky is only valid with 'ensure: directory'"
-                yield PropertyProblem(("sticky",), words, "remove sticky: it means nothing to a file")
-            return
-        for name in ("content", "source"):
-            if getattr(self, name) is not None:
-                hint = f"remove {name}, or write ensure: present for a file"
-                yield PropertyProblem((name,), f"a directory has no {name}", hint)
-
-    def _fault_of_validation(self, text: str) -> Iterable[PropertyProblem]:
-        if self.ensure != "present" or (self.content is None and self.source is None):
-            words = "there is nothing to validate: only new content is"
-            yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
-        if fault := fault_of(text):
-            hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
-            yield PropertyProblem(("validate",), fault, hint)
-
-    def _missing(self) -> Iterable[PropertyProblem]:
-        examples = {"owner": "owner: root", "group": "group: root", "mode": 'mode: "0644"'}
-        for name, example in examples.items():
-            if getattr(self, name) is None:
-                words = f"{name} is required, unless ensure is absent"
-                yield PropertyProblem((), words, f"add it, for example {example}")
+        yield from problems_of(self)
 
     def watches(self) -> Iterable[PathWatch]:
         """The path, and the source file."""
@@ -185,29 +142,32 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be read."""
         # Not self._observer: the lock of cached_property costs as much as a stat at the first check of each file.
-        found: Observer | None = self.__dict__.get("_observer")
+        found: Keeper | None = self.__dict__.get("_observer")
         if found is None:
-            found = self.__dict__["_observer"] = Observer(self._desired())
+            found = self.__dict__["_observer"] = self._make_keeper()
         return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
-        """The plan by the decision table, `plan_file`. Raises ResourceError."""
-        return plan_file(self._observer.desired, state)
+        """The plan by the decision table, `plan_file` or that of links. Raises ResourceError."""
+        return self._observer.plan(state)
 
     async def verify(self) -> Plan:
         """The remaining plan after an apply."""
         if self.ensure == "present":
             self._observer.expect_file()
-        return self.plan(await self._observer.observe(), refresh=False)
+        return self._observer.plan(await self._observer.observe())
 
     async def preflight(self, state: FileState) -> None:
         """Check that the source, the validator and a writable directory exist."""
-        await preflight(self._observer.desired, state)
+        await self._observer.preflight(state)
 
     async def reversal(self, state: FileState) -> Self:
         """The file or directory as it was, with its content if that is managed; or no file."""
         if state.type is FileType.ABSENT:
             return type(self)(name=self.name, ensure="absent")
+        if state.points_to is not None:
+            owners = {"owner": str(state.uid), "group": str(state.gid)}
+            return type(self)(name=self.name, ensure="link", target=state.points_to, **owners)
         whole = FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE
         if state.type is not whole and not (self.ensure == "absent" and state.type is FileType.DIRECTORY):
             words = f"{self.name} is {state.type.value}, which could not be brought back"
@@ -226,7 +186,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return type(self)(name=self.name, ensure="present", **found)
 
     async def outputs(self) -> Mapping[str, Any]:
-        """The path, and the SHA-256 of the content."""
+        """The path, and the SHA-256 of the content or the target of the link."""
+        if self.ensure == "link":
+            return {"path": self.name, "target": self.target}
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
@@ -235,7 +197,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
         Provides: The path, unless it is removed.
 
-        Depends on: The parent directory, the source, the owners, and the files that the validator runs and reads.
+        Depends on: The parent directory, the source, the target of a link, the owners, and the files that the
+        validator runs and reads.
         """
         dependencies = tuple(self._dependencies())
         if self.ensure == "absent":
@@ -267,10 +230,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return (self.source,)
 
     def _dependencies(self) -> Iterator[str]:
-        """The parent directory, the source, the owners, and the files that the validator runs and reads."""
+        """The parent directory, the source or target, the owners, and the files that the validator runs and reads."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"
         yield from self.source_files()
+        if self.target is not None:
+            yield self._destination
         yield from accounts_of(self.owner, self.group)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
@@ -278,7 +243,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     def claims(self) -> Iterable[Claim]:
         """The path, with all its managed properties."""
         wishes: dict[str, object] = {"ensure": self.ensure}
-        if self.ensure != "absent":
+        if self.ensure == "link":
+            owners = {"owner": self.owner, "group": self.group}
+            wishes.update(
+                target=self.target, **{key: text for key, text in owners.items() if text is not None}
+            )
+        elif self.ensure != "absent":
             wishes.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
             wishes.update({name: wish for name, wish in special.items() if wish is not None})
@@ -293,6 +263,18 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         copied = super().__copy__()
         copied.__dict__.pop("_observer", None)
         return copied
+
+    def _make_keeper(self) -> Keeper:
+        if self.ensure == "link" and self.target is not None:
+            from reactor.resources.file.link import DesiredLink, LinkKeeper  # noqa: PLC0415 - few files are links
+
+            return LinkKeeper(DesiredLink(self.name, self.target, self.owner, self.group, self.force))
+        return Observer(self._desired())
+
+    @property
+    def _destination(self) -> str:
+        """The absolute path that the link leads to, as written."""
+        return os.path.normpath(os.path.join(os.path.dirname(self.name), self.target or ""))
 
     def _desired(self) -> Desired:
         if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
@@ -332,5 +314,5 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property
-    def _observer(self) -> Observer:
-        return Observer(self._desired())
+    def _observer(self) -> Keeper:
+        return self._make_keeper()

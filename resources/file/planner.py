@@ -187,17 +187,18 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
 
 
 def _remove_stale_temporaries(desired: Desired, state: FileState) -> Action:
-    what = (
-        "a temporary file"
-        if len(state.stale_temporaries) == 1
-        else f"{len(state.stale_temporaries)} temporary files"
-    )
+    what = temporary_files(len(state.stale_temporaries))
     return Action(
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
         run=partial(remove_stale_temporaries, desired.path, state.stale_temporaries, state.wanted.uid),
         is_proof=True,
     )
+
+
+def temporary_files(count: int) -> str:
+    """The words for ``count`` temporary files."""
+    return "a temporary file" if count == 1 else f"{count} temporary files"
 
 
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:

@@ -12,6 +12,8 @@ from reactor.hostfs import MAX_ID, is_id
 from reactor.resources.download.source import check_url, is_url, resolve_source
 
 MAX_MODE = 0o777
+_LONGEST_TARGET = 4095
+"""Bytes."""
 
 
 @lru_cache(maxsize=64)
@@ -73,6 +75,14 @@ def _resolve_source(path: str, info: ValidationInfo) -> str:
     return check_url(path) if is_url(path) else resolve_source(path, info)
 
 
+def _check_target(text: str) -> str:
+    if not text or "\0" in text:
+        raise ValueError("it must be a path: target: /opt/app, or target: ../app")
+    if len(_check_content(text).encode()) > _LONGEST_TARGET:
+        raise ValueError(f"it is longer than {_LONGEST_TARGET} bytes, the limit of the kernel")
+    return text
+
+
 SourcePath = Annotated[str, AfterValidator(_resolve_source)]
 """A source to copy from: a URL, or a normalized absolute path. A relative path starts at the manifest's directory."""
 
@@ -84,3 +94,6 @@ Mode = Annotated[str, AfterValidator(_check_mode)]
 
 Text = Annotated[str, AfterValidator(_check_content)]
 """Content that can be written as UTF-8."""
+
+LinkTarget = Annotated[str, AfterValidator(_check_target)]
+"""What a symlink points to: any path."""

@@ -48,3 +48,5 @@ class FileState(NamedTuple):
     """The names of temporary files that a killed run left beside the path."""
     shared: bool = False
     """Whether the file has other names (hard links)."""
+    points_to: str | None = None
+    """The text of a symlink, if the desired state is a link."""

@@ -16,6 +16,7 @@ from questions import breaches
 
 MODULES = {
     "cells_file": 3,
+    "cells_link": 4,
     "cells_service": 8,
     "cells_accounts": 6,
     "cells_exec": 2,
