@@ -189,7 +189,7 @@ async def test_a_directory_that_looks_like_a_temporary_one_stays_without_force(t
     assert names_in(tmp_path) == [left.name, "l"]
 
 
-async def test_drift_is_repaired_at_the_median_in_under_5_ms(tmp_path, record_property):
+async def test_drift_is_repaired_at_the_median_in_under_5_ms(tmp_path):
     """Measured from the change to the moment at which the link is right again."""
     path = tmp_path / "l"
     wrong, took = tmp_path / "wrong", []
@@ -206,7 +206,7 @@ async def test_drift_is_repaired_at_the_median_in_under_5_ms(tmp_path, record_pr
         os.lchown(path, 4, 4)
         await story.until(lambda: _repairs(story, path) >= 21)
         assert path.lstat().st_uid == 1234
-    record_property("repair of a link at the median, ms", round(median(took) * 1000, 3))
+    sys.stdout.write(f"repair of a link: {median(took) * 1000:.2f} ms, at most {max(took) * 1000:.2f} ms\n")
     assert median(took) < MOST_SECONDS
 
 
