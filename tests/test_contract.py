@@ -45,6 +45,16 @@ def file_with_source(root):
     return Case(make, lambda: tree(root), path.unlink)
 
 
+def file_with_template(root):
+    (root / "template").write_text("{{ 1 + 1 }}\n")
+    path = root / "made"
+
+    def make():
+        return File(name=str(path), ensure="present", template=str(root / "template"), mode="0640", **OWNERS)
+
+    return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
+
+
 def file_with_validator(root):
     path = root / "script.sh"
 
@@ -152,7 +162,7 @@ def absent_scaffold(root):
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, link,
+    file_with_content, file_with_source, file_with_template, file_with_validator, file_with_attributes_only, directory, link,
     forced_link, absent_file,
     exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
 ]  # fmt: skip

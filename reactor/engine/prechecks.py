@@ -98,6 +98,10 @@ class Prechecks:
             resource = late.settle(resource, self._outputs.get, briefly=briefly)
         return reason, resource
 
+    def watch_again(self, vertex: int) -> None:
+        """The resource of ``vertex`` has other watches than before."""
+        self._changed(vertex)
+
     def settle_all(self, resources: dict[str, Resource]) -> None:
         """Resolve the deferred values of ``resources``, the next generation.
 

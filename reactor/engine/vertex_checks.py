@@ -104,9 +104,18 @@ class VertexChecks:
                 self.completion.cancelled(vertex)
                 return trio.current_time()
             verdict, reported = found, await self._reported(causes, resource)
-        return self.completion.complete(
+        ended = self.completion.complete(
             vertex, resource, verdict, causes=causes, reported=reported, started=started, run_store=run_store
         )
+        if not self._is_one_shot and resource.has_new_watches():
+            self._watch_again(vertex, resource)
+        return ended
+
+    def _watch_again(self, vertex: int, resource: Resource) -> None:
+        """Arm the new watches of ``resource``, and check it again: what they watch may have changed before."""
+        if self._vertex_table.resources[vertex] is resource:
+            self._prechecks.watch_again(vertex)
+            self._dispatcher.mark(vertex, Cause.DRIFT)
 
     def _noop_verdict(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
         """The verdict of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""

@@ -29,6 +29,8 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
 
     If ``content`` is None, the file is removed.
     """
+    if getattr(content, "is_secret", False):
+        return await secret_diff(path, changes, removed=False)
     try:
         old = _head(path)
     except ResourceError as error:
@@ -41,6 +43,8 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
 
 async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
     """The diff of a file that is created, or that replaces a directory or another non-file."""
+    if getattr(content, "is_secret", False):
+        return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=True, old=False)
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
 

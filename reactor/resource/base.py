@@ -253,6 +253,13 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """Whether ``other``, with equal properties, also gets the same from all other sources of the desired state."""
         return True
 
+    def has_new_watches(self) -> bool:
+        """Whether `watches` returns others than at the last call of this method, or than at first.
+
+        Called after each check of a run that watches. If so, the new ones are armed, and it is checked again.
+        """
+        return False
+
     @property
     def unconditional(self) -> bool:
         """Whether this does its work once in every run, whatever the state. Such work is not a repair of drift."""

@@ -6,7 +6,7 @@ import os.path
 import stat
 from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import Field
 
@@ -24,45 +24,38 @@ from reactor import (
     in_thread,
 )
 from reactor.hostfs import (
-    Content,
     FileType,
-    Inline,
-    Source,
     accounts_of,
     checksum_of,
     keep_for_undo,
     names_of,
 )
-from reactor.resources.download.source import Checksum, is_url, split_credentials
-from reactor.resources.download.source import Source as Download
+from reactor.resources.download.source import Checksum, is_url
 from reactor.resources.file.keeper import Keeper
-from reactor.resources.file.observer import Observer
+from reactor.resources.file.keepers import keeper_of, permissions_of
 from reactor.resources.file.properties import (
     MAX_MODE,
     Account,
     LinkTarget,
     Mode,
     SourcePath,
+    Template,
     Text,
-    enterable,
     mode_properties,
-    parse_mode,
-    special_bits,
 )
 from reactor.resources.file.rules import problems_of
-from reactor.resources.file.state import Desired, FileState
-from reactor.resources.file.validator import Validator, paths_in
+from reactor.resources.file.state import FileState
+from reactor.resources.file.validator import paths_in
 
-_LARGEST = 4 << 30
-"""The largest download, in bytes."""
-_PATIENCE = 600.0
-"""The longest time of a download, in seconds."""
+if TYPE_CHECKING:
+    from reactor.resources.file.properties import TemplatePath
+    from reactor.resources.file.template import TemplateContent
 
 
 class File(Resource[FileState], kind="file", providers=("posix",)):
     """Manage one file, directory or symlink: existence, content, owner, group and mode.
 
-    ``content`` and ``source`` are two ways to set the content. With neither, only owner, group and mode
+    ``content``, ``source`` and ``template`` are three ways to set the content. With none, only owner, group and mode
     are managed, and the content is never read.
     """
 
@@ -75,6 +68,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """The content of the file, as a string."""
     source: SourcePath | None = None
     """A file to copy, relative to the directory of the manifest; or an http or https URL."""
+    template: Template | None = None
+    """A template that renders the content; relative to the directory of the manifest."""
+    engine: Literal["jinja", "go", "jet"] = "jinja"
+    """The language of the template. The default is jet in a manifest of the `ccm:` form."""
+    data: dict[str, Any] | None = None
+    """The variable ``data`` of the template, instead of the data of the manifest."""
     checksum: Checksum | None = None
     """The SHA-256 in hex of the content at the URL; the server is not asked about a file that has it."""
     target: LinkTarget | None = None
@@ -144,7 +143,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         # Not self._observer: the lock of cached_property costs as much as a stat at the first check of each file.
         found: Keeper | None = self.__dict__.get("_observer")
         if found is None:
-            found = self.__dict__["_observer"] = self._make_keeper()
+            found = self.__dict__["_observer"] = keeper_of(self)
         return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
@@ -181,7 +180,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             return type(self)(
                 name=self.name, ensure="directory", **{"setgid": False, "sticky": False} | found
             )
-        if self.ensure == "absent" or self.content is not None or self.source is not None:
+        if self.ensure == "absent" or any((self.content is not None, self.source, self.template)):
             found["source"] = await keep_for_undo(self.name, self.ref)
         return type(self)(name=self.name, ensure="present", **found)
 
@@ -224,10 +223,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             yield SandboxAccess.ANYTHING
 
     def source_files(self) -> Collection[str]:
-        """The source, if it is on this host."""
-        if self.source is None or self.ensure != "present" or is_url(self.source):
+        """The source, if it is on this host; the template, and what it has read."""
+        if self.ensure != "present":
             return ()
-        return (self.source,)
+        if self.template is not None:
+            return sorted(self.rendered.inputs)
+        return () if self.source is None or is_url(self.source) else (self.source,)
 
     def _dependencies(self) -> Iterator[str]:
         """The parent directory, the source or target, the owners, and the files that the validator runs and reads."""
@@ -235,7 +236,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             yield self.name.rpartition("/")[0] or "/"
         yield from self.source_files()
         if self.target is not None:
-            yield self._destination
+            yield os.path.normpath(os.path.join(os.path.dirname(self.name), self.target))
         yield from accounts_of(self.owner, self.group)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
@@ -249,70 +250,49 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
                 target=self.target, **{key: text for key, text in owners.items() if text is not None}
             )
         elif self.ensure != "absent":
-            wishes.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
+            wishes.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
             wishes.update({name: wish for name, wish in special.items() if wish is not None})
             if self.content is not None:
                 wishes["content"] = self.content
             elif self.source is not None:
                 wishes["content"] = ("copied from", self.source)
+            elif self.template is not None:
+                wishes["content"] = ("rendered from", self.template, self.data)
         yield Claim("path", self.name, wishes)
 
     def __copy__(self) -> Self:
         """Copy the properties only: a copy with other properties needs its own observer."""
         copied = super().__copy__()
         copied.__dict__.pop("_observer", None)
+        copied.__dict__.pop("rendered", None)
         return copied
 
-    def _make_keeper(self) -> Keeper:
-        if self.ensure == "link" and self.target is not None:
-            from reactor.resources.file.link import DesiredLink, LinkKeeper  # noqa: PLC0415 - few files are links
+    @cached_property
+    def rendered(self) -> TemplateContent:
+        """The content that the template renders."""
+        from reactor.resources.file.template import TemplateContent  # noqa: PLC0415 - few files have one
 
-            return LinkKeeper(DesiredLink(self.name, self.target, self.owner, self.group, self.force))
-        return Observer(self._desired())
-
-    @property
-    def _destination(self) -> str:
-        """The absolute path that the link leads to, as written."""
-        return os.path.normpath(os.path.join(os.path.dirname(self.name), self.target or ""))
-
-    def _desired(self) -> Desired:
-        if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
-            return Desired(self.name, "absent", force=self.force)
-        validator = None if self.validate_with is None else Validator(self.validate_with)
-        special = special_bits(self.setgid is not None, self.sticky is not None)
-        content = Inline(self.content) if self.content is not None else self._wanted_source()
-        return Desired(
-            self.name,
-            self.ensure,
-            content,
-            self.owner,
-            self.group,
-            self._permissions,
-            validator=validator,
-            special=special,
-            is_covered=self.declared.is_covered,
-        )
+        is_set = "engine" in self.model_fields_set or not self.declared.form.is_ccm
+        engine = self.engine if is_set else "jet"
+        path = cast("TemplatePath", self.template)
+        return TemplateContent(path, engine, self.data, is_secret=bool(self.secrets))
 
     @property
-    def _permissions(self) -> int:
-        """The mode with all twelve bits."""
-        mode = parse_mode(self.mode or "0")
-        special = special_bits(self.setgid, self.sticky)
-        return special | (enterable(mode) if self.ensure == "directory" else mode)
+    def holds_secrets(self) -> bool:
+        """Whether the content may show a secret: of a property, or of the data of the template."""
+        return bool(self.secrets) or (self.template is not None and self.rendered.is_secret)
 
-    def _wanted_source(self) -> Content | None:
-        if self.source is None:
-            return None
-        return self._remote(self.source) if is_url(self.source) else Source(self.source)
+    def has_same_inputs(self, other: Self) -> bool:
+        """Whether the manifest's data, as far as a template sees them, are the same."""
+        if self.template is None or other.template is None:
+            return True
+        return self.rendered.values.matches(other.rendered.values)
 
-    def _remote(self, url: str) -> Content:
-        from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
-
-        bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")
-        return Remote(self.name, download, self.checksum, self.meta.poll)
+    def has_new_watches(self) -> bool:
+        """Whether the template has read other files than before."""
+        return self.template is not None and self.rendered.has_new_inputs()
 
     @cached_property
     def _observer(self) -> Keeper:
-        return self._make_keeper()
+        return keeper_of(self)

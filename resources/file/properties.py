@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import stat
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, ValidationInfo
 
 from reactor.hostfs import MAX_ID, is_id
 from reactor.resources.download.source import check_url, is_url, resolve_source
+
+if TYPE_CHECKING:
+    from reactor.resources.scaffold.rendering import Values
 
 MAX_MODE = 0o777
 _LONGEST_TARGET = 4095
@@ -83,6 +86,26 @@ def _check_target(text: str) -> str:
     return text
 
 
+class TemplatePath(str):
+    """The absolute path of a template, with the values that the manifest has for it."""
+
+    __slots__ = ("values",)
+    values: Values
+
+
+def _take_template(path: str, info: ValidationInfo) -> TemplatePath:
+    template = TemplatePath(resolve_source(path, info))
+    make = (info.context or {}).get("templates")
+    template.values = _no_values() if make is None else make()
+    return template
+
+
+def _no_values() -> Values:
+    from reactor.resources.scaffold.rendering import FixedValues  # noqa: PLC0415 - few files have a template
+
+    return FixedValues()
+
+
 SourcePath = Annotated[str, AfterValidator(_resolve_source)]
 """A source to copy from: a URL, or a normalized absolute path. A relative path starts at the manifest's directory."""
 
@@ -97,3 +120,6 @@ Text = Annotated[str, AfterValidator(_check_content)]
 
 LinkTarget = Annotated[str, AfterValidator(_check_target)]
 """What a symlink points to: any path."""
+
+Template = Annotated[str, AfterValidator(_take_template)]
+"""The path of a template; a relative one starts at the manifest's directory. It has the values for the template."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from reactor import PropertyProblem
@@ -12,16 +13,15 @@ from reactor.resources.file.validator import PLACEHOLDER, fault_of
 if TYPE_CHECKING:
     from reactor.resources.file.kind import File
 
-_CONTENTS = ("content", "source")
-_OF_FILES = (*_CONTENTS, "checksum", "validate")
+_CONTENTS = ("content", "source", "template")
 
 
 def problems_of(file: File) -> Iterator[PropertyProblem]:
     """The combinations of properties of ``file`` that are not allowed."""
-    if file.content is not None and file.source is not None:
-        yield PropertyProblem(
-            ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
-        )
+    given = [name for name in _CONTENTS if getattr(file, name) is not None]
+    for first, second in pairwise(given):
+        words = f"'{first}' and '{second}' are mutually exclusive"
+        yield PropertyProblem((second,), words, "remove one of them")
     if file.source == file.name and file.ensure == "present":
         hint = "name another file, or remove source: the content is then not managed"
         yield PropertyProblem(("source",), "the source is the file itself", hint)
@@ -30,6 +30,12 @@ def problems_of(file: File) -> Iterator[PropertyProblem]:
     if file.checksum is not None and (file.source is None or not is_url(file.source)):
         words = "checksum is only valid with a source over http or https"
         yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
+    if file.template is None:
+        for name in ("engine", "data"):
+            if name in file.model_fields_set:
+                yield PropertyProblem((name,), f"{name} is only valid with template", f"remove {name}")
+    elif file.template == file.name:
+        yield PropertyProblem(("template",), "the template is the file itself", "name another file")
     yield from _of_type(file)
     yield from _of_force(file)
 
@@ -69,7 +75,7 @@ def _of_link(file: File) -> Iterable[PropertyProblem]:
 
 
 def _of_validation(file: File, text: str) -> Iterable[PropertyProblem]:
-    if file.ensure != "present" or (file.content is None and file.source is None):
+    if file.ensure != "present" or all(getattr(file, name) is None for name in _CONTENTS):
         words = "there is nothing to validate: only new content is"
         yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
     if fault := fault_of(text):

@@ -90,6 +90,7 @@ STATES = {
 WANTED: dict[str, dict[str, object]] = {
     "content": {"ensure": "present", "content": TEXT, **OWN},
     "source": {"ensure": "present", "source": "{place}/source", **OWN},
+    "template": {"ensure": "present", "template": "{place}/source", **OWN},
     "attributes": {"ensure": "present", **OWN},
     "attributes of another": {"ensure": "present", "owner": "4321", "group": "4321", "mode": "0600"},
     "empty content": {"ensure": "present", "content": "", **OWN, "mode": "0400"},
@@ -108,6 +109,7 @@ WANTED: dict[str, dict[str, object]] = {
     "unknown owner": {"ensure": "present", "content": TEXT, **OWN, "owner": "nobody-there"},
     "unknown group": {"ensure": "present", "content": TEXT, **OWN, "group": "nobody-there"},
     "missing source": {"ensure": "present", "source": "{place}/no-source", **OWN},
+    "missing template": {"ensure": "present", "template": "{place}/no-template", **OWN},
 }
 DIRECTORIES = ("empty directory", "directory 0700", "sticky directory", "full directory")
 ODD = ("fifo", "socket", "dangling link", "link to itself")
@@ -136,6 +138,7 @@ def cells() -> Iterator[Cell]:
             "unknown owner",
             "unknown group",
             "missing source",
+            "missing template",
         ):
             continue
         for state in ("nothing", "other content", "of another"):
@@ -261,7 +264,7 @@ def _filled(value: object, place: Path) -> object:
 
 def _fails(state: str, wanted: str) -> bool:
     """By the table of docs/kinds/file.md."""
-    if wanted in ("unknown owner", "unknown group", "missing source"):
+    if wanted in ("unknown owner", "unknown group", "missing source", "missing template"):
         return True
     if wanted.startswith(("refused by", "a validator")):
         return state not in ("as desired", "mode 0600", "mode 0000", "setgid")
@@ -295,7 +298,7 @@ def _wrong(path: Path, properties: dict[str, object]) -> str | None:
         return "it is not there"
     seen = path.stat() if path.is_symlink() and "content" not in properties else os.lstat(path)
     kind = stat.S_ISDIR if is_directory else stat.S_ISREG
-    wanted_text = properties.get("content", TEXT if "source" in properties else None)
+    wanted_text = properties.get("content", TEXT if {"source", "template"} & properties.keys() else None)
     owner = {"root": 0}.get(str(properties["owner"]), properties["owner"])
     return first(
         differs("its type as wanted", kind(seen.st_mode), True),
