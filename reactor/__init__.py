@@ -4,6 +4,7 @@ The parts of this package. No part imports one that is listed after it:
 
 - ``errors``: the base class of the errors that users see, and the tree of all of them;
 - ``error_codes``: the meaning of each error code;
+- ``suggestions``: finds the known name that a misspelt one probably means;
 - ``trust/``: decides whether a file may control a run: checks that untrusted users can't change it;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: resources: base class, property types, plan, watch declarations, registry;
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
-    from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
+    from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
     from reactor.resource.relations import Claim, Exclusion, Relations, SandboxAccess
     from reactor.resource.threads import in_thread
@@ -114,7 +115,7 @@ _HOMES = {
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Exclusion", "Relations", "SandboxAccess"),
     "reactor.resource.threads": ("in_thread",),

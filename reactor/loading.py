@@ -135,7 +135,7 @@ def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
     if is_archive(path):
         return located(path, inputs, warn)
-    return fetched_data(path, inputs.cache, warn, _fault_of_data)
+    return fetched_data(path, inputs.cache, warn, _data_problem)
 
 
 def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
@@ -144,11 +144,11 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
         return inputs
     from reactor.source.cache import fetched_data  # noqa: PLC0415
 
-    site = fetched_data(inputs.site, inputs.cache, warn, _fault_of_data)
+    site = fetched_data(inputs.site, inputs.cache, warn, _data_problem)
     return inputs._replace(site=site, files=(*inputs.files, site))
 
 
-def _fault_of_data(path: Path) -> str | None:
+def _data_problem(path: Path) -> str | None:
     """Return the first problem of a data file; None if it is valid."""
     source = read_source(path, "the data")
     if isinstance(source, Diagnostic):

@@ -27,10 +27,10 @@ class Directory:
         "name",
         "parent",
         "path",
+        "problem",
         "real_path",
         "target",
         "trees",
-        "trouble",
         "watched",
     )
 
@@ -45,7 +45,7 @@ class Directory:
         self.target: Directory | None = None  # where it points, if it is a symlink
         self.links_here: tuple[Directory, ...] = ()
         self.watched: Watched | None = None  # None while nothing is there
-        self.trouble: str | None = None  # why its events can't be relied upon
+        self.problem: str | None = None  # why its events can't be relied upon
 
     def path_of(self, name: bytes) -> bytes:
         """The path of ``name`` in here."""
@@ -63,7 +63,7 @@ class Directory:
 
     def join_trees(self) -> None:
         """Join the trees that begin here and, if this is a directory in its parent, the trees of the parent."""
-        is_there = self.watched is not None or self.trouble is not None
+        is_there = self.watched is not None or self.problem is not None
         above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
         if above or self.trees:
             self.trees = (*(listener for listener in self.trees if listener.top is self), *above)

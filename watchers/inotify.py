@@ -12,7 +12,8 @@ import trio
 
 from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
 from reactor.watchers.directory import Directory, Listener, PollingReport
-from reactor.watchers.inotify_descriptor import (
+from reactor.watchers.inotify_descriptor import InotifyDescriptor, RawEvent
+from reactor.watchers.inotify_masks import (
     ATTRIBUTES,
     COME_OR_GONE,
     IS_DIRECTORY,
@@ -21,8 +22,6 @@ from reactor.watchers.inotify_descriptor import (
     REPLACED,
     SELF_CHANGED,
     WATCH_DROPPED,
-    InotifyDescriptor,
-    RawEvent,
 )
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
@@ -79,7 +78,7 @@ class InotifyWatcher(Watcher):
             below.lose()
             return
         directory, name = self._tree.add(path, vertex)
-        self._polling.note(vertex, directory, name, self._tree.trouble_of(directory))
+        self._polling.note(vertex, directory, name, self._tree.problem_of(directory))
         if self._arming.used_up():
             await self._arming.yield_to_loop()
 
@@ -237,7 +236,7 @@ class InotifyWatcher(Watcher):
             listeners.update(directory.trees or (directory.parent.trees if directory.parent else ()))
         listeners &= self._tree.listeners  # some may have been disarmed meanwhile
         for listener in listeners:
-            self._polling.note(listener.vertex, listener.top, b"", self._tree.trouble_for(listener))
+            self._polling.note(listener.vertex, listener.top, b"", self._tree.problem_for(listener))
         return listeners
 
     async def _ask(self, *paths: bytes) -> None:
@@ -247,11 +246,11 @@ class InotifyWatcher(Watcher):
                 await self._fragile.ask(path, within=ANSWER)
 
     async def _recheck(self, directory: Directory, time_slice: TimeSlice) -> None:
-        trouble = self._tree.trouble_of(directory)
+        problem = self._tree.problem_of(directory)
         for name, vertices in list(directory.leaves.items()):
             for vertex in vertices:
                 self.sink.mark(vertex, SETTLE)
-                self._polling.note(vertex, directory, name, trouble)
+                self._polling.note(vertex, directory, name, problem)
             if time_slice.used_up():
                 await time_slice.yield_to_loop()
         if time_slice.used_up():

@@ -14,29 +14,9 @@ import struct
 from typing import NamedTuple
 
 import trio
-from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask, WatchDescriptor
-from watchdog.observers.inotify_c import InotifyConstants as Kernel
+from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, WatchDescriptor
 
-COME_OR_GONE = Kernel.IN_CREATE | Kernel.IN_DELETE | Kernel.IN_MOVED_FROM
-"""A name appeared or disappeared. Often this is half of a replacement, and another event follows at once."""
-REPLACED = COME_OR_GONE | Kernel.IN_MOVED_TO
-"""The name is another file or directory than before."""
-IS_DIRECTORY = Kernel.IN_ISDIR
-"""The event is about a directory."""
-WATCH_DROPPED = Kernel.IN_IGNORED
-QUEUE_OVERFLOW = Kernel.IN_Q_OVERFLOW
-SELF_CHANGED = Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_UNMOUNT
-"""The watched directory or file itself was deleted, moved or unmounted."""
-MODIFIED = Kernel.IN_MODIFY
-"""A write or a truncation. Most are followed by a close, which has its own event; a truncate(2) by path is not."""
-ATTRIBUTES = Kernel.IN_ATTRIB
-"""Owner, mode, times, extended attributes, or the number of hard links."""
-
-_ANYTHING = Mask(
-    MODIFIED | ATTRIBUTES | Kernel.IN_CLOSE_WRITE | REPLACED | Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF
-)
-# IN_EXCL_UNLINK: writes to a file that is still open but was replaced or deleted since don't matter.
-_DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR | Kernel.IN_EXCL_UNLINK)
+from reactor.watchers.inotify_masks import WATCHED_DIRECTORY_EVENTS, WATCHED_EVENTS
 
 # About a third of a millisecond of work: other tasks run between two reads.
 _READ_SIZE = 16 * 1024
@@ -102,7 +82,9 @@ class InotifyDescriptor(InotifyFD):
         """Watch the directory or file that is at ``path`` now. Raises OSError."""
         # A holder of its own for every call: watchdog then counts the shares, and frees the watch with the last.
         holder = CallbackId(next(self._holders))
-        wd = self.add_callback(path, _DIRECTORY if only_directory else _ANYTHING, _NO_CALLBACK, holder)
+        wd = self.add_callback(
+            path, WATCHED_DIRECTORY_EVENTS if only_directory else WATCHED_EVENTS, _NO_CALLBACK, holder
+        )
         if wd == -1:  # watchdog hides that the kernel refused
             self.remove_callbacks([(wd, holder)])
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)

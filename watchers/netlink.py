@@ -20,6 +20,7 @@ from reactor.watchers.netlink_socket import (
     NETLINK_ADD_MEMBERSHIP,
     READ_SIZE,
     SOL_NETLINK,
+    enlarge_receive_buffer,
     open_socket,
     socket_pool,
     unpack,
@@ -29,8 +30,6 @@ from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 READS_AT_ONCE = 32
 """Reads before the vertices are marked. One change of a link causes four or five messages, but should cause one
 check."""
-RECEIVE_BUFFER = 4 * 1024 * 1024
-_SO_RCVBUFFORCE = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class NetlinkListener:
         self._names = LinkNames()
         self._socket: socket.socket | None = None
         self._opened = trio.Event()
-        self._trouble = ""
+        self._problem = ""
         self._reported: set[int] = set()
 
     # ---- the listeners ----
@@ -118,7 +117,7 @@ class NetlinkListener:
         if self._socket is not None:
             _join_groups(self._socket, watched_topic.topic)
         else:
-            self._report_trouble((vertex,))
+            self._report_problem((vertex,))
 
     def discard(self, watched_topic: WatchedTopic, vertex: int) -> None:
         """Stop marking ``vertex``. Without any vertex, the socket is closed, so that the namespace can be freed."""
@@ -139,9 +138,9 @@ class NetlinkListener:
         if vertices:
             self._open()
         if self._socket is None:
-            self._report_trouble(vertices)
+            self._report_problem(vertices)
         else:
-            self._report_end_of_trouble()
+            self._report_recovery()
         for vertex in vertices:
             self._sink.mark(vertex)
 
@@ -158,10 +157,10 @@ class NetlinkListener:
         try:
             opened = open_socket(self.netns)
         except (FileNotFoundError, PermissionError) as error:
-            self._trouble = f"the network namespace {self.netns} can't be watched: {error.strerror}"
+            self._problem = f"the network namespace {self.netns} can't be watched: {error.strerror}"
             return
         try:
-            _enlarge(opened)
+            enlarge_receive_buffer(opened)
             _join_groups(opened, Topic.LINK)  # always needed, to keep the names of the links up to date
             for watched_topic in self._listeners:
                 _join_groups(opened, watched_topic.topic)
@@ -209,25 +208,17 @@ class NetlinkListener:
         self._sink.mark_all(f"the netlink buffer{where} overflowed, notifications were lost")
         self._names.load(self.netns)
 
-    def _report_trouble(self, vertices: Iterable[int]) -> None:
+    def _report_problem(self, vertices: Iterable[int]) -> None:
         for vertex in vertices:
             if vertex not in self._reported:
-                self._sink.report(WatchState.DEGRADED, self._trouble, vertex)
+                self._sink.report(WatchState.DEGRADED, self._problem, vertex)
                 self._reported.add(vertex)
 
-    def _report_end_of_trouble(self) -> None:
+    def _report_recovery(self) -> None:
         for vertex in self._reported:
             reason = f"the network namespace {self.netns} is there and watched"
             self._sink.report(WatchState.ARMED, reason, vertex)
         self._reported.clear()
-
-
-def _enlarge(opened: socket.socket) -> None:
-    """Give the socket a buffer for thousands of messages at once, as far as this process is allowed to."""
-    try:
-        opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
-    except PermissionError:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
 
 
 def _join_groups(opened: socket.socket, topic: Topic) -> None:

@@ -23,6 +23,9 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP_INTR, NLM_F_DUMP = 0x1, 0x4, 0x10, 0x300
 READ_SIZE = 256 * 1024
 """Longer than any message: a link with 200 virtual functions has 100 KiB."""
+RECEIVE_BUFFER = 4 * 1024 * 1024
+"""Bytes of notifications that may wait in the kernel: some thousands."""
+_SO_RCVBUFFORCE = 33
 _CLONE_NEWNET = 0x40000000
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
@@ -98,6 +101,14 @@ def open_socket(netns: str | None) -> socket.socket:
     if isinstance(opened, OSError):
         raise opened
     return opened
+
+
+def enlarge_receive_buffer(opened: socket.socket) -> None:
+    """Set the receive buffer to `RECEIVE_BUFFER`, as far as this process is allowed to."""
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    except PermissionError:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
 
 
 def _aligned(length: int) -> int:

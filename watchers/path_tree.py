@@ -160,16 +160,16 @@ class PathTree:
                     affected.append(directory.children[name])
         return affected
 
-    def trouble_of(self, directory: Directory) -> str | None:
+    def problem_of(self, directory: Directory) -> str | None:
         """Why events below ``directory`` can't be relied upon: the nearest trouble on the way to it."""
         if not self.troubled:
             return None
-        return next((above.trouble for above in directory.way_up if above.trouble), None)
+        return next((above.problem for above in directory.way_up if above.problem), None)
 
-    def trouble_for(self, listener: Listener) -> str | None:
+    def problem_for(self, listener: Listener) -> str | None:
         """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
-        inside = (directory.trouble for directory in self.troubled if listener in directory.trees)
-        return next(inside, None) or self.trouble_of(listener.top)
+        inside = (directory.problem for directory in self.troubled if listener in directory.trees)
+        return next(inside, None) or self.problem_of(listener.top)
 
     def _is_followed(self, directory: Directory, name: bytes) -> bool:
         """Whether the file or directory at a leaf has its own watch."""
@@ -183,7 +183,7 @@ class PathTree:
     def _unfollow(self, itself: Directory) -> None:
         """Remove a leaf's own watch if its directory gets all its events now: another file has taken its place."""
         directory = itself.parent
-        if directory is None or b"" not in itself.leaves or self.trouble_of(itself):
+        if directory is None or b"" not in itself.leaves or self.problem_of(itself):
             return
         if not self._is_followed(directory, itself.name):
             del itself.leaves[b""]
@@ -208,15 +208,15 @@ class PathTree:
         """
         silence = self._silence(directory.path)
         if silence is not None:
-            directory.trouble = f"{silence}, {_POLLED}"
+            directory.problem = f"{silence}, {_POLLED}"
             self.troubled.add(directory)
         return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
         """Watch the directory or file that is at the path now. Returns whether it is a different one than before."""
-        watched = trouble = None
+        watched = problem = None
         try:
-            trouble, is_shared = self._examine(directory)
+            problem, is_shared = self._examine(directory)
             is_leaf = b"" in directory.leaves or is_shared
             watched = self._descriptor.watch(directory.path, only_directory=not is_leaf)
         except (FileNotFoundError, NotADirectoryError):
@@ -224,9 +224,9 @@ class PathTree:
         except OSError as error:
             if error.errno == errno.EBADF:
                 raise
-            trouble = _explain(error, directory.path)
-        directory.trouble = trouble
-        (self.troubled.add if trouble else self.troubled.discard)(directory)
+            problem = _explain(error, directory.path)
+        directory.problem = problem
+        (self.troubled.add if problem else self.troubled.discard)(directory)
         return self._hold(directory, watched)
 
     def _spread(self, directory: Directory) -> Iterator[None]:
@@ -270,8 +270,8 @@ class PathTree:
         elif directory.target is not None:
             self._point(directory, None)
         silent = self._mounts.silent_type(info.st_dev)
-        trouble = silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
-        return trouble, not is_link and _has_other_links(info)
+        problem = silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
+        return problem, not is_link and _has_other_links(info)
 
     def _point(self, link: Directory, path: bytes | None) -> None:
         """Watch each directory on the way to a symlink's target: a change of any of them may change the target."""

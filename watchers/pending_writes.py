@@ -17,7 +17,7 @@ BURST = 100
 """The most reads without a pause."""
 REFILL = 100.0
 """Further reads without a pause that each second allows."""
-NEWS_REFILL = 4
+EVENT_REFILL = 4
 """Further reads that are allowed by a read that marks a vertex not marked within `WINDOW`: repairs send events,
 too."""
 PAUSE = 0.01
@@ -112,6 +112,6 @@ class ReadThrottle:
         gained = (now - self._refilled_at) * REFILL - 1
         if not self._marked.issuperset(marked):
             self._marked.update(marked)
-            gained += NEWS_REFILL
+            gained += EVENT_REFILL
         self._refilled_at = now
         self._tokens = max(0.0, min(BURST, self._tokens + gained))

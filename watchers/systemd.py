@@ -26,7 +26,7 @@ from reactor.watchers.units import (
 )
 
 FIRST_WAIT = 0.02
-ANSWER_PATIENCE = 10.0
+ANSWER_TIMEOUT = 10.0
 """Seconds within which systemd must answer. After that, resources no longer wait for their watch."""
 POLL_INTERVAL = 5.0
 """Seconds between two checks of all units while there is no connection; also the longest wait before a new attempt."""
@@ -146,11 +146,11 @@ class UnitListener:
     async def _follow(self, bus: Bus, lost: str) -> None:
         """Listen as long as the connection lasts. ``lost`` is why there was no connection before, or empty."""
         async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as news:
-            with trio.move_on_after(ANSWER_PATIENCE) as patience:
+            with trio.move_on_after(ANSWER_TIMEOUT) as timeout:
                 await subscribe(bus)
-            if patience.cancelled_caught:
+            if timeout.cancelled_caught:
                 raise NoBusError(
-                    f"systemd did not answer on the {self._scope} bus within {ANSWER_PATIENCE:g} s"
+                    f"systemd did not answer on the {self._scope} bus within {ANSWER_TIMEOUT:g} s"
                 )
             await self._listen(bus, list(self._units))
             self._bus = bus
@@ -199,9 +199,9 @@ class UnitListener:
             case "JobRemoved", [_, _, str(name), _] if name in self._units:
                 self._mark((name,))
             case "UnitFilesChanged", _:
-                self._look_for_files()
+                self._find_files()
             case "Reloading", [False]:  # a reload starts and stops nothing
-                self._look_for_files()
+                self._find_files()
                 await self._listen(bus, list(self._units))
             case "NameOwnerChanged", [_, _, str(owner)] if owner:
                 await subscribe(bus)
@@ -213,7 +213,7 @@ class UnitListener:
         units = {unit for unit in self._units if concerns(name, unit)}
         self._mark(units.union(self._at(object_path(stem))), FILES_SETTLE)
 
-    def _look_for_files(self) -> None:
+    def _find_files(self) -> None:
         """Watch new directories of unit files. The files in watched directories send events already."""
         for name in self._files.scan():
             self._on_file(name)

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 import trio
 
-from reactor.watchers.inotify_descriptor import QUEUE_OVERFLOW, WATCH_DROPPED, InotifyDescriptor, Watched
+from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
+from reactor.watchers.inotify_masks import QUEUE_OVERFLOW, WATCH_DROPPED
 from reactor.watchers.units import drop_in_names, template_of
 
 _DROP_INS = ".d"

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 _NAME = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{8})-([0-9a-f]{64})")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Name(NamedTuple):
@@ -33,6 +34,22 @@ def parse_name(text: str) -> Name | None:
     if (match := _NAME.fullmatch(text)) is None:
         return None
     return Name(match[1], int(match[2], 16), match[3], match[4])
+
+
+def is_digest(text: str) -> bool:
+    """Whether ``text`` can be the name of an object."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def pack(name: Name) -> bytes:
+    """The name in 60 bytes, a quarter of its memory. Packed names sort by time."""
+    return b"".join((name.time.to_bytes(8), bytes.fromhex(name.key + name.id + name.digest)))
+
+
+def unpack(packed: bytes) -> Name:
+    """The name that `pack` packed."""
+    key, identity, digest = packed[8:24], packed[24:28], packed[28:]
+    return Name(key.hex(), int.from_bytes(packed[:8]), identity.hex(), digest.hex())
 
 
 def key_of(path: str) -> str:

@@ -1,9 +1,9 @@
-"""Selects the versions to delete, so that backups never fill the disk. Pure functions."""
+"""Selects the versions to delete, so that backups never fill the disk."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from reactor.backup.entry import Name
@@ -31,25 +31,40 @@ ENTRY_COST = _BLOCK
 """The bytes on disk of one entry, without its object."""
 
 
-def survivors(
-    names: Iterable[Name], sizes: Mapping[str, int], limits: Limits, now: int
-) -> tuple[set[Name], int]:
-    """The entries in ``names`` to keep, and their bytes on disk. The oldest are deleted first.
+class Retention:
+    """Decides which entries stay. Ask `keeps` for each entry once, the newest first.
 
-    ``sizes`` has the size of each existing object: an entry without one is deleted. ``now`` is in nanoseconds.
+    ``size_of`` returns the size of the object of a digest, or None if there is none: an entry without an object is
+    deleted. ``now`` is in nanoseconds. ``used`` are the bytes on disk of the entries that stay.
     """
-    stay: set[Name] = set()
-    used = 0
-    digests: set[str] = set()
-    of_path: Counter[str] = Counter()
-    for name in sorted(names, key=lambda name: name.time, reverse=True):
-        if name.digest not in sizes or of_path[name.key] >= limits.versions:
-            continue
-        more = ENTRY_COST + (0 if name.digest in digests else cost(sizes[name.digest]))
-        if used + more > limits.total * _LOW_WATER or now - name.time > limits.age * 1e9:
-            break
-        used += more
-        digests.add(name.digest)
-        of_path[name.key] += 1
-        stay.add(name)
-    return stay, used
+
+    def __init__(self, size_of: Callable[[str], int | None], limits: Limits, now: int) -> None:
+        self._size_of = size_of
+        self._room = limits.total * _LOW_WATER
+        self._oldest = now - limits.age * 1e9
+        self._versions = limits.versions
+        self._of_path: Counter[str] = Counter()
+        self._digests: set[bytes] = set()  # half the memory of the digits; there may be 50,000
+        self._is_full = False
+        self.used = 0
+
+    def keeps(self, name: Name) -> bool:
+        """Whether the entry stays. After the first one that is too old or does not fit, none stays."""
+        if self._is_full or self._of_path[name.key] >= self._versions:
+            return False
+        used = self.used + ENTRY_COST
+        if not self.keeps_object(name.digest):
+            if (size := self._size_of(name.digest)) is None:
+                return False
+            used += cost(size)
+        if used > self._room or name.time < self._oldest:
+            self._is_full = True
+            return False
+        self.used = used
+        self._of_path[name.key] += 1
+        self._digests.add(bytes.fromhex(name.digest))
+        return True
+
+    def keeps_object(self, digest: str) -> bool:
+        """Whether an entry that stays has the object of this digest."""
+        return bytes.fromhex(digest) in self._digests

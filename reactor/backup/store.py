@@ -20,8 +20,8 @@ from hashlib import sha256
 import trio
 
 from reactor.backup import undo_contents
-from reactor.backup.entry import Name, Version, decode, key_of, parse_name
-from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
+from reactor.backup.entry import Name, Version, decode, is_digest, key_of, pack, parse_name, unpack
+from reactor.backup.pruning import ENTRY_COST, Limits, Retention, cost
 from reactor.clock import is_settled
 from reactor.resource.threads import in_thread
 
@@ -29,7 +29,7 @@ _INLINE_LIMIT = 64 * 1024
 """Bytes. A smaller file is kept at once, which is cheaper than a thread."""
 _AT_ONCE = 2
 """The number of larger files that may be in memory at a time."""
-_LOOK_EVERY = 3600.0
+_CHECK_INTERVAL = 3600.0
 """Seconds between two prunings: versions become too old even if none is added."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -88,26 +88,25 @@ class Store:
             with suppress(OSError):  # `keep` will meet and report the same error
                 await in_thread(self.prune)
             self._crowded = trio.Event()
-            with trio.move_on_after(_LOOK_EVERY):
+            with trio.move_on_after(_CHECK_INTERVAL):
                 await self._crowded.wait()
 
     def prune(self) -> None:
         """Delete versions over the limits, and incomplete files of killed processes. Blocks."""
         if not os.path.isdir(self._entries):
             return
+        limits = self._limits if is_settled() else self._limits._replace(age=math.inf)
         with self._locked(fcntl.LOCK_EX):
+            retention = Retention(self._size, limits, time.time_ns())
+            for packed in sorted(map(pack, self._names(delete_others=True)), reverse=True):
+                if not retention.keeps(name := unpack(packed)):
+                    os.unlink(f"{self._entries}/{name}")
             with os.scandir(self._objects) as objects:
-                sizes = {each.name: each.stat().st_size for each in objects}
-            entries = {text: parse_name(text) for text in os.listdir(self._entries)}
-            limits = self._limits if is_settled() else self._limits._replace(age=math.inf)
-            stay, used = survivors(filter(None, entries.values()), sizes, limits, time.time_ns())
-            for text, name in entries.items():
-                if name not in stay:
-                    os.unlink(f"{self._entries}/{text}")
-            for digest in sizes.keys() - {name.digest for name in stay}:
-                os.unlink(f"{self._objects}/{digest}")
+                for each in objects:
+                    if not (is_digest(each.name) and retention.keeps_object(each.name)):
+                        os.unlink(each.path)
             self._newest.clear()
-            self._room = self._limits.total - used
+            self._room = self._limits.total - retention.used
 
     def versions(self, path: str) -> list[Version]:
         """The versions of ``path``, the newest first."""
@@ -162,12 +161,14 @@ class Store:
         self._latest = max(time.time_ns(), self._latest + 1)
         return self._latest
 
-    def _names(self) -> list[Name]:
-        try:
-            texts = os.listdir(self._entries)
-        except FileNotFoundError:
-            return []
-        return [name for text in texts if (name := parse_name(text))]
+    def _names(self, *, delete_others: bool = False) -> Iterator[Name]:
+        """The names of all entries, one at a time: there may be 50,000. Other files can be deleted on the way."""
+        with suppress(FileNotFoundError), os.scandir(self._entries) as entries:
+            for each in entries:
+                if (name := parse_name(each.name)) is not None:
+                    yield name
+                elif delete_others:
+                    os.unlink(each.path)
 
     def _write(self, version: Version, data: bytes, lock: int) -> None:
         """Write the object, then the entry: an entry needs its object."""
@@ -182,10 +183,14 @@ class Store:
             self._room -= ENTRY_COST
 
     def _holds(self, version: Version) -> bool:
+        return self._size(version.name.digest) == version.size
+
+    def _size(self, digest: str) -> int | None:
+        """The size of an object, or None if there is none."""
         try:
-            return os.stat(f"{self._objects}/{version.name.digest}").st_size == version.size
+            return os.stat(f"{self._objects}/{digest}").st_size
         except FileNotFoundError:
-            return False
+            return None
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:

@@ -24,7 +24,7 @@ from types import TracebackType
 
 def main() -> None:
     """Run the ``reactor`` command and exit."""
-    _speak_utf8()
+    _use_utf8()
     _leave_no_core()
     gc.disable()  # the start makes no garbage, and collection takes a tenth of its time; the engine enables it
     _open_standard_descriptors()
@@ -41,7 +41,7 @@ def main() -> None:
         _leave(ended.code)
 
 
-def _speak_utf8() -> None:
+def _use_utf8() -> None:
     """If the locale has another encoding, start the process again in UTF-8 mode: manifests are UTF-8."""
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])

@@ -24,6 +24,7 @@ COMMANDS = (
     "graph",
     "data",
     "facts",
+    "eval",
     "render",
     "schema",
     "status",

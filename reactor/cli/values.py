@@ -27,7 +27,7 @@ class LayeredValue(dict[str, Any]):
 def look_up(values: Mapping[str, Any], query: str | None, noun: str) -> Any:
     """The value at the path ``query`` in ``values``; without a path, all. Ends the command if there is none."""
     from reactor.language.expression.gjson import gjson_get
-    from reactor.resource.properties import did_you_mean
+    from reactor.suggestions import did_you_mean
 
     if query is None:
         return dict(values)

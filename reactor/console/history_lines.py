@@ -29,15 +29,15 @@ def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
     """One event as one line; ``aligned`` in columns, for a terminal."""
     word = str(record.get("result") or _WORDS.get(record["event"], record["event"])).replace("_", " ")
     subject = escaped(record.get("ref") or _subject(record))
-    cells = (date_and_time(record["time"]), word, subject, escaped(said(record)))
+    cells = (date_and_time(record["time"]), word, subject, escaped(description(record)))
     shown = list(_padded(cells) if aligned else cells)
     shown[1] = style(_role(record, word), shown[1])
     return "  ".join(filter(None, shown)).rstrip()
 
 
-def said(record: Record) -> str:
+def description(record: Record) -> str:
     """The details of the event as text: the first line of an error, the changes, the resources that block it."""
-    if (words := _SAID.get(record["event"])) is not None:
+    if (words := _DESCRIBED.get(record["event"])) is not None:
         return words(record)
     return str(record.get("reason") or "")
 
@@ -52,7 +52,7 @@ def _reloaded(record: Record) -> str:
     return what_differs(**{key: record[key] for key in ("changed", "added", "gone", "kept")})
 
 
-_SAID: dict[str, Callable[[Record], str]] = {
+_DESCRIBED: dict[str, Callable[[Record], str]] = {
     "checked": _checked,
     "blocked": lambda record: f"by {name_some(record['culprits'])}",
     "ensured": lambda record: ", ".join(record["culprits"]) or "as noted in the session",

@@ -59,19 +59,19 @@ class Journald:
         self._instead = instead
         self._path = path
         self._pending: deque[Mapping[str, str]] = deque()
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     def write(self, entry: Mapping[str, str]) -> None:
         """Take one entry; returns at once."""
         self._pending.append({name: redact(value) for name, value in entry.items()} | _IDENTIFIER)
-        self._news.set()
+        self._new_data.set()
 
     async def run(self) -> None:
         """Send entries, until cancelled."""
         while True:
-            await self._news.wait()
-            self._news = trio.Event()
+            await self._new_data.wait()
+            self._new_data = trio.Event()
             while self._pending:
                 if not self._send_some():
                     await trio.lowlevel.wait_writable(self._socket)

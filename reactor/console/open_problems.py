@@ -22,7 +22,7 @@ class OpenProblems:
     """Follows the events and keeps the open problems, in the order they began."""
 
     def __init__(self) -> None:
-        self.troubles: dict[str, OpenProblem] = {}
+        self.problems: dict[str, OpenProblem] = {}
 
     def note(self, event: Event) -> OpenProblem | None:
         """Take one event; return the problem that its resource had before."""
@@ -45,23 +45,23 @@ class OpenProblems:
 
     def _beneath(self, ref: str) -> OpenProblem | None:
         """The problem of a resource, without its block; None if it has no other problem."""
-        now = self.troubles.get(ref)
+        now = self.problems.get(ref)
         return now.beneath if now is not None and now.result is Result.BLOCKED else now
 
-    def _enter(self, ref: str, trouble: OpenProblem | None) -> OpenProblem | None:
-        before = self.troubles.get(ref)
-        if trouble is None:
-            self.troubles.pop(ref, None)
+    def _enter(self, ref: str, problem: OpenProblem | None) -> OpenProblem | None:
+        before = self.problems.get(ref)
+        if problem is None:
+            self.problems.pop(ref, None)
         else:
-            self.troubles[ref] = trouble
+            self.problems[ref] = problem
         return before
 
 
 def what_differs(*, changed: Sequence[str], added: Sequence[str], gone: Sequence[str], kept: int) -> str:
     """The differences of a new version of the manifest, as text."""
     parts = {"changed": changed, "added": added, "gone": gone}
-    said = [f"{word} {name_some(refs)}" for word, refs in parts.items() if refs]
-    return f"{'; '.join(said) or 'nothing differs'}; kept {kept}"
+    differences = [f"{word} {name_some(refs)}" for word, refs in parts.items() if refs]
+    return f"{'; '.join(differences) or 'nothing differs'}; kept {kept}"
 
 
 def name_some(refs: Iterable[str]) -> str:

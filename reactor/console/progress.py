@@ -13,7 +13,7 @@ from reactor.engine.events import Blocked, Checked, Converged, Ended, Event, Ski
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-MOMENT = 0.5
+DRAW_AFTER = 0.5
 """Seconds before the bar appears. A shorter run needs no bar, and the import of rich takes 0.1 s."""
 
 INTERVAL = 0.1
@@ -48,8 +48,8 @@ class ProgressBar:
             self._complete.set()
 
     async def run(self) -> None:
-        """Draw after `MOMENT`, until every resource has a result. If the terminal goes away, only the drawing ends."""
-        with trio.move_on_after(MOMENT):
+        """Draw after `DRAW_AFTER`, until every resource has a result. If the terminal goes away, only the drawing ends."""
+        with trio.move_on_after(DRAW_AFTER):
             await self._complete.wait()
             return
         bar = _rich_bar(_Screen(self._screen))

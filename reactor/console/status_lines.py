@@ -19,7 +19,7 @@ def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bo
 
     ``aligned`` puts the states in a column before the names, for a terminal.
     """
-    lives = bool(answer["run"])
+    is_live = bool(answer["run"])
     resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
     lines = [
         *(_run(answer["run"], style, now) if answer["run"] else [_end(answer["ended"], now)]),
@@ -28,7 +28,7 @@ def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bo
             line
             for record in resources
             for line in (
-                _heading(record, style, now, lives=lives, aligned=aligned),
+                _heading(record, style, now, is_live=is_live, aligned=aligned),
                 *_details(record, style, now, indent=STATE_COLUMN + 2 if aligned else len(_INDENT)),
             )
         ),
@@ -65,12 +65,12 @@ def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:
             yield f"watcher {watcher['watcher']}  {word}  {escaped(watcher['reason'])}"
 
 
-def _heading(record: dict[str, Any], style: Style, now: float, *, lives: bool, aligned: bool) -> str:
+def _heading(record: dict[str, Any], style: Style, now: float, *, is_live: bool, aligned: bool) -> str:
     ref = escaped(record["ref"])
     word = record["state"].replace("_", " ")
     shown = style(word, word) if word != "unknown" else word
     cells = (shown + " " * (STATE_COLUMN - len(word)), ref) if aligned else (ref, shown)
-    return f"{'  '.join(cells)}  {'; '.join(_state_details(record, now, lives=lives))}".rstrip()
+    return f"{'  '.join(cells)}  {'; '.join(_state_details(record, now, is_live=is_live))}".rstrip()
 
 
 def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> Iterable[str]:
@@ -101,13 +101,15 @@ def cause_of_fight(expressions: Iterable[str]) -> str:
     return f"its desired state changes by itself ({moving})" if moving else "something else changes it back"
 
 
-def _state_details(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
+def _state_details(record: dict[str, Any], now: float, *, is_live: bool) -> Iterable[str]:
     """The details of the state: since when, why, and when it is retried."""
     if record["blocked_by"]:
         yield f"by {escaped(name_some(record['blocked_by']))}"
     if record["since"] is not None and (record["checked"] is not None or record["blocked_by"]):
         yield (
-            f"for {seconds(max(now - record['since'], 0))}" if lives else f"at {clock(record['since'], now)}"
+            f"for {seconds(max(now - record['since'], 0))}"
+            if is_live
+            else f"at {clock(record['since'], now)}"
         )
     elif record["state"] == "unknown":
         yield "not checked yet"

@@ -37,7 +37,7 @@ def plain_summary(ended: Ended, open_problems: OpenProblems, style: Style) -> st
     """The summary for a pipe: results on one line, then one line for each problem."""
     counts = "  ".join(f"{style(word, word)} {count}" for word, count in _results(ended))
     lines = [f"{counts}  ({_how_it_went(ended)})"]
-    lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _troubles(open_problems)]
+    lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _problems(open_problems)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -64,11 +64,11 @@ def table_summary(ended: Ended, open_problems: OpenProblems, width: int, *, colo
     needed = console.measure(results, options=console.options.update(max_width=_UNBOUNDED)).maximum
     console.print(results if needed <= width else line)
     console.print(Text(_how_it_went(ended)))
-    troubles = Table.grid(padding=(0, 2))
-    for word, what in _troubles(open_problems, only_names=True):
-        troubles.add_row(Text(word, _COLOURS[word]), Text(what, overflow="fold"))
-    if troubles.row_count:
-        console.print(troubles)
+    problems = Table.grid(padding=(0, 2))
+    for word, what in _problems(open_problems, only_names=True):
+        problems.add_row(Text(word, _COLOURS[word]), Text(what, overflow="fold"))
+    if problems.row_count:
+        console.print(problems)
     return out.getvalue()
 
 
@@ -81,24 +81,24 @@ def _how_it_went(ended: Ended) -> str:
     return f"{ended.reason}, {counted(ended.changes, 'change')} in {seconds(ended.duration)}"
 
 
-def _troubles(open_problems: OpenProblems, *, only_names: bool = False) -> list[tuple[str, str]]:
+def _problems(open_problems: OpenProblems, *, only_names: bool = False) -> list[tuple[str, str]]:
     """The problems as pairs for the list: each failed and blocked resource, and the skipped resources by reason."""
     lasting = [
-        (ref, trouble)
-        for ref, trouble in open_problems.troubles.items()
-        if trouble.result is not Result.SKIPPED
+        (ref, problem)
+        for ref, problem in open_problems.problems.items()
+        if problem.result is not Result.SKIPPED
     ]
     lasting.sort(key=lambda item: item[1].result is Result.BLOCKED)
     shown = [
-        (str(trouble.result), escaped(ref if only_names else _describe(ref, trouble)))
-        for ref, trouble in lasting[:_LISTED]
+        (str(problem.result), escaped(ref if only_names else _describe(ref, problem)))
+        for ref, problem in lasting[:_LISTED]
     ]
     if len(lasting) > _LISTED:
         shown.append((_MORE, f"and {len(lasting) - _LISTED} more"))
-    skipped = Counter(t.reason for t in open_problems.troubles.values() if t.result is Result.SKIPPED)
+    skipped = Counter(t.reason for t in open_problems.problems.values() if t.result is Result.SKIPPED)
     return shown + [("skipped", escaped(f"{count}: {reason}")) for reason, count in skipped.items()]
 
 
-def _describe(ref: str, trouble: OpenProblem) -> str:
-    first_line = trouble.reason.partition("\n")[0]
-    return f"{ref}  {first_line}" if trouble.result is Result.BLOCKED else f"{ref}: {first_line}"
+def _describe(ref: str, problem: OpenProblem) -> str:
+    first_line = problem.reason.partition("\n")[0]
+    return f"{ref}  {first_line}" if problem.result is Result.BLOCKED else f"{ref}: {first_line}"

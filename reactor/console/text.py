@@ -58,10 +58,10 @@ class TextSink:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is Checked and event.result is _OK and event.ref not in self.open_problems.troubles:
+        if type(event) is Checked and event.result is _OK and event.ref not in self.open_problems.problems:
             return
         before = self.open_problems.note(event)
-        if self.open_problems.troubles:
+        if self.open_problems.problems:
             self._announce_converged = self._continuous
         for line in self._lines(event, before):
             self._write(line)
@@ -71,7 +71,7 @@ class TextSink:
             case Checked():
                 yield from self._checked(event, before)
             case Blocked() if before is None or before.result is not Result.BLOCKED:
-                yield self._line(event.ref, "blocked", self.open_problems.troubles[event.ref].reason)
+                yield self._line(event.ref, "blocked", self.open_problems.problems[event.ref].reason)
             case Unblocked() if before is not None and before.result is Result.BLOCKED:
                 yield self._line(event.ref, "unblocked", "", role="ok")
             case Output() | Noted():
@@ -126,15 +126,15 @@ class TextSink:
     def _checked(self, event: Checked, before: OpenProblem | None) -> Iterable[str]:
         why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
         word = str(event.result).replace("_", " ")
-        again = before is not None and before == self.open_problems.troubles.get(event.ref)
-        said = escaped(self._said(event, again=again, recovered=before is not None))
+        again = before is not None and before == self.open_problems.problems.get(event.ref)
+        said = escaped(self._result_text(event, again=again, recovered=before is not None))
         yield self._row(event.ref, word, f"{said}{' ' if said else ''}{why}", role=word)
         if event.result is Result.FAILED and not again:
             yield from self._error(event)
         for diff in event.diffs:
             yield self._style.diff(diff) + ("\n" if self._aligned else "")
 
-    def _said(self, event: Checked, *, again: bool, recovered: bool) -> str:
+    def _result_text(self, event: Checked, *, again: bool, recovered: bool) -> str:
         if event.result is Result.OK:
             return "again" if recovered else ""
         if event.result is Result.FAILED:

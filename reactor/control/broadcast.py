@@ -38,19 +38,19 @@ class Subscriber:
         self.waiting: list[str] = []
         self.size = 0
         self.over = False
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         self._rested_at = -math.inf
 
     def put(self, line: str) -> None:
         """Queue one event for the reader; returns at once."""
         self.waiting.append(line)
         self.size += len(line)
-        self._news.set()
+        self._new_data.set()
 
     def end(self) -> None:
         """Queue the end of the stream."""
         self.over = True
-        self._news.set()
+        self._new_data.set()
 
     async def take(self) -> list[str]:
         """Wait for queued events and return them; an empty list at the end of the stream.
@@ -59,8 +59,8 @@ class Subscriber:
         """
         await trio.sleep_until(self._rested_at)
         while not (self.waiting or self.over):
-            self._news = trio.Event()
-            await self._news.wait()
+            self._new_data = trio.Event()
+            await self._new_data.wait()
         self._rested_at = trio.current_time() + REST
         taken, self.waiting, self.size = self.waiting, [], 0
         return taken

@@ -106,7 +106,7 @@ class Connection:
     async def _next_event(self) -> Any:
         while (event := self._http.next_event()) is h11.NEED_DATA:
             if self._http.they_are_waiting_for_100_continue:
-                await self._say(h11.InformationalResponse(status_code=100, headers=[]))
+                await self._send_event(h11.InformationalResponse(status_code=100, headers=[]))
             await self._fill()
         return event
 
@@ -168,14 +168,14 @@ class Connection:
             headers = list(message.get("headers", ()))
             if not self._place.admitted:
                 headers.append((b"connection", b"close"))
-            await self._say(h11.Response(status_code=message["status"], headers=headers))
+            await self._send_event(h11.Response(status_code=message["status"], headers=headers))
             return
         if (body := message.get("body")) and self._wants_body:
-            await self._say(h11.Data(data=body))
+            await self._send_event(h11.Data(data=body))
         if not message.get("more_body", False):
-            await self._say(h11.EndOfMessage())
+            await self._send_event(h11.EndOfMessage())
 
-    async def _say(self, event: h11.Event) -> None:
+    async def _send_event(self, event: h11.Event) -> None:
         data = self._http.send(event)
         try:
             await self._stream.send_all(data or b"")
@@ -187,8 +187,8 @@ class Connection:
         if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         headers = [("content-length", "0"), ("connection", "close")]
-        await self._say(h11.Response(status_code=status, headers=headers))
-        await self._say(h11.EndOfMessage())
+        await self._send_event(h11.Response(status_code=status, headers=headers))
+        await self._send_event(h11.EndOfMessage())
 
 
 def _scope(request: h11.Request, place: ConnectionSlot) -> dict[str, Any]:

@@ -21,7 +21,7 @@ FIRST = 5.0
 IDLE = 30.0
 """Seconds that an authenticated client may be idle."""
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds from the head of a request until the client must have read the answer."""
 
 
@@ -44,9 +44,9 @@ class ConnectionSlot:
         self.scope.deadline = trio.current_time() + IDLE
 
     def work(self) -> None:
-        """A request has arrived: close the connection if its answer is not read within `PATIENCE` seconds."""
+        """A request has arrived: close the connection if its answer is not read within `TIMEOUT` seconds."""
         self.busy = True
-        self.scope.deadline = trio.current_time() + PATIENCE
+        self.scope.deadline = trio.current_time() + TIMEOUT
 
     def stay(self) -> None:
         """Allow the answer to take any time, as a stream does."""

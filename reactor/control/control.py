@@ -16,7 +16,7 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Event, Reloaded
 from reactor.metrics.tally import Tally
 
-FAREWELL = 1.0
+DRAIN_TIMEOUT = 1.0
 """Seconds that readers of the event stream have to read the last events."""
 
 
@@ -99,9 +99,9 @@ class Control:
         """Open a new socket after the old one was removed."""
         self._renewed.set()
 
-    async def farewell(self) -> None:
+    async def drain(self) -> None:
         """Send the readers of the event stream the last events and the end."""
-        with trio.move_on_after(FAREWELL):
+        with trio.move_on_after(DRAIN_TIMEOUT):
             await self.broadcast.end()
 
     def run_handle(self, engine: Engine) -> RunHandle:

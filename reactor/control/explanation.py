@@ -112,8 +112,8 @@ class Explanation:
     def _sources(self, entry: Entry) -> Iterator[Entry]:
         """The changes that caused a refresh."""
         for refresh in self._history.refreshes(subscriber=entry.ref):
-            paid = refresh.refreshed is not None and abs(refresh.refreshed - entry.time) < _TOGETHER
-            if paid or refresh.pending_since is not None:
+            completed = refresh.refreshed is not None and abs(refresh.refreshed - entry.time) < _TOGETHER
+            if completed or refresh.pending_since is not None:
                 change = self._history.last(refresh.source, result="changed", before=entry.id)
                 if change is not None:
                     yield change

@@ -14,7 +14,7 @@ from reactor.engine.events import Result
 if TYPE_CHECKING:
     from reactor.journal.history import Entry, History
 
-_FINE = ("ok", "changed")
+_OK_RESULTS = ("ok", "changed")
 
 
 def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
     shown = [
         record
         for names, record in records.items()
-        if query.matches(names) and query.selects(record["state"], is_fine=_is_fine(record))
+        if query.matches(names) and query.selects(record["state"], is_fine=_is_ok(record))
     ]
     counts = Counter(record["state"] for record in records.values())
     return {
@@ -51,8 +51,8 @@ def _unknown(asked: str, every_name: list[str], history: History) -> UnknownName
     return unknown_name(every_name, asked)
 
 
-def _is_fine(record: dict[str, Any]) -> bool:
-    return record["state"] in _FINE and record["paused"] is None
+def _is_ok(record: dict[str, Any]) -> bool:
+    return record["state"] in _OK_RESULTS and record["paused"] is None
 
 
 def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], forme
     ref = names[0]
     last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
     pause = effective(pauses, names, time.time())
-    said = last.record if last is not None else {}
+    record = last.record if last is not None else {}
     return {
         "ref": ref,
         "state": _state(last, former),
@@ -77,11 +77,11 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], forme
         "changed": None
         if changed is None
         else {"time": changed.time, "causes": changed.record["causes"], "actions": changed.record["actions"]},
-        "error": said.get("error"),
-        "hint": said.get("hint"),
-        "code": said.get("code"),
+        "error": record.get("error"),
+        "hint": record.get("hint"),
+        "code": record.get("code"),
         "retry_at": None,
-        "blocked_by": said.get("culprits", []),
+        "blocked_by": record.get("culprits", []),
         "watching": [],
         "flapping": None,
         "paused": None

@@ -86,7 +86,7 @@ class RunHandle:
                 resource_status := self.status_table.resource_statuses.get(vertex_table.refs[vertex])
             ) is not None:
                 names = names_of(vertex_table.resources[vertex])
-                survey.take(resource_status, names, self._moment(vertex))
+                survey.take(resource_status, names, self._engine_status(vertex))
         if query.match is not None and not survey.matched:
             raise unknown(vertex_table, query.match)
         head = {
@@ -100,7 +100,7 @@ class RunHandle:
         """One resource, by its ref or alias, as a JSON object. Raises UnknownNameError."""
         vertex = find(self.engine.vertex_table, name)
         resource_status = self.status_table.resource_statuses[self.engine.vertex_table.refs[vertex]]
-        return record_of(resource_status, self._moment(vertex))
+        return record_of(resource_status, self._engine_status(vertex))
 
     def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
         """Pause the resources that match. Returns their refs. Raises UnknownNameError, OSError and NoPausesError."""
@@ -115,7 +115,7 @@ class RunHandle:
             raise NoPausesError("this run has no state directory, so nothing can be paused")
         return self.pause_controller
 
-    def _moment(self, vertex: int) -> EngineStatus:
+    def _engine_status(self, vertex: int) -> EngineStatus:
         """The part of the status that no event has, from the engine."""
         engine = self.engine
         meta = engine.vertex_table.resources[vertex].meta
@@ -138,14 +138,16 @@ class _StatusReply:
         self.matched = False
         self.records: list[str] = []
 
-    def take(self, resource_status: ResourceStatus, names: tuple[str, ...], moment: EngineStatus) -> None:
+    def take(
+        self, resource_status: ResourceStatus, names: tuple[str, ...], engine_status: EngineStatus
+    ) -> None:
         """Count one resource, and keep its record as JSON if the query selects it."""
         self.counts[resource_status.state] += 1
         self.counts["paused"] += resource_status.paused is not None
-        self.in_motion += moment.in_motion
+        self.in_motion += engine_status.in_motion
         if not self._query.matches(names):
             return
         self.matched = True
-        is_fine = resource_status.is_ok(self._now) and not moment.in_motion
+        is_fine = resource_status.is_ok(self._now) and not engine_status.in_motion
         if self._query.selects(resource_status.state, is_fine=is_fine):
-            self.records.append(json.dumps(record_of(resource_status, moment), separators=(",", ":")))
+            self.records.append(json.dumps(record_of(resource_status, engine_status), separators=(",", ":")))

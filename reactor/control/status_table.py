@@ -67,21 +67,23 @@ class ResourceStatus:
 
     def is_flapping(self, now: float) -> bool:
         """Whether another program keeps changing the resource back."""
-        return self.flapping is not None and self.changed is not None and now - self.changed.time < CALM
+        return (
+            self.flapping is not None and self.changed is not None and now - self.changed.time < FLAPPING_FOR
+        )
 
     def is_ok(self, now: float) -> bool:
         """Whether nothing about the resource needs attention."""
         return (
-            self.state in _FINE
+            self.state in _OK_RESULTS
             and self.paused is None
             and not self.degraded_watchers
             and not self.is_flapping(now)
         )
 
 
-_FINE = (Result.OK, Result.CHANGED)
+_OK_RESULTS = (Result.OK, Result.CHANGED)
 
-CALM = 60.0
+FLAPPING_FOR = 60.0
 """Seconds without a repair after which a resource no longer counts as flapping."""
 
 
@@ -197,7 +199,7 @@ class EngineStatus(NamedTuple):
     pending: Sequence[str] = ()
 
 
-def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str, Any]:
+def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> dict[str, Any]:
     """The status of a resource as a JSON object. `docs/control.md` describes it."""
     checked, changed, blocked, paused = (
         resource_status.checked,
@@ -210,10 +212,10 @@ def record_of(resource_status: ResourceStatus, moment: EngineStatus) -> dict[str
         "ref": resource_status.ref,
         "state": str(resource_status.state),
         "since": resource_status.since,
-        "mode": moment.mode,
-        "in_motion": moment.in_motion,
-        "refresh_at": moment.refresh_at,
-        "pending": list(moment.pending),
+        "mode": engine_status.mode,
+        "in_motion": engine_status.in_motion,
+        "refresh_at": engine_status.refresh_at,
+        "pending": list(engine_status.pending),
         "checked": None
         if checked is None
         else {"time": checked.time, "causes": checked.causes.words, "duration": checked.duration},

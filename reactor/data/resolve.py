@@ -11,7 +11,7 @@ from reactor.data.expansion import Expander, data_scope
 from reactor.data.layers import LeafPath, deep_merge, layered, layers, plain
 from reactor.data.problem import DataProblem
 from reactor.data.validation import check, secret_paths, unknown
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 MERGES = ("first", "deep")
 

@@ -12,7 +12,7 @@ from reactor.language.expression import parse_expression
 from reactor.language.expression.scope import Scope
 from reactor.language.secrets import SecretText
 from reactor.language.values import to_string
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 REQUIRE = ("require", "required")
 VALIDATE = "validate"

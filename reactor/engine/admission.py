@@ -36,12 +36,12 @@ def is_shared(resource: Resource) -> bool:
 class Batch:
     """Vertices of one group that run together.
 
-    A member leaves ``members`` when its run ends; ``late`` wait for the next batch.
+    A member leaves ``members`` when its run ends; ``waiting`` wait for the next batch.
     """
 
     group: Hashable
     members: set[int]
-    late: list[int]
+    waiting: list[int]
 
 
 class BatchScheduler:
@@ -66,14 +66,14 @@ class BatchScheduler:
         for vertex, group in self.of.items():
             self._vertices.setdefault(group, []).append(vertex)
 
-    def is_late(self, vertex: int) -> bool:
+    def must_wait(self, vertex: int) -> bool:
         """Whether a batch of the group of ``vertex`` is already running.
 
         If so, `leave` returns ``vertex`` when that batch ends.
         """
         if (batch := self._under_way.get(self.of[vertex])) is None:
             return False
-        batch.late.append(vertex)
+        batch.waiting.append(vertex)
         return True
 
     def lead(self, leader: int, start: Callable[[int], bool]) -> None:
@@ -92,7 +92,7 @@ class BatchScheduler:
         if batch.members:
             return None
         del self._under_way[batch.group]
-        return batch.late
+        return batch.waiting
 
 
 _LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
@@ -115,7 +115,7 @@ class Admission:
     def admits(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` may start now. If not, `leave` of the vertex that prevents it returns ``vertex`` later."""
         limits = self.limits_of(vertex)
-        if limits.group is not None and self.batches.is_late(vertex):
+        if limits.group is not None and self.batches.must_wait(vertex):
             return False
         if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
             return False
@@ -130,9 +130,9 @@ class Admission:
         """
         if vertex not in self.batches.batch and vertex not in self._semaphores.held:
             return _LEFT_ALONE
-        late = self.batches.leave(vertex) if vertex in self.batches.batch else []
+        waiting = self.batches.leave(vertex) if vertex in self.batches.batch else []
         woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
-        return late is not None, [*(late or ()), *woken]
+        return waiting is not None, [*(waiting or ()), *woken]
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
         """Switch to other limits.

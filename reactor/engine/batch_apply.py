@@ -49,7 +49,7 @@ class _BatchApply:
     has_begun: bool = False
     over: trio.Event = field(default_factory=trio.Event)
 
-    def look(self) -> None:
+    def on_member_change(self) -> None:
         """Set ``complete`` once all members that are still in the batch wait in `BatchApplier.apply`."""
         if len(self.members) == len(self.batch.members):
             self.complete.set()
@@ -62,10 +62,10 @@ class BatchApplier:
         self._batches = batches
         self.open: dict[int, _BatchApply] = {}
 
-    def look(self) -> None:
+    def on_member_change(self) -> None:
         """A member has left its batch: begin each apply that waited only for that member."""
         for batch_apply in self.open.values():
-            batch_apply.look()
+            batch_apply.on_member_change()
 
     async def apply(self, vertex: int, resource: Resource, plan: Plan, done: list[str]) -> None:
         """Apply ``plan`` together with the plans of the other members; to the caller this works like `perform`.
@@ -77,7 +77,7 @@ class BatchApplier:
         batch_apply = self.open.setdefault(id(batch), _BatchApply(batch))
         member = _BatchMember(resource, plan, done)
         batch_apply.members.append(member)
-        batch_apply.look()
+        batch_apply.on_member_change()
         try:
             await batch_apply.complete.wait()
         except trio.Cancelled:
@@ -106,7 +106,7 @@ class _ApplyAttempts:
     """
 
     def __init__(self, members: Sequence[_BatchMember]) -> None:
-        self._patience = self._left = 2 * len(members).bit_length()
+        self._timeout = self._left = 2 * len(members).bit_length()
 
     async def apply(self, members: Sequence[_BatchMember]) -> None:
         """Apply all ``members``, and record in each of them whether it was applied or why not."""
@@ -121,7 +121,7 @@ class _ApplyAttempts:
             for member in members:
                 member.error = bug
         else:
-            self._left = self._patience
+            self._left = self._timeout
             for member in members:
                 member.end(refusals.get(member.resource.ref))
 
@@ -132,7 +132,7 @@ class _ApplyAttempts:
             member.error = error
             self._left -= 1
         else:
-            self._left = self._patience
+            self._left = self._timeout
 
     async def _halve(self, members: Sequence[_BatchMember], error: Exception) -> None:
         refusals = error.refusals if isinstance(error, GroupError) else {}
@@ -140,7 +140,7 @@ class _ApplyAttempts:
             member.error = refusals.get(member.resource.ref)
         in_question = [member for member in members if member.error is None]
         rest = [member for member in in_question if await member.has_work()]
-        self._left = self._left - 1 if len(rest) == len(in_question) else self._patience
+        self._left = self._left - 1 if len(rest) == len(in_question) else self._timeout
         middle = len(rest) // 2
         for half in filter(None, (rest[:middle], rest[middle:])):
             if self._left > 0:

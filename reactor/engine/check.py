@@ -39,21 +39,21 @@ def complaint(health: Health) -> str | None:
 
 
 def _words(bad: Examination) -> str:
-    said = f": {bad.output}" if bad.output else ""
-    return f"health check {bad.name!r} is {bad.status}{said}"
+    output = f": {bad.output}" if bad.output else ""
+    return f"health check {bad.name!r} is {bad.status}{output}"
 
 
 async def _examine(check: HealthCheck) -> Examination:
     began = trio.current_time()
     tries = 1
-    while (finding := await _look(check)).status is not HealthStatus.OK and tries < check.tries:
+    while (finding := await _probe(check)).status is not HealthStatus.OK and tries < check.tries:
         await trio.sleep(check.try_sleep)
         tries += 1
     duration = trio.current_time() - began
     return Examination(check.label, finding.status, finding.output[:MOST_OUTPUT], tries, duration)
 
 
-async def _look(check: HealthCheck) -> HealthResult:
+async def _probe(check: HealthCheck) -> HealthResult:
     """One attempt of ``check``. When it can't give an answer, the result is UNKNOWN."""
     name, value = check.method
     try:
@@ -166,7 +166,7 @@ async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]
 async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:
     """Carry out ``plan``, or with ``noop`` only describe it, and return the verdict. Adds to ``done`` what was done."""
     noop, diff, before_apply, apply = how
-    seen = await _looked(resource, plan) if diff else ()
+    seen = await _diffs_of(resource, plan) if diff else ()
     await before_apply(state)
     if noop:
         would = tuple([await action.planned() for action in plan])
@@ -192,7 +192,7 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
     return verdict._replace(outcome=outcome, error=error, health=health, code=verdict.code or "R0507")
 
 
-def looked_at(resource: Resource) -> Iterator[str]:
+def inspected_paths(resource: Resource) -> Iterator[str]:
     """The paths that a check of ``resource`` reads."""
     yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
     if (deferred := resource.declared.deferred) is not None:
@@ -223,7 +223,7 @@ async def _carry_out(
         tried += left
         await (perform(left, done) if apply is None else apply(resource, left, done))
         if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
-            await fragile.ask_all(looked_at(resource))
+            await fragile.ask_all(inspected_paths(resource))
         if unsure := [action for action in left if action.reads_back and not action.is_proof]:
             await _read_back(resource, unsure)
         left = await resource.verify()
@@ -256,7 +256,7 @@ def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ..
     return Verdict(Outcome.FAILED, done, diffs, text, hint, code="R0504")
 
 
-async def _looked(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
+async def _diffs_of(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
     diffs = tuple([await action.diff() for action in plan if action.diff is not None])
     return tuple([partial(without_secrets, resource, diff) for diff in diffs]) if resource.secrets else diffs
 

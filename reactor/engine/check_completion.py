@@ -139,7 +139,7 @@ class CheckCompletion:
         """The check of ``vertex`` was cancelled: it has no result, and is scheduled again."""
         self._follow_up_checks.ends(vertex)
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
-        self._batch_applier.look()
+        self._batch_applier.on_member_change()
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph; other resources may get their numbers."""
@@ -172,7 +172,7 @@ class CheckCompletion:
         if verdict.drifted_again is not None:
             self._dispatcher.mark(vertex, Cause.DRIFT)
         if self._batch_applier.open:
-            self._batch_applier.look()
+            self._batch_applier.on_member_change()
         if self._is_one_shot and verdict.outcome is Outcome.CRITICAL:
             self._repair_once(vertex, verdict)
         return retry_in
@@ -190,8 +190,8 @@ class CheckCompletion:
         if (flap := self._flap_detector.repaired(vertex, verdict.actions, took, now)) is None:
             return
         self._scheduler.delay_queue.pace(vertex, now + flap.wait)
-        if flap.news is not None:
-            self._recorder.flapping(vertex, flap.news)
+        if flap.actions is not None:
+            self._recorder.flapping(vertex, flap.actions)
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """Remove ``vertex`` from the run if ``checked`` undid a resource that has left the manifest."""

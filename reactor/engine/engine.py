@@ -18,7 +18,7 @@ from reactor.engine.limits import UNLIMITED
 from reactor.engine.options import RunOptions
 from reactor.engine.prechecks import Prechecks
 from reactor.engine.reversals import Reversals
-from reactor.engine.run_store import OwedRefreshes, RunStore
+from reactor.engine.run_store import PendingRefreshes, RunStore
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.vertex_checks import VertexChecks
 from reactor.engine.vertex_table import VertexTable
@@ -69,8 +69,8 @@ class Engine:
             fail_fast=options.fail_fast,
             limits=self.vertex_table.limits,
         )
-        self._owed_refreshes = OwedRefreshes(
-            self.vertex_table, self.results, self.scheduler, run_store, options.owing
+        self._pending_refreshes = PendingRefreshes(
+            self.vertex_table, self.results, self.scheduler, run_store, options.pending_refreshes
         )
         self.dispatcher = Dispatcher(
             self.scheduler,
@@ -94,7 +94,7 @@ class Engine:
         self.watch_manager = WatchManager(
             self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
         )
-        self.scheduler.blocking.composites = self._prechecks.learn_graph()
+        self.scheduler.blocking.composites = self._prechecks.index_graph()
         self._end_reason = ""
         self._over = trio.Event()
         self._is_frozen = False
@@ -178,13 +178,13 @@ class Engine:
         self._vertex_checks.forget(difference.absent)
         self.scheduler.reshape(topology, self.vertex_table.limits, fresh, difference.absent)
         self._watch(fresh)
-        self.scheduler.blocking.composites = self._prechecks.learn_graph()
+        self.scheduler.blocking.composites = self._prechecks.index_graph()
         event = self._recorder.reloaded(difference, self.reversals.pending)
         refs = (self.vertex_table.refs[vertex] for vertex in fresh)
         self._recorder.reversing(ref for ref in refs if ref in self.reversals.pending)
         for vertex in (*fresh, *self._prechecks.changed_conditions(difference.kept)):
             self.dispatcher.mark(vertex, Cause.INTENT)
-        self._owed_refreshes.schedule_owed(fresh, trio.current_time())
+        self._pending_refreshes.schedule_pending(fresh, trio.current_time())
         self.dispatcher.report_transitions()
         self.dispatcher.wake()
         self._on_idle()
@@ -221,7 +221,7 @@ class Engine:
 
     def _mark_everything(self) -> None:
         self.scheduler.mark_all(Cause.INITIAL)
-        self._owed_refreshes.schedule_owed(self.vertex_table.present, trio.current_time())
+        self._pending_refreshes.schedule_pending(self.vertex_table.present, trio.current_time())
 
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:

@@ -152,8 +152,8 @@ class EventRecorder:
 
     def flapping(self, vertex: int, actions: dict[str, int]) -> None:
         """Something else keeps undoing the repairs of the vertex, or the values of its expressions keep changing."""
-        late = self._vertex_table.resources[vertex].declared.deferred
-        expressions = () if late is None else late.moving
+        deferred = self._vertex_table.resources[vertex].declared.deferred
+        expressions = () if deferred is None else deferred.moving
         self._emit(Flapping(time.time(), self._vertex_table.refs[vertex], actions, expressions))
 
     def converged(self, duration: float) -> None:

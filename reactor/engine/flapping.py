@@ -53,12 +53,12 @@ class _RepairStreak:
 class Flap(NamedTuple):
     """A repair of a vertex that flaps.
 
-    ``wait`` is the time in seconds until the next repair may start. ``news`` counts the actions of the streak; it is
+    ``wait`` is the time in seconds until the next repair may start. ``actions`` counts the actions of the streak; it is
     set only for the repair at which the flapping was detected, else None.
     """
 
     wait: float
-    news: dict[str, int] | None
+    actions: dict[str, int] | None
 
 
 class FlapDetector:
@@ -88,8 +88,8 @@ class FlapDetector:
         if not streak.is_flapping():
             return None
         streak.backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
-        news = Counter(action for each in streak.repairs for action in each.actions)
-        return Flap(streak.backoff.next_wait(now), dict(news))
+        counted = Counter(action for each in streak.repairs for action in each.actions)
+        return Flap(streak.backoff.next_wait(now), dict(counted))
 
     def drifted_again(self, vertex: int) -> int:
         """Record that ``vertex`` drifted right after its repair. Return how often that happened in a row."""

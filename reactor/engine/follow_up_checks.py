@@ -269,7 +269,7 @@ class FollowUpChecks:
 
     def _tried_at_last(self) -> Collection[int]:
         """In a dry run, the failed vertices that a real run would retry after another has provided what they miss."""
-        tried = self._noop_judge.take_late_provided() if self._noop_judge.missed else []
+        tried = self._noop_judge.take_provided_later() if self._noop_judge.missed else []
         if self._scheduler.fail_fast:
             return ()
         resources = self._vertex_table.resources

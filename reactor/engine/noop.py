@@ -32,10 +32,10 @@ class NoopJudge:
         self._topology: Topology | None = None
         self._before: Adjacency = []
         self._providers: dict[str, list[int]] = {}
-        self._late_providers: dict[int, int] = {}
+        self._later_providers: dict[int, int] = {}
         """For each failed vertex, another that would provide what it misses, though it need not come before it."""
         self.missed: dict[int, str] = {}
-        """What each failed vertex misses and no earlier vertex would provide. `take_late_provided` clears it."""
+        """What each failed vertex misses and no earlier vertex would provide. `take_provided_later` clears it."""
 
     async def preflight(self, vertex: int, state: Any) -> None:
         """``vertex`` was observed as ``state`` and would be changed: raise any error a real run is known to meet."""
@@ -61,16 +61,16 @@ class NoopJudge:
             up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
         else:
             up = self._bringer(vertex, verdict.missing)
-            up = self._late_providers.get(vertex) if up is None else up
+            up = self._later_providers.get(vertex) if up is None else up
         if up is None:
             if verdict.missing is not None:
                 self.missed[vertex] = verdict.missing
             return verdict
-        said = str(verdict.error).partition("\n")[0]  # the output of a program follows in further lines
-        text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({said})"
+        reason = str(verdict.error).partition("\n")[0]  # the output of a program follows in further lines
+        text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({reason})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
-    def take_late_provided(self) -> list[int]:
+    def take_provided_later(self) -> list[int]:
         """The failed vertices that miss something which another vertex, earlier or later, would provide.
 
         A real run checks its failures once more at its end, so these do not fail there. A command counts only for the
@@ -83,7 +83,7 @@ class NoopJudge:
             for vertex, missing in missed.items()
             if (up := self._late_provider(vertex, missing)) is not None
         }
-        self._late_providers |= found
+        self._later_providers |= found
         return sorted(found)
 
     def with_consequences(self, vertex: int, verdict: Verdict) -> Verdict:

@@ -14,7 +14,7 @@ class RunOptions(NamedTuple):
     ``monitor_only`` runs only health checks. ``partial``: the graph is only a part of the manifest, so resources that
     are not in it have not left the manifest. ``converged_timeout`` (seconds) ends a run once nothing has changed for
     that long. ``audit_interval`` (seconds) is the mean time between two audits of every resource; None switches them
-    off. ``owing`` are refs that have a refresh pending from the start, because of something that happened outside the
+    off. ``pending_refreshes`` are refs that have a refresh pending from the start, because of something that happened outside the
     run. ``recorded`` is for a dry run: the refs whose state before their first change is stored; None when the real
     run would not store it.
     """
@@ -28,5 +28,5 @@ class RunOptions(NamedTuple):
     partial: bool = False
     converged_timeout: float | None = None
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL
-    owing: frozenset[str] = frozenset()
+    pending_refreshes: frozenset[str] = frozenset()
     recorded: frozenset[str] | None = None

@@ -48,7 +48,7 @@ class Prechecks:
         self.has_composites = False
         """Whether there are composites; if not, `affected_composites` finds nothing."""
 
-    def learn_graph(self) -> Mapping[int, Collection[int]]:
+    def index_graph(self) -> Mapping[int, Collection[int]]:
         """Another generation is in force: learn which resources use outputs. Return the composites of each member."""
         self._consumers, self._composites = {}, {}
         self._bad.clear()
@@ -67,16 +67,16 @@ class Prechecks:
         resource = self._vertex_table.resources[vertex]
         if resource.declared.members:
             return self._judge(resource, blocking, refresh=refresh, noop=noop)
-        if (late := resource.declared.deferred) is None:
+        if (deferred := resource.declared.deferred) is None:
             return None
         watches = _watches(resource)
         try:
             try:
-                reason, resource = self._settled(late, resource, briefly=True)
+                reason, resource = self._settled(deferred, resource, briefly=True)
             except TooLongError:
-                reason, resource = await in_thread(partial(self._settled, late, resource, briefly=False))
+                reason, resource = await in_thread(partial(self._settled, deferred, resource, briefly=False))
             if (
-                self._vertex_table.resources[vertex].declared.deferred is late
+                self._vertex_table.resources[vertex].declared.deferred is deferred
             ):  # a reload may have happened meanwhile
                 self._vertex_table.resources[vertex] = resource
         except ResourceError as error:
@@ -88,14 +88,16 @@ class Prechecks:
                 self._changed(vertex)
         return None if reason is None else Verdict(Outcome.OK, declined=reason)
 
-    def _settled(self, late: Deferred, resource: Resource, *, briefly: bool) -> tuple[str | None, Resource]:
+    def _settled(
+        self, deferred: Deferred, resource: Resource, *, briefly: bool
+    ) -> tuple[str | None, Resource]:
         """Why ``resource`` is not managed here, or None; and ``resource`` with its current values.
 
         Raises ResourceError, and TooLongError if ``briefly`` and the time is not enough.
         """
-        reason = late.declined(self._outputs.get, briefly=briefly)
+        reason = deferred.declined(self._outputs.get, briefly=briefly)
         if reason is None:
-            resource = late.settle(resource, self._outputs.get, briefly=briefly)
+            resource = deferred.settle(resource, self._outputs.get, briefly=briefly)
         return reason, resource
 
     def watch_again(self, vertex: int) -> None:
@@ -121,18 +123,18 @@ class Prechecks:
         deadline = time.monotonic() + _BRIEF_SECONDS
         found = []
         for vertex in kept:
-            late = self._vertex_table.resources[vertex].declared.deferred
-            if late is None:
+            deferred = self._vertex_table.resources[vertex].declared.deferred
+            if deferred is None:
                 continue
             was_declined = self._results.result(vertex, ()) is Result.SKIPPED
-            if time.monotonic() > deadline or self._is_declined(late) is not was_declined:
+            if time.monotonic() > deadline or self._is_declined(deferred) is not was_declined:
                 found.append(vertex)
         return found
 
-    def _is_declined(self, late: Deferred) -> bool | None:
+    def _is_declined(self, deferred: Deferred) -> bool | None:
         """Whether the conditions are not met; None if evaluating them takes too long."""
         try:
-            return late.declined(self._outputs.get, briefly=True) is not None
+            return deferred.declined(self._outputs.get, briefly=True) is not None
         except ResourceError:
             return False
         except TooLongError:
@@ -180,9 +182,9 @@ class Prechecks:
         if not wanted:
             return []
         values = await resource.outputs()
-        news = [name for name in wanted if self._outputs.get(name) != values]
+        changed = [name for name in wanted if self._outputs.get(name) != values]
         self._outputs.update(dict.fromkeys(wanted, values))
-        return sorted({taker for name in news for taker in self._consumers[name]})
+        return sorted({taker for name in changed for taker in self._consumers[name]})
 
 
 def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:

@@ -50,13 +50,13 @@ class RefreshDebouncer:
         burst = self.pending.get(vertex)
         return None if burst is None else burst.due
 
-    def deferred_causes(self, vertex: int, owed: int, now: float) -> int:
-        """Those of the due causes ``owed`` that a check which starts now must leave for later.
+    def deferred_causes(self, vertex: int, due: int, now: float) -> int:
+        """Those of the causes ``due`` that a check which starts now must leave for later.
 
         If this returns 0, the burst continues until the check really starts, which calls `forget`.
         """
         burst = self.pending.get(vertex)
-        if burst is None or not owed & _REFRESH or burst.due <= now or owed & _AT_ONCE:
+        if burst is None or not due & _REFRESH or burst.due <= now or due & _AT_ONCE:
             return 0
         return _REFRESH
 
@@ -83,15 +83,15 @@ class Refreshes:
         self._debouncer = debouncer
         self._mark = mark
         self._touched: set[int] = set()
-        self._pledged: dict[int, set[int]] = {}
+        self._from_previous_run: dict[int, set[int]] = {}
 
     def change_started(self, vertex: int) -> None:
         """The run of ``vertex`` begins to change things: if it fails, its next success counts as a change."""
         self._touched.add(vertex)
 
-    def owe_from_previous_run(self, vertex: int, below: int) -> None:
+    def add_pending(self, vertex: int, below: int) -> None:
         """``below`` has a refresh pending from an earlier process: propagate it once ``vertex`` is as desired."""
-        self._pledged.setdefault(vertex, set()).add(below)
+        self._from_previous_run.setdefault(vertex, set()).add(below)
 
     def propagate(self, vertex: int, outcome: Outcome, now: float) -> None:
         """Schedule refreshes of the subscribers of ``vertex`` if it changed now or in an earlier, failed run.
@@ -101,12 +101,12 @@ class Refreshes:
         if vertex in self._touched:
             self._touched.discard(vertex)
             outcome = _CHANGED
-        pledged = self._pledged.pop(vertex, ())
-        if outcome is _OK and not pledged:
+        from_previous_run = self._from_previous_run.pop(vertex, ())
+        if outcome is _OK and not from_previous_run:
             return
         for below in self._topology.notify[vertex]:
             limits = self._limits_of(below)
-            if below in pledged or outcome is _CHANGED or (limits.noop and outcome is not _OK):
+            if below in from_previous_run or outcome is _CHANGED or (limits.noop and outcome is not _OK):
                 self._debouncer.add(below, self._topology.quiet.get((vertex, below), limits.quiet), now)
                 self._mark(below, Cause.REFRESH, now)
 
@@ -119,11 +119,11 @@ class Refreshes:
         self._topology = topology
         self._touched.difference_update(gone)
         due: list[int] = []
-        for vertex, pledged in list(self._pledged.items()):
-            told = pledged.intersection(topology.notify[vertex])
-            due += pledged.difference(told, gone)
-            if told:
-                self._pledged[vertex] = told
+        for vertex, from_previous_run in list(self._from_previous_run.items()):
+            kept_below = from_previous_run.intersection(topology.notify[vertex])
+            due += from_previous_run.difference(kept_below, gone)
+            if kept_below:
+                self._from_previous_run[vertex] = kept_below
             else:
-                del self._pledged[vertex]
+                del self._from_previous_run[vertex]
         return due

@@ -117,9 +117,9 @@ class Retries:
         """The vertex is ok again."""
         self.due.pop(vertex, None)
         self._histories[vertex].planned = 0.0
-        self.count_anew(vertex)
+        self.reset_attempts(vertex)
 
-    def count_anew(self, vertex: int) -> None:
+    def reset_attempts(self, vertex: int) -> None:
         """Something new happened to a failed vertex: give it all its attempts again."""
         self._histories[vertex].attempts = 0
 

@@ -22,7 +22,7 @@ class RunStore(Protocol):
         changed since it was last applied; else DRIFT: the host has changed.
         """
 
-    def owed_refreshes(self) -> Mapping[str, Collection[str]]:
+    def pending_refreshes(self) -> Mapping[str, Collection[str]]:
         """Refreshes still pending from an earlier process: subscriber -> the resources whose changes caused it."""
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
@@ -59,8 +59,8 @@ class RunStore(Protocol):
 _UNWELL = (None, Result.FAILED, Result.BLOCKED)
 
 
-class OwedRefreshes:
-    """Schedules the refreshes pending from before the run: those in ``run_store`` and those of the refs ``owing``."""
+class PendingRefreshes:
+    """Schedules the refreshes from before the run: those in ``run_store`` and those of the refs ``pending_refreshes``."""
 
     def __init__(
         self,
@@ -68,30 +68,30 @@ class OwedRefreshes:
         results: Results,
         scheduler: Scheduler,
         run_store: RunStore | None,
-        owing: Collection[str],
+        pending_refreshes: Collection[str],
     ) -> None:
         self._vertex_table = vertex_table
         self._results = results
         self._scheduler = scheduler
         self._run_store = run_store
-        self._owing = owing
+        self._pending_refs = pending_refreshes
 
-    def schedule_owed(self, vertices: Iterable[int], now: float) -> None:
+    def schedule_pending(self, vertices: Iterable[int], now: float) -> None:
         """Schedule the pending refreshes of ``vertices``.
 
         A subscriber that does not require the source is refreshed only once the source is as desired: if a change
         failed half-way and fails again, it must not refresh the subscriber.
         """
-        remembered = {} if self._run_store is None else self._run_store.owed_refreshes()
-        if not (owing := {*self._owing, *remembered}):
+        remembered = {} if self._run_store is None else self._run_store.pending_refreshes()
+        if not (pending_refreshes := {*self._pending_refs, *remembered}):
             return
         for vertex in vertices:
-            if (ref := self._vertex_table.refs[vertex]) in owing:
+            if (ref := self._vertex_table.refs[vertex]) in pending_refreshes:
                 for source in remembered.get(ref) or (ref,):
-                    if not self._pledge(source, vertex):
+                    if not self._restore(source, vertex):
                         self._scheduler.mark(vertex, Cause.REFRESH, now)
 
-    def _pledge(self, source: str, below: int) -> bool:
+    def _restore(self, source: str, below: int) -> bool:
         """If ``below`` subscribes to ``source`` without requiring it, leave its refresh to the scheduler.
 
         Returns whether it did.
@@ -101,5 +101,5 @@ class OwedRefreshes:
             return False
         if self._results.result(vertex, self._scheduler.blocking.blocked) not in _UNWELL:
             return False
-        self._scheduler.refreshes.owe_from_previous_run(vertex, below)
+        self._scheduler.refreshes.add_pending(vertex, below)
         return True

@@ -37,7 +37,7 @@ _CANCELLED = Outcome.CANCELLED  # see its class
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 _BAD = (Outcome.FAILED, *_UNWELL)
 _DRIFT = int(Cause.DRIFT)
-_ONLY_LOOKED_AT = int(Cause.DRIFT | Cause.AUDIT)
+_CHECK_ONLY = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
 
 
@@ -73,7 +73,7 @@ class Scheduler:
         self._admission = Admission(limits or {}, self.delay_queue)
         self.batches = self._admission.batches
         self.refreshes = Refreshes(topology, self._admission, self.debouncer, self.mark)
-        self._owed = bytearray(topology.size)
+        self._due_causes = bytearray(topology.size)
         self.without_job: set[int] = set()
         """Running vertices that have released their jobs."""
         self._running: dict[int, int] = {}
@@ -86,13 +86,13 @@ class Scheduler:
 
     def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
         """Something may have changed ``vertex``: a check is due, which starts ``delay`` seconds from now."""
-        self._owed[vertex] = int.__or__(
-            self._owed[vertex], cause
+        self._due_causes[vertex] = int.__or__(
+            self._due_causes[vertex], cause
         )  # the operator of IntFlag takes ten times as long
         if vertex in self._running:
             return
         if vertex in self.blocking.failed and cause is not Cause.RETRY:
-            self._retries.count_anew(vertex)
+            self._retries.reset_attempts(vertex)
         if vertex in self.blocking.blocked:
             return
         start = self.delay_queue.earliest(vertex, now + delay, failed=vertex in self.blocking.failed)
@@ -106,7 +106,7 @@ class Scheduler:
 
     def mark_all(self, cause: Cause) -> None:
         """Mark every vertex at the start, when none is marked. Does the same as a `mark` of each, and much faster."""
-        self._owed = bytearray(bytes((cause,)) * self.topology.size)
+        self._due_causes = bytearray(bytes((cause,)) * self.topology.size)
         self.order.begin_all(self.topology.indegree)
         self._ready.extend(v for v, waiting in enumerate(self.order.waiting) if not waiting)
 
@@ -149,9 +149,9 @@ class Scheduler:
         if vertex in self._gone:
             self.order.end(vertex)
             return None
-        again, wait = self._owed[vertex], None
+        again, wait = self._due_causes[vertex], None
         if outcome in _BAD:
-            self._owed[vertex] |= causes_left(outcome, carried)
+            self._due_causes[vertex] |= causes_left(outcome, carried)
             fresh = again & ~_DRIFT
             wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
             if not self._retries.is_first(vertex):
@@ -159,7 +159,7 @@ class Scheduler:
             if outcome in _UNWELL:
                 self.refreshes.propagate(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
-            self._owed[vertex] |= carried
+            self._due_causes[vertex] |= carried
             again |= carried
         else:
             self._succeed(vertex, outcome, now)
@@ -191,21 +191,21 @@ class Scheduler:
         """
         self.topology = topology
         self._admission.reshape(limits)
-        self._owed += bytes(topology.size - len(self._owed))
+        self._due_causes += bytes(topology.size - len(self._due_causes))
         untold = self.refreshes.reshape(topology, gone)
         for vertex in untold:
-            self._owed[vertex] |= _REFRESH
+            self._due_causes[vertex] |= _REFRESH
             if vertex in self.blocking.failed:
-                self._retries.count_anew(vertex)
+                self._retries.reset_attempts(vertex)
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blocking.failed - set(changed) - self._gone
-        freed = {v for v in (*self.blocking.blocked, *changed, *untold) if self._owed[v]} - self._gone
+        freed = {v for v in (*self.blocking.blocked, *changed, *untold) if self._due_causes[v]} - self._gone
         for vertex in (*changed, *gone):
             self._retries.forget(vertex)
             self.delay_queue.forget(vertex)
             self.debouncer.forget(vertex)
         for vertex in gone:
-            self._owed[vertex] = 0
+            self._due_causes[vertex] = 0
             if vertex in self._running:
                 self._running[vertex] = 0
             self._start_at.pop(vertex, None)
@@ -245,7 +245,7 @@ class Scheduler:
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or why a check of it is due."""
-        return CAUSE_SETS[self._running.get(vertex, self._owed[vertex])]
+        return CAUSE_SETS[self._running.get(vertex, self._due_causes[vertex])]
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is active: dirty or running."""
@@ -271,25 +271,25 @@ class Scheduler:
             if start > now:  # it was blocked, or has been throttled, since `mark` computed its start
                 self._schedule(vertex, start, now)
                 return False
-        owed, later = self._owed[vertex], 0
+        due, later = self._due_causes[vertex], 0
         if vertex in self._admission.limits or self.debouncer.pending:
-            later = self.debouncer.deferred_causes(vertex, owed, now)
-            if owed == later:
+            later = self.debouncer.deferred_causes(vertex, due, now)
+            if due == later:
                 self._schedule(vertex, self.debouncer.due(vertex) or now, now)
                 return False
             if not self._admission.admits(vertex, now):
                 return False
-            if (owed ^ later) & _REFRESH:
+            if (due ^ later) & _REFRESH:
                 self.debouncer.forget(vertex)
-        self._running[vertex] = owed ^ later
-        self._owed[vertex] = later
+        self._running[vertex] = due ^ later
+        self._due_causes[vertex] = later
         if vertex in self._retries.due:
             self._retries.began(vertex)
         return True
 
     def _rests(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` must wait because it flaps and nothing but another repair of it is due."""
-        return not self._owed[vertex] & ~_ONLY_LOOKED_AT and self.delay_queue.rests(vertex, now)
+        return not self._due_causes[vertex] & ~_CHECK_ONLY and self.delay_queue.rests(vertex, now)
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
         if start > now:
@@ -330,7 +330,7 @@ class Scheduler:
 
     def _freed(self, vertex: int) -> None:
         """``vertex`` is no longer blocked: make it active if a check is due."""
-        if self._owed[vertex]:
+        if self._due_causes[vertex]:
             self.order.begin(vertex)
 
     def _reorder(self, freed: Collection[int]) -> None:

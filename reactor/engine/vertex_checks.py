@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
-from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
+from reactor.engine.check import AS_DESIRED, Verdict, check, examined, inspected_paths
 from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
@@ -127,7 +127,7 @@ class VertexChecks:
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
         """As `_verdict`, but for mounts that may not answer, and resources with deferred values or members."""
-        if not monitor_only and (failure := await self._mount_failure(looked_at(resource))):
+        if not monitor_only and (failure := await self._mount_failure(inspected_paths(resource))):
             return Verdict.failed(failure)
         if self._is_one_shot and not monitor_only:
             self.follow_up_checks.reads(vertex)
@@ -156,8 +156,8 @@ class VertexChecks:
     ) -> Verdict:
         if (undone := self.follow_up_checks.final_check.found.pop(vertex, None)) is not None:
             return undone
-        verdict, looks_only = AS_DESIRED, noop or monitor_only
-        if not looks_only and int(self._scheduler.causes(vertex)) & _HEALTH:
+        verdict, check_only = AS_DESIRED, noop or monitor_only
+        if not check_only and int(self._scheduler.causes(vertex)) & _HEALTH:
             refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
             verdict = await check(
@@ -172,7 +172,7 @@ class VertexChecks:
                 verdict = Verdict.failed(refused)
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
-            if not looks_only:
+            if not check_only:
                 verdict = self._repairs.judged(vertex, resource, verdict)
         if self._prechecks.has_consumers and verdict.outcome in (_OK, _CHANGED):
             return await self._published(resource, verdict)
@@ -262,7 +262,7 @@ class VertexChecks:
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Publish the outputs of ``resource``; check the idle users of outputs that have changed."""
-        if self.fragile.by_point and (failure := await self._mount_failure(looked_at(resource))):
+        if self.fragile.by_point and (failure := await self._mount_failure(inspected_paths(resource))):
             return Verdict.failed(failure, verdict.actions)
         try:
             consumers = await self._prechecks.publish(resource)

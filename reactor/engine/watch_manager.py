@@ -34,7 +34,7 @@ class WatchManager:
         self._sources: dict[type[Watch], Source] = {}
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
-        self.looks: dict[int, Callable[[], None]] = {}
+        self.armed_callbacks: dict[int, Callable[[], None]] = {}
         """Called each time a listener's watch is armed, to find earlier changes as the first check of a vertex does."""
         self._last_listener = 0
 
@@ -65,7 +65,7 @@ class WatchManager:
         self._last_listener -= 1
         self.listeners[self._last_listener] = callback
         if armed is not None:
-            self.looks[self._last_listener] = armed
+            self.armed_callbacks[self._last_listener] = armed
         self._add(self._last_listener, [watch])
         return self._last_listener
 
@@ -73,7 +73,7 @@ class WatchManager:
         """Undo a `listen`."""
         self.forget([number])
         del self.listeners[number]
-        self.looks.pop(number, None)
+        self.armed_callbacks.pop(number, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Stop watching for ``vertices``."""
@@ -111,7 +111,7 @@ class Source:
         self._watches: dict[int, list[Watch]] = {}
         self._unarmed: dict[int, None] = {}
         self._held: set[int] = set()
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         self.name = watcher.__module__.rpartition(".")[2]
 
     # ---- the watcher's side ----
@@ -145,7 +145,7 @@ class Source:
         self._watches[vertex] = watches
         self._unarmed[vertex] = None
         self._hold(vertex)
-        self._news.set()
+        self._new_data.set()
 
     def forget(self, vertex: int) -> None:
         """Stop serving ``vertex``."""
@@ -199,8 +199,8 @@ class Source:
             if not armed.is_set():
                 armed.set()
                 self.report(WatchState.ARMED, f"{len(self._watches)} watched")
-            self._news = trio.Event()
-            await self._news.wait()
+            self._new_data = trio.Event()
+            await self._new_data.wait()
 
     async def _arm_one(self, watcher: Watcher, vertex: int) -> None:
         watches = self._watches[vertex]
@@ -214,8 +214,8 @@ class Source:
             return
         del self._unarmed[vertex]
         self._release(vertex)
-        if (look := self._watch_manager.looks.get(vertex)) is not None:
-            look()
+        if (armed := self._watch_manager.armed_callbacks.get(vertex)) is not None:
+            armed()
 
     def _hold(self, vertex: int) -> None:
         if vertex >= 0 and vertex not in self._held:

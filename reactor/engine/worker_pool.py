@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from reactor.resource.output import noter, speaker
+from reactor.resource.output import noter, output_sink
 from reactor.resource.threads import waiter
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class _OutputContext:
         self._dispatcher = dispatcher
         self._recorder = dispatcher.recorder
         self.vertex = -1
-        speaker.set(self._on_output)
+        output_sink.set(self._on_output)
         noter.set(self._on_note)
         waiter.set(self._on_wait)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from reactor.ensure.properties import Property, properties_of
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
-from reactor.resource.properties import format_duration, parse_duration
+from reactor.resource.property_types import format_duration, parse_duration
 
 _SILENT = "Nothing: it is checked by the slow audit, and with `meta: {poll: 1m}`."
 _BY_MEMBERS = "Nothing itself: what is in it is watched as each kind says."

@@ -16,7 +16,7 @@ from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.properties import References
+from reactor.resource.property_types import References
 
 _REFERENCES: TypeAdapter[tuple[str, ...]] = TypeAdapter(References)
 _ON_OTHERS = ("require", "subscribe")

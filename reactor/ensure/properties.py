@@ -12,7 +12,7 @@ from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.scalars import plain_value
 from reactor.resource.attribute_docs import attribute_docs
 from reactor.resource.base import Resource
-from reactor.resource.properties import parse_duration
+from reactor.resource.property_types import parse_duration
 
 _TEXT = frozenset((str,))
 

@@ -155,8 +155,10 @@ def _state(resource: Resource, ending: RequestResult, common: dict[str, bool]) -
     """The current state, in our fields and in those of CCM. A field that both have is in the form of CCM."""
     about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
     named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
-    told = {**about, **named, **common, "stable": not common["changed"]}
-    return {**told, **ending.status, **told} | type_fields(resource, _provider(resource), ending.status)
+    common_fields = {**about, **named, **common, "stable": not common["changed"]}
+    return {**common_fields, **ending.status, **common_fields} | type_fields(
+        resource, _provider(resource), ending.status
+    )
 
 
 def _time(short: Ensured) -> str:

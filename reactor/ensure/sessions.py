@@ -19,10 +19,10 @@ from reactor.errors import ReactorError
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 _FAULTY = (Result.FAILED, Result.BLOCKED)
-_FINE = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE)
+_OK_RESULTS = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE)
 
 
 @dataclass(repr=False, eq=False)
@@ -152,16 +152,16 @@ def summary(past: Sequence[Ensured]) -> dict[str, Any]:
         "requirements_unmet_count": counts[Result.BLOCKED],
         "refreshed_count": sum(each.refreshed for each in past),
         "total_errors": counts[Result.FAILED],
-        "troubles": {each.ref: _trouble(each) for each in last.values() if each.result in _FAULTY},
+        "troubles": {each.ref: _problem(each) for each in last.values() if each.result in _FAULTY},
     }
 
 
 def _has_refreshed(each: Ensured, ref: str, *, noop: bool) -> bool:
     """Whether ``each`` shows that the refresh of ``ref`` is done. The result of a dry run counts only for dry runs."""
-    return each.ref == ref and each.result in _FINE and (noop or not each.noop)
+    return each.ref == ref and each.result in _OK_RESULTS and (noop or not each.noop)
 
 
-def _trouble(each: Ensured) -> str:
+def _problem(each: Ensured) -> str:
     return f"requires {', '.join(each.culprits)}" if each.culprits else (each.error or "failed")
 
 

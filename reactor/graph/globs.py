@@ -15,3 +15,8 @@ def covers(pattern: str, names: Iterable[str]) -> bool:
     A name that contains ``[`` also matches itself.
     """
     return any(name == pattern or fnmatchcase(name, pattern) for name in names)
+
+
+def is_glob(name: str) -> bool:
+    """Whether ``name`` stands for several names. A ``[`` alone does not make it one: names may contain it."""
+    return "*" in name

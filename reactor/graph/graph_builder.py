@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from reactor.errors import Place
-from reactor.graph.globs import covers
+from reactor.graph.globs import covers, is_glob
 from reactor.graph.graph import EdgeKind
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
@@ -62,13 +62,13 @@ class GraphBuilder:
         self.resources = [*resources, *placeholders]
         self.locate = locate
         self.chains = chains
-        self._sound = len(resources)
+        self._valid_count = len(resources)
         self._broken = broken
         self._unread = unread
         self._external = external
         self.refs = [resource.ref for resource in self.resources]
         self.names = Names(self.resources, self.refs)
-        self.late = {
+        self.deferred = {
             vertex: deferred
             for vertex, each in enumerate(self.resources)
             if (deferred := each.declared.deferred) is not None
@@ -80,12 +80,12 @@ class GraphBuilder:
     @cached_property
     def declined(self) -> frozenset[int]:
         """The vertices that are not managed on this host, judging by conditions known when the manifest is loaded."""
-        return frozenset(vertex for vertex, late in self.late.items() if late.is_declined)
+        return frozenset(vertex for vertex, deferred in self.deferred.items() if deferred.is_declined)
 
     @cached_property
     def managed(self) -> list[int]:
         """The vertices whose properties are known and that are managed on this host."""
-        return [vertex for vertex in range(self._sound) if vertex not in self.declined]
+        return [vertex for vertex in range(self._valid_count) if vertex not in self.declined]
 
     def relations(self, vertex: int) -> Relations:
         """The relations of the resource. Cached, because some kinds read the host for them."""
@@ -103,13 +103,17 @@ class GraphBuilder:
         """The paths of this host. Symlinks that the manifest manages are not followed, since it may replace them."""
         return RealPaths(frozenset(claim.key for _, claim in self.claims if claim.space == PATHS))
 
-    def is_sound(self, vertex: int) -> bool:
+    def is_valid(self, vertex: int) -> bool:
         """Whether ``vertex`` is a valid resource. A placeholder has only a name and references."""
-        return vertex < self._sound
+        return vertex < self._valid_count
 
     def is_missed(self, name: str) -> bool:
         """Whether to report that no resource has this name."""
         if self._unread or name in self._broken:
+            return False
+        if (
+            is_glob(name) and f"{name.partition('#')[0]}#*" in self._broken
+        ):  # a loop over nothing made no resource
             return False
         return not any(covers(pattern, (name,)) for pattern in self._external)
 

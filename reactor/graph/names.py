@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from reactor.graph.globs import covers
 from reactor.resource.base import Resource
-from reactor.resource.properties import nearest
+from reactor.suggestions import nearest
 
 _NEIGHBOURS = 8
 
@@ -38,6 +39,14 @@ class Names:
             earlier = [vertex for vertex in self._called[name] if vertex < owner]
             return earlier[-1] if earlier else self._vertices.get(name)
         return self._vertices.get(name)
+
+    def matching(self, pattern: str) -> Iterable[int]:
+        """The vertices whose names match a glob pattern."""
+        start = pattern.partition("*")[0]
+        found = (
+            vertex for name, vertex in self.items() if name.startswith(start) and covers(pattern, (name,))
+        )
+        return dict.fromkeys(found)
 
     def items(self) -> Iterable[tuple[str, int]]:
         """Every name with its vertex. A vertex with an alias appears twice."""
@@ -71,10 +80,10 @@ def _nearest(name: str, refs: Iterable[str]) -> list[str]:
     Two refs of one kind have much in common even if their names differ, so the names must be similar too. If the names
     are equal, only the kind is wrong.
     """
-    said = name.partition("#")[2] or name
+    wanted = name.partition("#")[2] or name
     called = {ref: ref.partition("#")[2] for ref in refs}
-    same = [ref for ref, rest in called.items() if rest == said]
-    alike = [ref for ref, rest in called.items() if rest != said and nearest(said, [rest])]
+    same = [ref for ref, rest in called.items() if rest == wanted]
+    alike = [ref for ref, rest in called.items() if rest != wanted and nearest(wanted, [rest])]
     return [*same, *nearest(name, alike)]
 
 

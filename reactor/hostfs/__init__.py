@@ -27,7 +27,8 @@ into a sentence.
 - ``tree``: removes directories with everything in them;
 - ``writers``: finds out whether other users can write to a file, or replace it;
 - ``links``: makes symbolic links;
-- ``write``: creates, replaces and removes files and directories.
+- ``replacement``: replaces files atomically; ``attribute_changes``: sets owner, group and mode;
+- ``create_and_remove``: creates directories, and removes files and directories.
 
 Kinds import these names from here, never from the modules. Each module is imported when one of its names is first
 used.
@@ -39,10 +40,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reactor.hostfs.attribute_changes import set_attributes
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
+    from reactor.hostfs.create_and_remove import create_directory, remove_path, remove_stale_temporaries
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
     from reactor.hostfs.records import forget_record, read_record, write_record
+    from reactor.hostfs.replacement import Validator, write_file
     from reactor.hostfs.safe_open import (
         Parent,
         first_missing_path,
@@ -83,21 +87,15 @@ if TYPE_CHECKING:
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in, refuse_mounts
-    from reactor.hostfs.write import (
-        Validator,
-        create_directory,
-        remove_path,
-        remove_stale_temporaries,
-        set_attributes,
-        write_file,
-    )
     from reactor.hostfs.writers import is_only_ours, others_may_replace, others_may_write, refuse_read_only
 
 _HOMES = {
+    "attribute_changes": ("set_attributes",),
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),
+    "create_and_remove": ("create_directory", "remove_path", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
@@ -107,11 +105,11 @@ _HOMES = {
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
     "records": ("forget_record", "read_record", "write_record"),
+    "replacement": ("Validator", "write_file"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mount_points_in", "refuse_mounts"),
-    "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "set_attributes", "write_file"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -24,15 +24,15 @@ from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread, waits
 
-PATIENCE = 5.0
+TIMEOUT = 5.0
 """Seconds within which a call that changes only names, attributes or memory must return."""
-FLUSH_PATIENCE = 30.0
+FLUSH_TIMEOUT = 30.0
 """Seconds within which a flush to the disk must return, however much was written."""
-_LOOK = 0.25
+_CHECK_INTERVAL = 0.25
 """Seconds after which a change is slow, and between the checks of a slow one."""
 _MOST_AT_LENGTH = 4
 _MOST_ON_A_SLOW_DISK = 64
-"""The most changes in progress on a slow disk. More would not be faster, and each is checked every `_LOOK` seconds."""
+"""The most changes in progress on a slow disk. More would not be faster, and each is checked every `_CHECK_INTERVAL` seconds."""
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
@@ -47,7 +47,7 @@ class Disk:
         self.hung: FragileMount | None = None
         """The mount that does not answer; a placeholder if the mount is not known, as with subvolumes of btrfs."""
         self.slow: set[_Change] = set()
-        """Changes that have taken longer than `_LOOK`: later changes will probably wait, too."""
+        """Changes that have taken longer than `_CHECK_INTERVAL`: later changes will probably wait, too."""
         self._given_up = 0
         self._places = trio.CapacityLimiter(_MOST_ON_A_SLOW_DISK)
 
@@ -201,7 +201,7 @@ class _Change:
         """
         was_due = False
         while True:
-            with trio.move_on_after(_LOOK):
+            with trio.move_on_after(_CHECK_INTERVAL):
                 await self.ended.wait()
             if self.ended.is_set():
                 return True
@@ -220,7 +220,7 @@ async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Argumen
     """Run ``work``, a short change of a file system, in the thread of that file system; at once if it has none."""
     if (change := _under_way.get()) is None:
         return work(*arguments)
-    with within(PATIENCE):
+    with within(TIMEOUT):
         return await change.disk.calls.make(partial(work, *arguments))
 
 

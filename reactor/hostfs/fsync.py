@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import trio
 
-from reactor.hostfs.disks import FLUSH_PATIENCE, Disk, within
+from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, within
 from reactor.resource.mount_health import follow_mounts
 from reactor.resource.threads import in_thread
 
@@ -134,7 +134,7 @@ async def flush(fd: int, device: int | None = None) -> None:
     ``device`` is the device of the file, if known. The descriptor must stay open until the return. Raises OSError.
     """
     if (commit := _commit_of(fd, device)) is not None:
-        with within(FLUSH_PATIENCE):
+        with within(FLUSH_TIMEOUT):
             await commit.flush(fd)
 
 
@@ -147,7 +147,7 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
         with suppress(PermissionError):
             fd = os.open(".", _DIRECTORY, dir_fd=handle)
             try:
-                with within(FLUSH_PATIENCE):
+                with within(FLUSH_TIMEOUT):
                     await commit.flush(fd)
             finally:
                 os.close(fd)
@@ -170,6 +170,14 @@ def disk_at(path: str) -> Disk | None:
             return None
         else:
             return None if commit is None else commit.disk
+
+
+async def change_on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
+    """Make ``change``, which concerns ``path``, so that a disk that hangs blocks nothing else."""
+    if (disk := disk_at(path)) is None:
+        await change()
+    else:
+        await disk.make(path, change)
 
 
 def disk_of(fd: int) -> Disk | None:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext
+from reactor.hostfs.fsync import change_on_disk
 from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.temp_files import named_temporaries, temporary_name
 from reactor.hostfs.tree import refuse_mounts, remove_tree
-from reactor.hostfs.write import on_disk
 from reactor.resource.plan import ResourceError
 
 KEEP = -1
@@ -41,7 +41,7 @@ async def write_link(path: str, target: str, owner: LinkOwner, *, replaces_all: 
     Raises ResourceError; ``path`` is then unchanged.
     """
     with ErrorContext(f"link {path}"):
-        await on_disk(path, partial(_write, path, target, owner, replaces_all=replaces_all))
+        await change_on_disk(path, partial(_write, path, target, owner, replaces_all=replaces_all))
 
 
 async def _write(path: str, target: str, owner: LinkOwner, *, replaces_all: bool) -> None:
@@ -128,7 +128,7 @@ def link_text(path: str) -> str:
 async def set_link_owner(path: str, owner: LinkOwner) -> None:
     """Set owner and group of the symlink at ``path``, never of what it leads to. Raises ResourceError."""
     with ErrorContext(f"set the owner of the link {path}"):
-        await on_disk(path, partial(_set_owner, path, owner))
+        await change_on_disk(path, partial(_set_owner, path, owner))
 
 
 async def _set_owner(path: str, owner: LinkOwner) -> None:
@@ -176,7 +176,9 @@ def _is_stale(directory: int, name: str, uid: int, *, takes_directories: bool) -
 async def remove_stale_links(path: str, names: Iterable[str], uid: int, *, takes_directories: bool) -> None:
     """Remove what `stale_links` has found beside ``path``. Raises ResourceError."""
     with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
-        await on_disk(path, partial(_remove_stale, path, names, uid, takes_directories=takes_directories))
+        await change_on_disk(
+            path, partial(_remove_stale, path, names, uid, takes_directories=takes_directories)
+        )
 
 
 async def _remove_stale(path: str, names: Iterable[str], uid: int, *, takes_directories: bool) -> None:

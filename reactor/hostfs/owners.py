@@ -16,14 +16,14 @@ import trio
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
-_LOOK_AFTER = 0.001
+_RECHECK_AFTER = 0.001
 """Seconds between two stats of the account files. One stat serves many files. Still, the check after an exec notices
 a user that the exec has changed: no program that edits accounts ends that quickly."""
 
 _FORGET_AFTER = 60.0
 """Seconds until the cache is dropped: accounts of a directory service change without a change of a file."""
 
-PATIENCE = 5.0
+TIMEOUT = 5.0
 """Seconds within which a look-up must be answered."""
 
 MAX_ID = 2**32 - 2
@@ -82,15 +82,15 @@ class Accounts:
         self._ids: dict[tuple[str, str], tuple[int, int]] = {}
         self._fixed: dict[tuple[str, str], tuple[int, int]] = {}
         self._stamp: list[tuple[int, ...]] = []
-        self._looked = self._filled = -_FORGET_AFTER
+        self._checked = self._filled = -_FORGET_AFTER
 
     def known(self, owner: str, group: str) -> tuple[int, int] | None:
         """The cached user id and group id; None when `look_up` is needed."""
         if (fixed := self._fixed.get((owner, group))) is not None:
             return fixed
         now = time.monotonic()
-        if now - self._looked > _LOOK_AFTER:
-            self._look(now)
+        if now - self._checked > _RECHECK_AFTER:
+            self._check_files(now)
         return self._ids.get((owner, group))
 
     async def look_up(self, owner: str, group: str) -> tuple[int, int]:
@@ -102,8 +102,8 @@ class Accounts:
         (self._fixed if is_fixed else ids)[owner, group] = uid, gid
         return uid, gid
 
-    def _look(self, now: float) -> None:
-        self._looked = now
+    def _check_files(self, now: float) -> None:
+        self._checked = now
         stamp = [_stamp(path) for path in self._files]
         if stamp != self._stamp or now - self._filled > _FORGET_AFTER:
             self._stamp, self._ids, self._filled = stamp, {}, now
@@ -127,7 +127,7 @@ async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
     ended = _hanging.get((what, name))
     if ended is None or ended.is_set():
         ended = threading.Event()
-        with trio.move_on_after(PATIENCE):
+        with trio.move_on_after(TIMEOUT):
             return await _asked(what, name, partial(_ask, find, name, ended))
         _hanging[what, name] = ended
     hint = "check the directory service, such as sssd, that /etc/nsswitch.conf names, or write a numeric id"

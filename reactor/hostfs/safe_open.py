@@ -202,7 +202,7 @@ def _unshared(fd: int, path: str) -> int:
 def refuse_foreign_link(fd: int, path: str) -> None:
     """Raise ResourceError when the file open at ``fd`` may be another user's file with ``path`` as a second name."""
     found = os.fstat(fd)
-    if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode) or _vouched_for(fd, found):
+    if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode) or _is_named_by_owner(fd, found):
         return
     words = f"{path} has {found.st_nlink} hard links, and others than root may write in its directory"
     hint = (
@@ -211,7 +211,7 @@ def refuse_foreign_link(fd: int, path: str) -> None:
     raise ResourceError(f"{words}; refusing to use it", hint)
 
 
-def _vouched_for(fd: int, found: os.stat_result) -> bool:
+def _is_named_by_owner(fd: int, found: os.stat_result) -> bool:
     """Whether only root, we or the owner of the file could make the name by which the file at ``fd`` was opened.
 
     The kernel reports that name, since the opened path may lead through a symlink, or elsewhere by now. The function
@@ -274,7 +274,7 @@ def _walk(path: str) -> int:
             if below is not None:
                 here, above = below, here
                 os.close(above)
-        _refuse_strangers(path, owners, os.fstat(here))
+        _refuse_foreign_owners(path, owners, os.fstat(here))
     except BaseException:
         os.close(here)
         raise
@@ -316,7 +316,7 @@ def _parts(path: str) -> list[str]:
     return [name for name in reversed(path.split("/")) if name]
 
 
-def _refuse_strangers(path: str, owners: list[int], reached: os.stat_result) -> None:
+def _refuse_foreign_owners(path: str, owners: list[int], reached: os.stat_result) -> None:
     for owner in owners:
         if owner not in (0, os.geteuid(), reached.st_uid):
             stranger = "anybody" if owner == _ANYBODY else names_of(owner, 0)[0]

@@ -27,7 +27,7 @@ def remove_tree(path: str, directory: int, base: str) -> None:
     """
     refuse_mounts(path, directory, base)
     try:
-        shutil.rmtree(base, dir_fd=directory, onerror=_telling(path.removesuffix(base)))
+        shutil.rmtree(base, dir_fd=directory, onerror=_error_handler(path.removesuffix(base)))
     except RecursionError as error:
         raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error
 
@@ -39,10 +39,10 @@ def refuse_mounts(path: str, directory: int, base: str) -> None:
         raise ResourceError(words, f"unmount it first: umount {shlex.quote(mounted)}")
 
 
-def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
+def _error_handler(parent: str) -> Callable[[object, str, _Caught], None]:
     """An error handler for rmtree, whose paths are relative to ``parent`` (which ends with a slash)."""
 
-    def tell(_: object, seen: str, caught: _Caught) -> None:
+    def handle(_: object, seen: str, caught: _Caught) -> None:
         error = caught[1]
         if not isinstance(error, OSError):
             raise error
@@ -53,7 +53,7 @@ def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
             hint = f"run as root; if lsattr -d {where} shows i or a, take that away with chattr -ia"
         raise resource_error(error, f"remove {path}", hint) from error
 
-    return tell
+    return handle
 
 
 def _mounted_in(directory: int, base: str) -> str | None:

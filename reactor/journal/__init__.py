@@ -2,7 +2,7 @@
 
 - ``state_directory``: the directory and its lock;
 - ``schema``: the tables, and functions that open the database;
-- ``store``: the connection that writes;
+- ``store``: the connection that writes; ``retention``: how long events are kept, and their deletion;
 - ``refresh_log``: the pending refreshes, in memory;
 - ``digest``: digests of the desired state, to distinguish an edit of the manifest from drift;
 - ``undo_records``: how to undo the resources with ``reverse: true``, in memory;
@@ -10,6 +10,7 @@
 - ``records``: selects the events to keep, and converts them to rows; ``diffs``: the diffs of these events;
 - ``write_buffer``: collects the data that waits to be written;
 - ``row_validation``: checks the records that were read;
+- ``writer``: writes the collected data in batches, and copes with a failing disk;
 - ``journal``: combines these modules: it stores the state of the engine, and is a sink of its events;
 - ``history``: reads the journal, also while a run writes to it.
 """

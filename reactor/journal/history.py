@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
-from reactor.journal.row_validation import sound
+from reactor.journal.row_validation import validated
 from reactor.journal.schema import (
     FILE_NAME,
     KNOWN,
@@ -300,7 +300,7 @@ def _checked(uri: str) -> sqlite3.Connection:
 def _entry(found: tuple[Any, ...]) -> Entry:
     """The entry for a row. Raises HistoryError for a damaged row: SQLite does not detect changed text."""
     try:
-        return Entry._make((*found[:-1], sound(json.loads(found[-1]))))
+        return Entry._make((*found[:-1], validated(json.loads(found[-1]))))
     except (ValueError, TypeError) as error:
         raise HistoryError(
             f"event {found[0]} in the journal is damaged ({error}); {FILE_NAME} can be moved away while no run is active"

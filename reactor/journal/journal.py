@@ -12,32 +12,17 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-
-import trio
 
 from reactor.engine.events import Cause, Event
 from reactor.journal.digest import Digests
 from reactor.journal.records import Selector
 from reactor.journal.refresh_log import RefreshLog
-from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
+from reactor.journal.store import Found, Store, open_store
 from reactor.journal.undo_records import UndoRecords
-from reactor.journal.write_buffer import Batch, Generation, WriteBuffer
+from reactor.journal.write_buffer import Generation, WriteBuffer
+from reactor.journal.writer import JournalWriter
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
-from reactor.resource.threads import in_thread
-
-INTERVAL = 0.2
-"""Seconds that events may wait to be written together."""
-
-PLENTY = 500
-"""With this number of waiting events, the journal writes at once, without waiting for the rest of `INTERVAL`."""
-
-RETRY_INTERVAL = 5.0
-"""Seconds between two attempts to write to a failing disk."""
-
-_SLICE = 32
-"""Events converted to rows before other tasks run."""
 
 
 class Journal:
@@ -49,10 +34,7 @@ class Journal:
     def __init__(
         self, directory: str, manifest: str, store: Store, found: Found, warn: Callable[[str], None]
     ) -> None:
-        self._directory = directory
         self._manifest = os.fsencode(manifest).decode(errors="backslashreplace")
-        self._store = store
-        self._warn = warn
         self._refresh_log = RefreshLog(found.pending)
         self.is_complete = found.complete
         """Whether all pending refreshes of earlier runs are known."""
@@ -62,15 +44,9 @@ class Journal:
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
         self._aliases = found.aliases
-        self._select = Selector(found.troubled)
+        self._select = Selector(found.failing)
         self._write_buffer = WriteBuffer()
-        self._news = trio.Event()
-        self._plenty = trio.Event()
-        self._writing = trio.Lock()
-        self._thread = trio.CapacityLimiter(1)
-        self._asked = 0
-        self._durable = 0
-        self._refusal = ""
+        self._writer = JournalWriter(directory, store, self._write_buffer, warn, self._restate)
 
     @classmethod
     def open(cls, directory: str, manifest: str, warn: Callable[[str], None]) -> Journal:
@@ -97,7 +73,7 @@ class Journal:
         self._applied.pop(ref, None)  # the desired state has changed: `applied` must compare it again
         return Cause.INTENT
 
-    def owed_refreshes(self) -> dict[str, list[str]]:
+    def pending_refreshes(self) -> dict[str, list[str]]:
         """The refreshes that are still pending from earlier runs: subscriber -> the sources whose change caused them."""
         return self._refresh_log.by_subscriber()
 
@@ -109,8 +85,8 @@ class Journal:
         now = time.time()
         for pair in self._refresh_log.intend(ref, subscribers):
             self._write_buffer.set_pending(pair, now)
-            self._asked += 1
-        await self._make_durable(self._asked)
+            self._writer.require_durable()
+        await self._writer.make_durable()
 
     def can_undo(self, ref: str) -> bool:
         """Whether there is an undo record for ``ref``."""
@@ -119,12 +95,12 @@ class Journal:
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
         """Record on disk the resource that undoes ``ref``. Raises ResourceError for an error of the disk."""
         self._write_buffer.set_original(ref, self._undo_records.add(ref, reversal))
-        self._asked += 1
-        await self._make_durable(self._asked)
-        if self._refusal:
+        self._writer.require_durable()
+        await self._writer.make_durable()
+        if self._writer.refusal:
             self._forget(ref, gone=False)
             hint = "it is changed once the journal can be written again"
-            raise ResourceError(f"{ref} could not be undone: {self._refusal}", hint)
+            raise ResourceError(f"{ref} could not be undone: {self._writer.refusal}", hint)
 
     def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
         """The resources that undo everything that left the manifest with ``reverse: true``, the last changed first."""
@@ -144,7 +120,7 @@ class Journal:
     def _forget(self, ref: str, *, gone: bool) -> None:
         if self._undo_records.drop(ref):
             self._write_buffer.set_original(ref, None, gone=gone)
-            self._news.set()
+            self._writer.wake()
         if gone:
             self._digests[ref] = None
             self._applied.pop(ref, None)
@@ -158,12 +134,12 @@ class Journal:
         if resource.meta.reverse and ref not in self._undo_records:
             # It was as desired from the start, so there is nothing to undo.
             self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
-            self._news.set()
+            self._writer.wake()
         digest = self._desired.of_desired(resource)
         if self._digest_of(ref) != digest:
             self._digests[ref] = digest
             self._write_buffer.set_applied(ref, digest, time.time())
-            self._news.set()
+            self._writer.wake()
 
     def begins(self, ref: str) -> None:
         """Note that a refresh of ``ref`` begins."""
@@ -174,7 +150,7 @@ class Journal:
         now = time.time()
         for pair in self._refresh_log.refreshed(ref):
             self._write_buffer.set_pending(pair, None, made=now)
-            self._news.set()
+            self._writer.wake()
 
     def _digest_of(self, ref: str) -> str | None:
         """The digest of the last applied desired state of ``ref``; None if it was never applied."""
@@ -189,15 +165,15 @@ class Journal:
             return
         self._digests.update(dict.fromkeys(unknown))
         with suppress(sqlite3.Error):  # a failing disk is reported at the next write
-            self._digests.update(self._store.digests(unknown))
+            self._digests.update(self._writer.store.digests(unknown))
 
     # ---- history ----
 
     def begin_generation(self, resources: Iterable[Resource]) -> None:
         """Record a generation of the manifest with ``resources``. The same manifest again is the same generation."""
         resources = list(resources)
-        former, in_force = self._store.in_force, frozenset(resource.ref for resource in resources)
-        self._store.in_force = in_force
+        former, in_force = self._writer.store.in_force, frozenset(resource.ref for resource in resources)
+        self._writer.store.in_force = in_force
         self._applied = {ref: each for ref, each in self._applied.items() if ref in in_force}
         # Digests of the former version may not be on disk yet, and its resources may come back before they are.
         self._digests = {ref: each for ref, each in self._digests.items() if ref in in_force or ref in former}
@@ -208,149 +184,49 @@ class Journal:
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
             self._write_buffer.add_generation(self._generation, in_force)
-            self._news.set()
+            self._writer.wake()
 
     def _note_aliases(self, aliases: dict[str, str]) -> None:
         if aliases != self._aliases:
             self._aliases = aliases
             self._write_buffer.set_aliases(aliases)
-            self._news.set()
+            self._writer.wake()
 
     def record(self, event: Event) -> None:
         """Take one event. An ok without changes is kept only after a failure."""
         if self._select.keeps(event):
             self._write_buffer.add_event(event, self._generation.id if self._generation else None)
-            self._news.set()
-            if self._write_buffer.events >= PLENTY:
-                self._plenty.set()
+            self._writer.wake()
 
-    # ---- writing ----
+    # ---- the file ----
 
     async def run(self) -> None:
         """Write in batches, until cancelled."""
-        while True:
-            await self._news.wait()
-            with trio.move_on_after(INTERVAL):
-                await self._plenty.wait()
-            self._news, self._plenty = trio.Event(), trio.Event()
-            await self.catch_up()
-            if self._refusal:
-                self._news.set()
-                await trio.sleep(RETRY_INTERVAL)
+        await self._writer.run()
 
     async def catch_up(self) -> None:
         """Write all waiting events. Call it also before the file is read."""
-        while self._write_buffer.events and self._write_buffer.rows < PLENTY:
-            self._write_buffer.make_rows(_SLICE)
-            await trio.lowlevel.checkpoint()
-        async with self._writing:
-            await self._write(self._write_buffer.take())
-        if self._write_buffer.events:
-            self._news.set()
-        if self._write_buffer.events >= PLENTY:
-            self._plenty.set()
+        await self._writer.catch_up()
 
     def close(self) -> None:
         """Write all waiting events and close the file. Call it after the event loop has ended."""
-        self._write_buffer.make_rows(self._write_buffer.events)
-        batch = self._write_buffer.take()
-        if batch and self._settle(batch, self._attempt(batch, durable=False)):
-            batch = self._write_buffer.take()
-            self._settle(batch, self._attempt(batch, durable=False))
-        self._store.close()
-
-    async def _make_durable(self, ticket: int) -> None:
-        if self._durable < ticket:
-            async with self._writing:
-                if self._durable < ticket:
-                    await self._write(self._write_buffer.take_urgent())
-
-    async def _write(self, batch: Batch) -> None:
-        """Write the batch in a thread. The write is durable if a caller waits for that, or after an error of the disk.
-
-        A write that has begun can't be cancelled, because the thread has the batch.
-        """
-        if not batch:
-            return
-        covered = self._asked
-        durable = covered > self._durable or bool(self._refusal)
-        with trio.CancelScope(shield=True):
-            error = await self._attempt_in_thread(batch, durable)
-            if self._settle(batch, error):
-                batch = self._write_buffer.take()
-                self._settle(batch, await self._attempt_in_thread(batch, durable))
-        self._durable = covered
-
-    async def _attempt_in_thread(self, batch: Batch, durable: bool) -> sqlite3.Error | OSError | None:
-        attempt = partial(self._attempt, batch, durable=durable)
-        try:
-            return await in_thread(attempt, limiter=self._thread)
-        except OSError as error:  # no thread can be started
-            return error
-
-    def _attempt(self, batch: Batch, *, durable: bool) -> sqlite3.Error | None:
-        try:
-            self._store.write(batch, durable=durable)
-        except sqlite3.Error as error:
-            return error
-        return None
-
-    # ---- when the disk or the file fails ----
+        self._writer.close()
 
     def is_lost(self) -> bool:
         """Whether the file was removed."""
-        return self._store.is_lost()
+        return self._writer.store.is_lost()
 
     async def renew(self) -> None:
         """Write all known state to a new file after the old one was removed."""
-        async with self._writing:
-            self._store.close()
-            self._start_new_file()
-        self._news.set()
+        await self._writer.renew()
 
-    def _settle(self, batch: Batch, error: sqlite3.Error | OSError | None) -> bool:
-        """Handle the result of a write. Return whether there is a new file, which needs all state again."""
-        if error is None:
-            if self._refusal:
-                self._refusal = ""
-                self._warn("the journal is written again")
-            return False
-        self._write_buffer.give_back(batch)
-        if beyond_repair(error):
-            self._put_aside(error)
-        if self._store.closed:
-            return self._start_new_file()
-        self._refuse(error)
-        return False
-
-    def _refuse(self, error: Exception) -> None:
-        if not self._refusal:
-            self._warn(
-                f"the journal can't be written: {error}; the run goes on, but until that is fixed, pending refreshes "
-                "are lost when the process ends"
-            )
-        self._refusal = str(error)
-        self._news.set()
-
-    def _put_aside(self, error: Exception) -> None:
-        self._store.close()
-        with suppress(OSError):  # the error is reported when a new file can't be created
-            self._warn(f"the journal can't be used ({error}); it was moved to {set_aside(self._directory)}")
-
-    def _start_new_file(self) -> bool:
-        """Open a new file, and queue all known state for it. Return False if that failed; the next batch retries."""
-        try:
-            store, _, _ = open_store(self._directory)
-        except (OSError, sqlite3.Error) as refusal:
-            self._refuse(refusal)
-            return False
-        store.in_force, self._store = self._store.in_force, store
+    def _restate(self) -> None:
+        """Queue all known state, for a new file."""
         self._write_buffer.restate(
             self._refresh_log.pairs(), self._undo_records.rows(), self._digests, self._aliases
         )
         if self._generation:
-            self._write_buffer.add_generation(self._generation, store.in_force)
-        return True
+            self._write_buffer.add_generation(self._generation, self._writer.store.in_force)
 
 
 def _absolute(manifest: str) -> str:

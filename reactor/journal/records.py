@@ -23,7 +23,7 @@ _REFS = frozenset({"ref", "culprits"})
 _NOT_KEPT = (Output, Skipped, Converged)
 """Events that are not kept: `Output` may have secrets; the others would repeat for every resource or run."""
 
-_TROUBLES = frozenset({Result.FAILED, Result.BLOCKED})
+_FAILING = frozenset({Result.FAILED, Result.BLOCKED})
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 TEXT_LIMIT = 2000
@@ -47,31 +47,31 @@ class Row(NamedTuple):
 
 
 class Selector:
-    """Selects the events to keep: an ok without changes only after a failure. ``troubled`` are the failed or blocked refs."""
+    """Selects the events to keep: an ok without changes only after a failure. ``failing`` are the failed or blocked refs."""
 
-    def __init__(self, troubled: set[str]) -> None:
-        self._troubled = troubled
+    def __init__(self, failing: set[str]) -> None:
+        self._failing = failing
 
     def keeps(self, event: Event) -> bool:
         """Whether to keep ``event``. Called for every event, so an ok without changes must cost almost nothing."""
         if type(event) is Checked:
             if event.result is _OK and not event.actions:
-                if event.ref not in self._troubled:
+                if event.ref not in self._failing:
                     return False
-                self._troubled.discard(event.ref)
+                self._failing.discard(event.ref)
             elif event.result is Result.FAILED:
-                self._troubled.add(event.ref)
+                self._failing.add(event.ref)
             else:
-                self._troubled.discard(event.ref)
+                self._failing.discard(event.ref)
             return True
         if type(event) is Blocked:
-            self._troubled.add(event.ref)
+            self._failing.add(event.ref)
         return not isinstance(event, _NOT_KEPT)
 
 
-def troubled(result: str | None) -> bool:
+def is_failing(result: str | None) -> bool:
     """Whether ``result`` of the last event of a resource means that it failed or is blocked."""
-    return result in _TROUBLES
+    return result in _FAILING
 
 
 def lean(event: Event) -> Event:

@@ -35,7 +35,7 @@ class Recovered:
         return f"{len(self.pending)} pending refreshes could be read, others are lost"
 
 
-def recollect(directory: str) -> Recovered:
+def recover_copy(directory: str) -> Recovered:
     """The records of the journal in ``directory``, if the disk is full or read-only, so that it can't be opened.
 
     A copy is read, because SQLite creates files beside its database. Never raises.

@@ -47,7 +47,7 @@ _OTHERS: Final = {"recordslost": {"count": "int"}, "ensured": {"culprits": "tupl
 """The fields of records that are not events of the engine."""
 
 
-def sound(record: Any) -> dict[str, Any]:
+def validated(record: Any) -> dict[str, Any]:
     """Return ``record`` if it has all fields of its event with the right types; else raise ValueError.
 
     An event of an unknown type needs only the common fields.

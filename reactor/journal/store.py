@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 import threading
@@ -11,44 +10,17 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from typing import NamedTuple
 
-from reactor.clock import is_settled
-from reactor.journal import diffs
-from reactor.journal.records import troubled
+from reactor.journal import diffs, retention
+from reactor.journal.records import is_failing
 from reactor.journal.recovery import ORIGINALS, PENDING, Recovered, recover
 from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
 from reactor.journal.undo_records import UndoRecord
 from reactor.journal.write_buffer import Batch, Generation
 
-ROW_LIMIT = 100_000
-"""The largest number of events that are kept."""
-
-BYTE_LIMIT = 256 << 20
-"""The largest size of the file, in bytes. Beyond it, the oldest events are deleted."""
-
-AGE_LIMIT = 90 * 86400.0
-"""Seconds for which an event is kept."""
-
-DIGEST_LIMIT = 100_000
-"""The largest number of digests that are kept of resources that are not in the manifest."""
-
-PRUNE_EVERY = 1000
-"""Rows written between two checks of the limits."""
-
 _BROKEN = ".broken-"
-_PRUNED_AT_ONCE = 5000
 _ASKED_AT_ONCE = 500
 
-
-_DELETE_DIGESTS = """
-DELETE FROM resources WHERE ref IN
-(SELECT ref FROM resources WHERE NOT in_force(ref) ORDER BY applied DESC LIMIT -1 OFFSET ?)
-"""
-_DELETE_OLDEST = "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)"
-_DELETE_OLD = """
-DELETE FROM events
-WHERE id IN (SELECT id FROM (SELECT id, time FROM events ORDER BY id LIMIT ?) WHERE time < ?)
-"""
 
 _THE_FILE = {
     sqlite3.SQLITE_ERROR,  # a table is missing
@@ -59,20 +31,13 @@ _THE_FILE = {
     sqlite3.SQLITE_NOTADB,
 }
 
-# Deletes the generations before that of the oldest event. Numbers only grow, so the oldest event has the smallest;
-# a search for the minimum would read the whole file.
-_DELETE_GENERATIONS = """
-DELETE FROM generations
-WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY id LIMIT 1)
-"""
-
 
 class Found(NamedTuple):
     """The state that earlier runs have left in the journal."""
 
     pending: list[Pair]
     originals: list[UndoRecord]
-    troubled: set[str]
+    failing: set[str]
     generation: Generation | None
     aliases: dict[str, str]
     complete: bool = True
@@ -90,7 +55,7 @@ class Store:
         self.closed = False
         self._busy = threading.Lock()
         self._synchronous = "NORMAL"
-        self._unpruned = PRUNE_EVERY
+        self._unpruned = retention.PRUNE_EVERY
         self._unpruned_diffs = 0
         self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
         self.in_force: frozenset[str] = frozenset()
@@ -103,7 +68,7 @@ class Store:
         originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
         # Only refs that failed at least once are read: the file may have the resources of many old manifests.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
-        in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
+        failing = {ref for (ref,) in once if is_failing(self._last_result(ref))}
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
@@ -112,7 +77,7 @@ class Store:
             # Without members, the same manifest begins a new generation, which writes them.
             generation = generation._replace(digest="")
         aliases = dict(execute("SELECT name, ref FROM aliases"))
-        return Found(pending, originals, in_trouble, generation, aliases)
+        return Found(pending, originals, failing, generation, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
         """Ref -> digest, without the refs that were never applied."""
@@ -167,10 +132,10 @@ class Store:
         try:
             self._insert(batch)
             self._unpruned += len(batch.rows)
-            is_due = self._unpruned >= PRUNE_EVERY or self._unpruned_diffs >= diffs.PRUNE_EVERY
+            is_due = self._unpruned >= retention.PRUNE_EVERY or self._unpruned_diffs >= diffs.PRUNE_EVERY
             if is_due and not durable:
                 self._unpruned = self._unpruned_diffs = 0
-                self._prune()
+                retention.prune(connection, len(self.in_force))
             connection.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
@@ -235,37 +200,6 @@ class Store:
             "INSERT INTO originals (ref, manifest, kind, properties) VALUES (?, ?, ?, ?)",
             filter(None, batch.originals.values()),
         )
-
-    def _prune(self) -> None:
-        """Delete the oldest events beyond the limits, in portions, so that no batch takes long."""
-        execute = self._connection.execute
-        horizon = time.time() - AGE_LIMIT if is_settled() else -math.inf
-        oldest = execute("SELECT time FROM events ORDER BY id LIMIT 1").fetchone()
-        if oldest and oldest[0] < horizon:
-            execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))
-        (surplus,) = execute("SELECT max(id) - min(id) + 1 - ? FROM events", (ROW_LIMIT,)).fetchone()
-        if (surplus or 0) > 0 or self._bytes() > BYTE_LIMIT:
-            execute(_DELETE_OLDEST, (max(surplus or 0, _PRUNED_AT_ONCE),))
-        self._prune_digests(horizon)
-        execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
-        execute(_DELETE_GENERATIONS)
-        diffs.prune_diffs(self._connection)
-        execute("PRAGMA incremental_vacuum(1000)").fetchall()
-
-    def _prune_digests(self, horizon: float) -> None:
-        """Delete digests of resources that are not in the manifest: the old ones, and the oldest beyond the limit."""
-        execute = self._connection.execute
-        execute("DELETE FROM resources WHERE applied < ? AND NOT in_force(ref)", (horizon,))
-        (count,) = execute("SELECT count(*) FROM resources").fetchone()
-        if count > DIGEST_LIMIT + len(self.in_force):
-            execute(_DELETE_DIGESTS, (DIGEST_LIMIT,))
-
-    def _bytes(self) -> int:
-        pages, free, size = (
-            self._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-        return int((pages - free) * size)
 
 
 def open_store(directory: str) -> tuple[Store, Found, str | None]:

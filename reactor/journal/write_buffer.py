@@ -45,8 +45,8 @@ class Batch:
     members: Collection[str] | None = None
 
     def __bool__(self) -> bool:
-        said = self.refreshes or self.originals or self.resources or self.generations or self.rows
-        return bool(said) or self.aliases is not None
+        rows_of_tables = self.refreshes or self.originals or self.resources or self.generations or self.rows
+        return bool(rows_of_tables) or self.aliases is not None
 
 
 class WriteBuffer:
@@ -149,19 +149,19 @@ class WriteBuffer:
 
     def give_back(self, batch: Batch) -> None:
         """Put back a batch that could not be written. Newer values replace those in the batch."""
-        late = self._batch
-        for pair, (since, made) in late.refreshes.items():
+        newer = self._batch
+        for pair, (since, made) in newer.refreshes.items():
             _, made_before = batch.refreshes.get(pair, (None, None))
-            late.refreshes[pair] = (since, made or made_before)
+            newer.refreshes[pair] = (since, made or made_before)
         given_back = sum(len(each.diffs) for each in batch.rows if each.diffs)
         self._diffs_waiting += given_back
         self._diffs_in_rows += given_back
         self._batch = Batch(
-            batch.refreshes | late.refreshes,
-            batch.originals | late.originals,
-            batch.resources | late.resources,
-            batch.generations + late.generations,
-            batch.rows + late.rows,
-            batch.aliases if late.aliases is None else late.aliases,
-            batch.members if late.members is None else late.members,
+            batch.refreshes | newer.refreshes,
+            batch.originals | newer.originals,
+            batch.resources | newer.resources,
+            batch.generations + newer.generations,
+            batch.rows + newer.rows,
+            batch.aliases if newer.aliases is None else newer.aliases,
+            batch.members if newer.members is None else newer.members,
         )

@@ -6,7 +6,6 @@ Each part imports only the parts above it:
 - ``values``: the kinds of values, and how each is converted to a string; ``secrets``: secret strings, and which
   strings were made from them;
 - ``json_codec``, ``times``, ``regex``: JSON, times and durations in Go's formats, RE2;
-- ``suggestions``: finds the known name that a misspelt one probably means;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``;
 - ``templates/``: renders whole files from templates, with the same values.
 

@@ -9,8 +9,10 @@ A manifest passes through these modules in this order:
 - the data: `data_sections` (resolves data, hierarchy and overrides, with their annotations), `site_data` (a file with
   higher priority), `inputs` (everything from outside the manifest);
 - what expressions can use: `expression_context` and `expression_functions` (data, facts, files, templates, outputs),
-  `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`;
-- from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `values` and
+  `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`, `assertions`
+  (conditions that must hold before anything runs);
+- from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `loops` (`for_each`:
+  one entry that makes several resources), `values` and
   `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,
   or a placeholder for an invalid one), `deferred` (values that are evaluated when the resource is checked),
   `kind_lookup` (the class of a kind), `phrasing` (the wording of messages);

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
+from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.phrasing import NAMES, listed, shown
 from reactor.manifest.resource_factory import ResourceFactory
@@ -29,12 +32,14 @@ class Binder:
         kinds: Kinds,
         expression_context: ExpressionContext,
         factory: ResourceFactory,
+        *,
+        allows_loops: bool,
     ) -> None:
         self._problems = problems
         self._resource_table = resource_table
         self._kinds = kinds
         self._factory = factory
-        self._reader = ValueReader(problems, expression_context.scope)
+        self._loops = Loops(problems, expression_context, allowed=allows_loops)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
 
     def bind(self, entries: Sequence) -> None:
@@ -77,8 +82,10 @@ class Binder:
                 "R0105", message, node.key_at(first), f"write '- {first}:', and so each of them"
             )
         elif isinstance(node, Mapping):
-            values = self._reader.read(node, model)
-            self._factory.make(model, Declaration(_name_at(node, entry.key_at(kind)), node), values)
+            declaration = Declaration(_name_at(node, entry.key_at(kind)), node)
+            for iteration in self._iterations(model, node):
+                values = iteration.reader.read(node, model, self._loops.keys(node))
+                self._factory.make(model, declaration, values, iteration.expression_context)
         elif node is not INVALID and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
             self._problems.add(
@@ -87,7 +94,14 @@ class Binder:
 
     def _bind_list(self, model: type[Resource], items: Sequence) -> None:
         defaults = self._defaults(model, items)
-        common = self._reader.read(defaults, model) if defaults else Values()
+
+        @cache
+        def common(reader: ValueReader) -> Values:
+            return reader.read(defaults, model) if defaults else Values()
+
+        bodies = [body for item in items if isinstance(item, Mapping) for body in item.values()]
+        if not any(isinstance(body, Mapping) and self._loops.keys(body) for body in bodies):
+            common(self._loops.outside.reader)  # reports its errors also if the list has no other item
         for index, item in enumerate(items):
             if not isinstance(item, Mapping) or len(item) != 1:
                 self._report_item(model, item, items.value_at(index))
@@ -103,17 +117,40 @@ class Binder:
                 message = f"the properties of {shown(name)} are a map, not {shown(body)}"
                 self._problems.add("R0105", message, item.value_at(name), "write each as 'property: value'")
 
-    def _bind_item(self, model: type[Resource], key: str, declaration: Declaration, common: Values) -> None:
-        """Bind one item of a list: a name (``key``) and its properties."""
+    def _bind_item(
+        self,
+        model: type[Resource],
+        key: str,
+        declaration: Declaration,
+        common: Callable[[ValueReader], Values],
+    ) -> None:
+        """Bind one item of a list: a name (``key``) and its properties. A loop makes several resources of it."""
         body = declaration.body
-        values = (Values() if body is None else self._reader.read(body, model)).over(common)
         if body is not None and "name" in body:
             at = body.key_at("name")
             self._problems.add(
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
-        self._reader.read_name(values, key, declaration.at)
-        self._factory.make(model, declaration, values)
+        for iteration in self._iterations(model, body):
+            reader = iteration.reader
+            own = Values() if body is None else reader.read(body, model, self._loops.keys(body))
+            values = own.over(common(reader))
+            reader.read_name(values, key, declaration.at)
+            self._factory.make(model, declaration, values, iteration.expression_context)
+
+    def _iterations(self, model: type[Resource], body: Mapping | None) -> Iterator[Iteration]:
+        """Yield an iteration for each resource that the declaration with this ``body`` makes."""
+        found = self._loops.iterations(body)
+        if found is None:  # it is not known which resources there are
+            self._resource_table.unread = True
+        elif not found:
+            self._resource_table.broken.add(f"{model.kind}#*")
+        elif body is None or found[0] is self._loops.outside:
+            yield self._loops.outside
+        else:
+            for iteration in found:
+                with self._problems.in_iteration(iteration.key, body.key_at(FOR_EACH)):
+                    yield iteration
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """Return the properties under ``defaults`` of a list. The item may be anywhere in the list."""

@@ -91,7 +91,7 @@ class DeferredBinding(Deferred):
         self._model = model
         self._declaration = declaration
         self._plain = {**values.plain}
-        self._trees = values.late
+        self._trees = values.deferred
         self._conditions = conditions
         self._expression_context = expression_context
         self._values: dict[str, Any] | None = None
@@ -145,7 +145,7 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
         finally:
             self._read_by_values = frozenset(reads)
-        _tell_slips(expression_context)
+        _report_mistakes(expression_context)
         if values == self._values:
             self.moving = ()
             return resource
@@ -166,7 +166,12 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
-        """Return the deferred properties as written."""
+        """Return the deferred properties as written, or those of a loop with their first values, if they are known.
+
+        What they have as written means nothing outside of the loop.
+        """
+        if self._values is not None and "item" in self._expression_context.scope.names:
+            return self._values
         return {key: unevaluated(tree) for key, tree in self._trees.items()}
 
     def try_conditions(self) -> None:
@@ -187,7 +192,7 @@ class DeferredBinding(Deferred):
             finally:
                 self._read_by_conditions = frozenset(reads)
                 if outputs is not None:
-                    _tell_slips(expression_context)
+                    _report_mistakes(expression_context)
         return None
 
     def _moved(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -235,7 +240,7 @@ def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(key for key, value in values.items() if holds_secret(value))
 
 
-def _tell_slips(expression_context: ExpressionContext) -> None:
+def _report_mistakes(expression_context: ExpressionContext) -> None:
     """Emit warnings about missing keys, which are no errors in the `ccm:` form."""
     for slip in expression_context.slips():
         emit_output(f"warning: {slip}")

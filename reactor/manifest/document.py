@@ -13,10 +13,11 @@ from reactor.manifest.phrasing import listed, shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
-from reactor.resource.properties import Flag, FrozenModel, Model, did_you_mean
+from reactor.resource.property_types import Flag, FrozenModel, Model
+from reactor.suggestions import did_you_mean
 
 _DATA_KEYS = ("data", "hierarchy", "overrides")
-_NATIVE_KEYS = (*_DATA_KEYS, "resources", "settings")
+_NATIVE_KEYS = (*_DATA_KEYS, "assertions", "resources", "settings")
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 _FOR_EDITORS = "$schema"

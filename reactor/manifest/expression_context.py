@@ -14,6 +14,9 @@ from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
 
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+"""Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""
+
 
 class TemplateValues:
     """The context and functions of the templates of one resource. They stay valid when the manifest is loaded again.
@@ -88,12 +91,19 @@ class ExpressionContext(NamedTuple):
         When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
         """
         environ = dict(inputs.environ) if strict else TextMap(inputs.environ)
-        names = {"Facts": inputs.facts, "Data": data, "Environ": environ}
+        names = {"Facts": inputs.facts, "Data": data, "Environ": environ, **_UNITS}
         secret_paths = frozenset(("Data", *path) for path in secrets)
         base = os.path.dirname(os.path.abspath(source.file))
         return cls(
             source, ExpressionFunctions(base, names, secret_paths, strict=strict, moment=inputs.moment)
         )
+
+    def inside(self, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> ExpressionContext:
+        """Return the context of one iteration of a loop.
+
+        It has these ``names`` as further roots, of which the paths ``secrets`` are secret.
+        """
+        return self._replace(expression_functions=self.expression_functions.inside(names, secrets))
 
     def apart(self) -> ExpressionContext:
         """Return the same context for another thread."""

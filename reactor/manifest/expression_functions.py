@@ -14,7 +14,13 @@ from typing import Any, NoReturn
 from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
 from reactor.language.expression import parse_template
 from reactor.language.expression.scope import Scope
-from reactor.language.secrets import SecretText, all_strings, differing, scramble_paths, scrambled
+from reactor.language.secrets import (
+    SecretText,
+    all_strings,
+    differing,
+    scramble_paths,
+    scrambled,
+)
 from reactor.language.values import describe_kind, to_string
 from reactor.manifest.evaluation import NotYetError, bare_expression
 from reactor.manifest.jet_templates import TemplateData, render
@@ -53,6 +59,13 @@ _FILE_NAME = re.compile(
 )
 """Matches a string that is a path or ends like a template file: it is probably a file name, not a template."""
 _BRIEFLY_READ = 256 * 1024
+_IN_LOOPS = "it exists only in a declaration with for_each"
+_LOOP_ROOTS = {
+    "item": _IN_LOOPS,
+    "key": _IN_LOOPS,
+    "subitem": "it exists only in a declaration with for_each and subitems",
+    "subkey": "it exists only in a declaration with for_each and subitems",
+}
 MAX_TEMPLATES = 10
 """The maximum depth of templates that use each other."""
 
@@ -96,6 +109,7 @@ class ExpressionFunctions:
             hide=register_secret,
             scrambled=self._other_secrets,
             strict=strict,
+            absent=_LOOP_ROOTS,
         )
         self.scope.moment = self.moment
         self._outputs: Outputs | None = None
@@ -155,6 +169,22 @@ class ExpressionFunctions:
         finally:
             self.reads, self._outputs, self._may_wait = before, None, False
             self.scope.is_brief = False
+
+    def inside(self, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> ExpressionFunctions:
+        """Return the same functions with these ``names`` as further roots, of which the paths ``secrets`` are secret.
+
+        The two share their reads and warnings.
+        """
+        scope = self.scope
+        found = ExpressionFunctions(
+            self.base,
+            {**scope.names, **names},
+            scope.secrets | secrets,
+            strict=scope.strict,
+            moment=self.moment,
+        )
+        found.reads, found.scope.warnings = self.reads, scope.warnings
+        return found
 
     def apart(self) -> ExpressionFunctions:
         """Return the same functions for another thread: two threads must not share the state of an evaluation."""

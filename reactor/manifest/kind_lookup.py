@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from reactor.manifest.phrasing import listed, shown
 from reactor.resource.base import Resource
-from reactor.resource.properties import did_you_mean
 from reactor.resource.registry import find_kind, kind_names
+from reactor.suggestions import did_you_mean
 
 
 class Kinds(NamedTuple):

@@ -10,6 +10,7 @@ from reactor.errors import Place
 from reactor.language.errors import ExpressionError, FunctionError
 from reactor.language.expression import parse_template
 from reactor.language.secrets import SecretText, paths_of_secrets
+from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
@@ -109,6 +110,8 @@ class ManifestLoader:
         expression_context = ExpressionContext.of(
             source, data.values, data.secrets, self._inputs, strict=strict and is_whole
         )
+        if strict:
+            check_assertions(assertions_in(document.root, problems), problems, expression_context)
         entries = document.entries
         of_entries = problems
         if document.jet_file is not None:
@@ -147,25 +150,31 @@ class ManifestLoader:
         factory = ResourceFactory(
             problems,
             self._resource_table,
-            expression_context,
             form,
             meta=meta,
             included=lambda composite, at: self._include(composite, at, problems, data),
         )
-        Binder(problems, self._resource_table, self._kinds, expression_context, factory).bind(entries)
+        Binder(
+            problems,
+            self._resource_table,
+            self._kinds,
+            expression_context,
+            factory,
+            allows_loops=not document.is_ccm,
+        ).bind(entries)
         if in_order:
-            is_child, looks_only = bool(self._above), "monitor_only" in meta
-            ends_with_failure = document.settings.fail_fast and is_child and not looks_only
+            is_child, check_only = bool(self._above), "monitor_only" in meta
+            ends_with_failure = document.settings.fail_fast and is_child and not check_only
             self._resource_table.chains.append((factory.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it."""
-        if (late := composite.declared.deferred) is not None and not late.is_decided:
+        if (deferred := composite.declared.deferred) is not None and not deferred.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add(
                 "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
             )
-        elif late is None or not late.is_declined:
+        elif deferred is None or not deferred.is_declined:
             self._find(composite, at, problems, data)
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:

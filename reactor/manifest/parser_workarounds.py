@@ -52,11 +52,11 @@ def _is_json(text: str) -> bool:
 
 
 _BREAKS = "\x85\u2028\u2029"
-_STAND_INS = "\U0001fffe\U0001ffff\U0002fffe"
+_PLACEHOLDERS = "\U0001fffe\U0001ffff\U0002fffe"
 """Code points that are reserved as noncharacters, so no text contains them."""
 
-_AWAY = str.maketrans(_BREAKS, _STAND_INS)
-_BACK = str.maketrans(_STAND_INS, _BREAKS)
+_AWAY = str.maketrans(_BREAKS, _PLACEHOLDERS)
+_BACK = str.maketrans(_PLACEHOLDERS, _BREAKS)
 
 
 def without_yaml11_breaks(text: str) -> str:

@@ -34,7 +34,7 @@ def listed(words: Iterable[str], last: str = "or") -> str:
 
 
 _NAME = "it is the name of the resource: write it before the colon, as in '- /etc/motd: {...}'"
-_NO_LOOPS = "there are no loops: write an item for each, and below defaults what they share"
+_LOOP = "did you mean 'for_each'? Its element is {{ item }}"
 
 _HOME: Final = {
     "state": ("ensure", "did you mean 'ensure'?"),
@@ -46,8 +46,9 @@ _HOME: Final = {
     "register": ("name", 'take it away: an expression of another resource reads output("KIND#NAME")'),
     "become": ("name", "take it away: all is done as whoever starts reactor; an exec may have a user"),
     "become_user": ("user", "did you mean 'user'?"),
-    "with_items": ("name", _NO_LOOPS),
-    "loop": ("name", _NO_LOOPS),
+    "with_items": ("name", _LOOP),
+    "with_dict": ("name", _LOOP),
+    "loop": ("name", _LOOP),
 }
 """Word -> the property that replaces it or that shows that the word belongs to a resource, and the hint."""
 

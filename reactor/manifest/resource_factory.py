@@ -13,6 +13,7 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.loops import FOR_EACH
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -21,7 +22,7 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Declared, Form, declare, numbered
-from reactor.resource.properties import References
+from reactor.resource.property_types import References
 from reactor.resource.redaction import redacted
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
@@ -29,21 +30,21 @@ _REFERENCES: dict[str, TypeAdapter[Any]] = {
     for name, taken in (("require", References), ("subscribe", Subscriptions), ("after", References))
 }
 _NAMES = frozenset(("name", "alias"))
+_APPLIED_TWICE = "its manifest is applied twice: apply it once, or make the name of what is in its data"
+_SAME_IN_LOOP = "make it differ for each element: put {{ item }} or {{ key }} into it"
 
 
 class ResourceFactory:
     """Makes the resources of one file, and adds them to a `ResourceTable`.
 
-    ``expression_context`` has the roots and functions of the file's expressions. ``meta`` overrides values in the
-    ``meta`` of every resource. ``included`` is called with each `Composite` after it was added, and the offset of its
-    declaration. ``direct`` has the indices of the file's own resources.
+    ``meta`` overrides values in the ``meta`` of every resource. ``included`` is called with each `Composite` after it
+    was added, and the offset of its declaration. ``direct`` has the indices of the file's own resources.
     """
 
     def __init__(
         self,
         problems: Problems,
         resource_table: ResourceTable,
-        expression_context: ExpressionContext,
         form: Form,
         *,
         meta: Mapping[str, Any],
@@ -52,30 +53,34 @@ class ResourceFactory:
         self.direct: list[int] = []
         self._problems = problems
         self._resource_table = resource_table
-        self._expression_context = expression_context
         self._form = form
         self._meta = meta
         self._included = included
-        self._context = expression_context.context
         self._place = problems.source.lines.place
 
-    def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
-        """Make a resource of ``model`` with these ``values``.
+    def make(
+        self,
+        model: type[Resource],
+        declaration: Declaration,
+        values: Values,
+        expression_context: ExpressionContext,
+    ) -> None:
+        """Make a resource of ``model`` with these ``values``, whose expressions use ``expression_context``.
 
         If there are problems, report them and add a placeholder.
         """
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
-        late = self._late(model, declaration, values)
+        deferred = self._deferred(model, declaration, values, expression_context)
         resource = None
         try:
-            resource = model.model_validate(values.plain, context=self._context)
+            resource = model.model_validate(values.plain, context=expression_context.context)
         except ValidationError as error:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.invalid or not refs:
-            if late is not None:  # also watch the files it reads: they may be the cause of the problem
-                self._resource_table.files.update(dict.fromkeys(sorted(late.reads)))
+            if deferred is not None:  # also watch the files it reads: they may be the cause of the problem
+                self._resource_table.files.update(dict.fromkeys(sorted(deferred.reads)))
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
                 placeholder = _placeholder(model, values)
@@ -84,17 +89,19 @@ class ResourceFactory:
                 self._resource_table.placeholders.append((placeholder, origin))
             return
         ref, secrets = numbered(resource.ref, number), frozenset(values.secret)
-        declare(resource, Declared(ref, self._form, declaration.at, late, secrets=secrets))
+        declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
         if resource.register_when_stable:
             at = declaration.find(model, ("register_when_stable",)).at
             self._resource_table.warnings.append(
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
                 "no network is configured"
             )
-        for doubt in resource.warnings():
-            at = declaration.find(model, doubt.path).at
-            hint = f" ({doubt.hint})" if doubt.hint else ""
-            self._resource_table.warnings.append(f"{self._place(at)}: {resource.ref}: {doubt.message}{hint}")
+        for warning in resource.warnings():
+            at = declaration.find(model, warning.path).at
+            hint = f" ({warning.hint})" if warning.hint else ""
+            self._resource_table.warnings.append(
+                f"{self._place(at)}: {resource.ref}: {warning.message}{hint}"
+            )
         self._add(resource, origin)
 
     def _keep_secrets_out_of_names(
@@ -119,28 +126,32 @@ class ResourceFactory:
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
-    def _late(
-        self, model: type[Resource], declaration: Declaration, values: Values
+    def _deferred(
+        self,
+        model: type[Resource],
+        declaration: Declaration,
+        values: Values,
+        expression_context: ExpressionContext,
     ) -> DeferredBinding | None:
         """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
-        if not (values.late or conditions):
+        if not (values.deferred or conditions):
             return None
-        late = DeferredBinding(model, declaration, values, conditions, self._expression_context)
+        deferred = DeferredBinding(model, declaration, values, conditions, expression_context)
 
         def report(found: MisplacedError) -> None:
             report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
-            values.invalid.update(values.late)
+            values.invalid.update(values.deferred)
 
-        values.plain.update(late.try_values(report))
-        values.secret |= late.secret
+        values.plain.update(deferred.try_values(report))
+        values.secret |= deferred.secret
         try:
-            late.try_conditions()
+            deferred.try_conditions()
         except UndecidedError as undecided:
             condition = undecided.condition
             report_expression(undecided.error, self._problems, condition.at, condition.text)
             values.invalid.add("control")
-        return late
+        return deferred
 
     def _conditions(
         self, model: type[Resource], declaration: Declaration, values: Values
@@ -168,18 +179,18 @@ class ResourceFactory:
         if not isinstance(name, str):
             return (), 1
         ref = f"{model.kind}#{name}"
+        again = _SAME_IN_LOOP if FOR_EACH in (declaration.body or ()) else _APPLIED_TWICE
         # Two directories may contain manifests with the same name.
         may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
         if may_repeat or issubclass(model, Composite):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
-        if not self._resource_table.claim(
-            ref, declaration.at, self._problems, "remove one of them, or rename it"
-        ):
+        hint = "remove one of them, or rename it"
+        if not self._resource_table.claim(ref, declaration.at, self._problems, hint, again):
             return (), 1
         if not isinstance(alias, str) or alias == name:
             return (ref,), 1
         other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
-        if not self._resource_table.claim(other, at, self._problems, "choose another alias"):
+        if not self._resource_table.claim(other, at, self._problems, "choose another alias", again):
             self._resource_table.broken.add(ref)
             return (), 1
         return (ref, other), 1
@@ -187,10 +198,10 @@ class ResourceFactory:
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:
     """Return a resource with only its name and references: these are checked even if other properties are invalid."""
-    sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
+    valid = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
-        sound["alias"] = values.plain["alias"]
+        valid["alias"] = values.plain["alias"]
     for name, type_of in _REFERENCES.items():
         with suppress(ValidationError):
-            sound[name] = type_of.validate_python(values.plain.get(name, ()))
-    return model.model_construct(**sound)
+            valid[name] = type_of.validate_python(values.plain.get(name, ()))
+    return model.model_construct(**valid)

@@ -62,8 +62,11 @@ class ResourceTable:
         self.resources.append(resource)
         self.origins.append(origin)
 
-    def claim(self, ref: str, at: int, problems: Problems, hint: str) -> bool:
-        """Reserve ``ref`` for the resource at the offset ``at``. If it is taken, add a problem and return False."""
+    def claim(self, ref: str, at: int, problems: Problems, hint: str, again: str) -> bool:
+        """Reserve ``ref`` for the resource at the offset ``at``. If it is taken, add a problem and return False.
+
+        ``again`` is the hint if the same declaration has taken it.
+        """
         spot = problems.source.lines, at, self.part
         if (taken := self._taken.setdefault(ref, spot)) is spot:
             return True
@@ -71,10 +74,7 @@ class ResourceTable:
         first = lines.place(first_at)
         notes = [("first declared here", first)]
         if first == problems.source.lines.place(at):
-            notes, hint = (
-                [],
-                "its manifest is applied twice: apply it once, or make the name of what is in its data",
-            )
+            notes, hint = [], again
         problems.add("R0201", f"{ref} is declared twice", at, hint, notes)
         return False
 

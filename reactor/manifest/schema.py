@@ -14,6 +14,7 @@ from pydantic_core import core_schema
 
 from reactor.manifest.document import CcmOptions, Hierarchy, Settings
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
+from reactor.manifest.loops import FOR_EACH, SUBITEMS
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.resource.base import Resource
 
@@ -22,6 +23,10 @@ _MAP_OR_NOTHING = {"type": ["object", "null"]}
 _NOTHING = {"type": "null"}
 _EXPRESSION: Final = {"type": "string", "pattern": r"\{\{|\$\{"}
 """The schema of an expression, which is allowed in place of a value of any type."""
+
+_COLLECTION: Final = {"anyOf": [{"type": ["array", "object"]}, _EXPRESSION]}
+_LOOP: Final = {FOR_EACH: _COLLECTION, SUBITEMS: _COLLECTION}
+"""The schemas of the keys that make a declaration a loop."""
 
 
 def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
@@ -81,6 +86,7 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
         properties["provider"] = {"enum": [*model.providers, None]}
     for name, each in properties.items():
         properties[name] = {"anyOf": [each, _EXPRESSION]}
+    properties.update(_LOOP)
     # In a list the name is a key, and defaults may provide missing properties.
     unnamed = {name: each for name, each in properties.items() if name != "name"}
     definitions[f"{kind} properties"] = _closed(unnamed)
@@ -90,7 +96,9 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
 
 
 def _native_form() -> dict[str, Any]:
-    return _closed({**_data_sections(), "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
+    assertion = _closed({"assert": {"type": "string"}, "message": {"type": "string"}}, required=["assert"])
+    sections = {**_data_sections(), "assertions": {"anyOf": [_list(assertion), _NOTHING]}}
+    return _closed({**sections, "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
 
 
 def _ccm_form(definitions: dict[str, Any]) -> dict[str, Any]:

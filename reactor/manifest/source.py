@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from reactor.errors import Place
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
@@ -64,7 +65,8 @@ class Problems:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._found: dict[Diagnostic, None] = {}
+        self._found: dict[Diagnostic, Diagnostic] = {}
+        self._iteration: tuple[tuple[str, Place | None], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -83,11 +85,24 @@ class Problems:
         """
         place = self.source.lines.place
         placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
-        self._found[Diagnostic(code, message, place(at), hint, placed)] = None
+        found = Diagnostic(code, message, place(at), hint, placed)
+        self._found.setdefault(found, found._replace(notes=(*placed, *self._iteration)))
+
+    @contextmanager
+    def in_iteration(self, key: str, at: int) -> Iterator[None]:
+        """Add a note to the problems found in the block: they are in the iteration of a loop with this ``key``.
+
+        ``at`` is the offset of the loop. An error that several iterations have is reported for the first.
+        """
+        self._iteration = ((f"in the iteration with the key {key}", self.source.lines.place(at)),)
+        try:
+            yield
+        finally:
+            self._iteration = ()
 
     def sorted(self) -> list[Diagnostic]:
         """Return all problems, sorted by place."""
-        return sorted(self._found, key=lambda found: found.place or Place("", 0, 0))
+        return sorted(self._found.values(), key=lambda found: found.place or Place("", 0, 0))
 
 
 def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Source | Diagnostic:

@@ -15,7 +15,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 _WANTED = {
     **dict.fromkeys(("string_type", "string_unicode"), "a string"),
@@ -46,7 +46,7 @@ class Inspector:
 
         Pydantic does not look for conflicts once a field is invalid.
         """
-        self._doubt(*values.invalid)
+        self._mark_doubtful(*values.invalid)
         conflicts: list[PropertyProblem] = []
         # Report missing properties last: the property may have been found already, under a misspelt name.
         for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
@@ -75,7 +75,7 @@ class Inspector:
         else:
             spot = self._declaration.find(self._model, path)
             self._problems.add("R0111", f"{spot.label or self._subject}: {_cleaned(details['msg'])}", spot.at)
-        self._doubt(*path[:1])
+        self._mark_doubtful(*path[:1])
 
     def _report_missing(self, path: PropertyPath) -> None:
         if len(path) == 1 and self._is_doubtful(path[0]):
@@ -94,7 +94,7 @@ class Inspector:
         at = self._declaration.find(self._model, path).key_at
         self._problems.add("R0106", f"{subject} has no property {shown(word)}", at, hint)
         if len(path) == 1:
-            self._doubt(*(name for name in known if suggestion and repr(name) in suggestion))
+            self._mark_doubtful(*(name for name in known if suggestion and repr(name) in suggestion))
 
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
@@ -124,10 +124,10 @@ class Inspector:
         if not issubclass(self._model, Resource):
             return []
         names = field_names(self._model)
-        sound = {
+        valid = {
             key: value for key, value in values.plain.items() if not self._is_doubtful(key) and key in names
         }
-        builder = self._model.model_construct(**sound)
+        builder = self._model.model_construct(**valid)
         for name in self._doubtful & builder.__dict__.keys():
             del builder.__dict__[name]
         found: list[PropertyProblem] = []
@@ -142,7 +142,7 @@ class Inspector:
             shape = shape.inside(step)
         return shape
 
-    def _doubt(self, *names: str | int) -> None:
+    def _mark_doubtful(self, *names: str | int) -> None:
         self._doubtful.update(self._field(name) for name in names)
 
     def _is_doubtful(self, name: str | int) -> bool:

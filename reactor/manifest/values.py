@@ -30,24 +30,24 @@ _NAME = Shape(scalars=_TEXT)
 class Values:
     """The values of one map. ``invalid`` has the keys whose value was reported as invalid.
 
-    ``late`` has the deferred values: trees whose expressions are evaluated when the resource is checked. Their keys
+    ``deferred`` has the deferred values: trees whose expressions are evaluated when the resource is checked. Their keys
     are not in ``plain``. ``secret`` has the keys whose value must not be shown.
     """
 
     plain: dict[str, Any] = field(default_factory=dict)
     invalid: set[str] = field(default_factory=set)
-    late: dict[str, Any] = field(default_factory=dict)
+    deferred: dict[str, Any] = field(default_factory=dict)
     secret: set[str] = field(default_factory=set)
 
     def over(self, defaults: Values) -> Values:
         """Return these values, with ``defaults`` for missing keys. A property replaces its default completely."""
-        if not (self.invalid or self.late or defaults.invalid or defaults.late or defaults.secret):
+        if not (self.invalid or self.deferred or defaults.invalid or defaults.deferred or defaults.secret):
             return Values({**defaults.plain, **self.plain}, secret=self.secret)  # the usual case, made faster
-        own = self.plain.keys() | self.invalid | self.late.keys()
+        own = self.plain.keys() | self.invalid | self.deferred.keys()
         return Values(
             {**_without(defaults.plain, own), **self.plain},
             (defaults.invalid - own) | self.invalid,
-            {**_without(defaults.late, own), **self.late},
+            {**_without(defaults.deferred, own), **self.deferred},
             (defaults.secret - own) | self.secret,
         )
 
@@ -64,29 +64,29 @@ class ValueReader:
         self._scope = scope
         self._is_invalid = False
         self._is_secret = False
-        self._is_late = False
-        self._may_be_late = False
+        self._is_deferred = False
+        self._may_be_deferred = False
 
     def read(self, node: Mapping, model: type[BaseModel], leave: Collection[str] = ()) -> Values:
         """Return the values of ``node`` for the fields of ``model``, without the keys in ``leave``."""
         values = Values()
         shape = Shape(model=model)
-        late: frozenset[str] = getattr(model, "deferred_properties", _NONE)
+        deferred: frozenset[str] = getattr(model, "deferred_properties", _NONE)
         for key, found in node.items():
             if key in leave:
                 continue
             if found.__class__ is str and "{" not in found:
                 values.plain[key] = found
                 continue
-            self._is_invalid = self._is_secret = self._is_late = False
-            self._may_be_late = key in late
+            self._is_invalid = self._is_secret = self._is_deferred = False
+            self._may_be_deferred = key in deferred
             value = (
                 self._bare(node, key, shape) if key in _BARE else self._value(node, key, shape.inside(key))
             )
             if self._is_invalid:
                 values.invalid.add(key)
-            elif self._is_late:
-                values.late[key] = value
+            elif self._is_deferred:
+                values.deferred[key] = value
             else:
                 values.plain[key] = value
             if self._is_secret:
@@ -95,7 +95,7 @@ class ValueReader:
 
     def read_name(self, values: Values, text: str, at: int) -> None:
         """Add the name to ``values``. It is the key ``text`` at the offset ``at``."""
-        self._is_invalid = self._is_secret = self._may_be_late = False
+        self._is_invalid = self._is_secret = self._may_be_deferred = False
         name = self._text(text, at, _NAME) if "{" in text else text
         values.plain["name"] = text if self._is_invalid else name
         if self._is_invalid:
@@ -137,8 +137,8 @@ class ValueReader:
             if (template := parse_template(text)) is None:
                 return text
             expressive = Expressive(template, text, at, as_text=shape.scalars == _TEXT)
-            if self._may_be_late:
-                self._is_late = True
+            if self._may_be_deferred:
+                self._is_deferred = True
                 return expressive
             value = expressive.evaluate(self._scope)
         except ExpressionError as error:

@@ -33,7 +33,7 @@ from reactor.manifest.parser_workarounds import (
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
 from reactor.manifest.syntax_errors import report_syntax
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 MAX_DEPTH = 64
 MAX_EXPANDED = 1_000_000

@@ -143,8 +143,8 @@ class Families(Collector):
 def pending_refreshes(scheduler: Scheduler) -> int:
     """The number of vertices with a pending refresh. Only active, failed and blocked ones can have one."""
     moving = compress(count(), scheduler.order.active)
-    restless = {*moving, *scheduler.blocking.failed, *scheduler.blocking.blocked}
-    return sum(1 for vertex in restless if int.__and__(scheduler.causes(vertex), _REFRESH))
+    not_ok = {*moving, *scheduler.blocking.failed, *scheduler.blocking.blocked}
+    return sum(1 for vertex in not_ok if int.__and__(scheduler.causes(vertex), _REFRESH))
 
 
 def _counter(name: str, text: str, value: float) -> Metric:

@@ -15,9 +15,10 @@ from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
-from reactor.resource.properties import Model, References, did_you_mean
+from reactor.resource.property_types import Model, References
 from reactor.resource.relations import NO_RELATIONS, Claim, Exclusion, Relations, SandboxAccess
 from reactor.resource.watch import Watch
+from reactor.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from reactor.resource.properties import Duration, Flag, FrozenModel, Rate, Reference, Semaphores
+from reactor.resource.property_types import Duration, Flag, FrozenModel, Rate, Reference, Semaphores
 
 
 class RefreshDebounce(FrozenModel):

@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 
 from reactor.resource.base import Resource
 from reactor.resource.plan import Plan, ResourceError
-from reactor.resource.properties import Flag
+from reactor.resource.property_types import Flag
 from reactor.resource.relations import Relations
 
 

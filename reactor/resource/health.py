@@ -21,7 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from reactor.resource.entry_points import installed_entry_points
-from reactor.resource.properties import Duration, FrozenModel
+from reactor.resource.property_types import Duration, FrozenModel
 
 HEALTH_GROUP = "reactor.health"
 RUNNERS = {"command": "nagios", "goss_rules": "goss"}
@@ -130,7 +130,7 @@ class HealthCheck(FrozenModel):
     """What to do when the result is critical: check the resource again, also refresh it, or only report."""
 
     @model_validator(mode="after")
-    def _say_how(self) -> Self:
+    def _check_definition(self) -> Self:
         """Check that exactly one way to check is given, in a format that fits. The messages are like those of CCM."""
         given = [name for name in RUNNERS if getattr(self, name) is not None]
         if len(given) > 1:

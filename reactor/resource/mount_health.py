@@ -23,16 +23,16 @@ from reactor.mountinfo import MOUNTINFO, MountInfo, is_fragile, read_mounts
 from reactor.resource.plan import ResourceError
 
 
-async def follow_mounts(look: Callable[[], None]) -> None:
-    """Call ``look`` now and after every change of a mount, in a loop. Raises OSError when there is no /proc.
+async def follow_mounts(on_change: Callable[[], None]) -> None:
+    """Call ``on_change`` now and after every change of a mount, in a loop. Raises OSError when there is no /proc.
 
-    An exception from ``look`` ends it. The kernel reports changes as urgent data, for which epoll can wait, but trio
-    can't. It reports each change once, and beginning to wait also reports earlier changes: so ``look`` is called once
+    An exception from ``on_change`` ends it. The kernel reports changes as urgent data, for which epoll can wait, but trio
+    can't. It reports each change once, and beginning to wait also reports earlier changes: so ``on_change`` is called once
     the wait has begun.
     """
 
     async def soon() -> None:  # runs when the wait has begun
-        look()
+        on_change()
 
     with _changes() as changes:
         async with trio.open_nursery() as nursery:
@@ -49,9 +49,9 @@ def _changes() -> Iterator[select.epoll]:
         yield changes
 
 
-PATIENCE = 5.0
+TIMEOUT = 5.0
 """How many seconds a mount has to answer."""
-BELIEVED = 1.0
+ANSWER_VALID_FOR = 1.0
 """For how many seconds an answer is valid, and the fact that a directory has no such mount on its way.
 
 So 10,000 files on one mount do not test it 10,000 times, and files of one directory elsewhere do not examine its
@@ -73,9 +73,9 @@ class FragileMount:
         self._answer: trio.Event | None = None
 
     @property
-    def is_believed(self) -> bool:
-        """Whether it answered less than `BELIEVED` seconds ago."""
-        return trio.current_time() < self._answered + BELIEVED
+    def has_answered_recently(self) -> bool:
+        """Whether it answered less than `ANSWER_VALID_FOR` seconds ago."""
+        return trio.current_time() < self._answered + ANSWER_VALID_FOR
 
     @property
     def complaint(self) -> str:
@@ -85,15 +85,15 @@ class FragileMount:
     async def ask(self, within: float) -> None:
         """Return if it answers.
 
-        Raises ResourceError if it has not done so `PATIENCE` seconds (or ``within``, if less) after the test began.
+        Raises ResourceError if it has not done so `TIMEOUT` seconds (or ``within``, if less) after the test began.
         """
-        if self.is_believed:
+        if self.has_answered_recently:
             return
         if self._answer is None:
             self._answer = trio.Event()
             self._asked = trio.current_time()
             trio.lowlevel.spawn_system_task(self._question, self._answer)
-        with trio.move_on_at(self._asked + min(within, PATIENCE)):
+        with trio.move_on_at(self._asked + min(within, TIMEOUT)):
             await self._answer.wait()
             return
         raise self.failure()
@@ -118,7 +118,7 @@ class HungMount(FragileMount):
     It is not tested: the change that waits for the disk reports when that is over.
     """
 
-    is_believed = False
+    has_answered_recently = False
 
     def failure(self) -> ResourceError:
         """The error to raise while it does not answer."""
@@ -168,7 +168,7 @@ class FragileMounts:
     async def ask(self, path: str | bytes, within: float = math.inf) -> None:
         """Return if the absolute ``path`` may be accessed now: all mounts on the way to it answer.
 
-        Raises ResourceError when one does not, after `PATIENCE` seconds or, if that is less, ``within`` seconds. These
+        Raises ResourceError when one does not, after `TIMEOUT` seconds or, if that is less, ``within`` seconds. These
         count from the beginning of a test that is running already, so while a mount hangs, all checks that wait for it
         fail at once.
         """
@@ -188,7 +188,7 @@ class FragileMounts:
         """
         if not self.by_point:
             return None
-        unheard = (mount for mount in self._on_the_way_to(path) if not mount.is_believed)
+        unheard = (mount for mount in self._on_the_way_to(path) if not mount.has_answered_recently)
         return mount.complaint if (mount := next(unheard, None)) else None
 
     def _on_the_way_to(self, path: str | bytes) -> Iterator[FragileMount]:
@@ -205,7 +205,7 @@ class FragileMounts:
             names = [last]
         while names and links < _MAX_LINKS:
             if is_new and len(names) == 1:
-                self._plain[directory], is_new = (here, trio.current_time() + BELIEVED), False
+                self._plain[directory], is_new = (here, trio.current_time() + ANSWER_VALID_FOR), False
             name = names.pop()
             if name == "..":
                 here = here.rpartition("/")[0]

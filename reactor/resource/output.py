@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 
-speaker: ContextVar[Callable[[str], None] | None] = ContextVar("speaker", default=None)
+output_sink: ContextVar[Callable[[str], None] | None] = ContextVar("output_sink", default=None)
 """Receives the output. Set by the engine for the task that runs a check."""
 
 noter: ContextVar[Callable[[str], None] | None] = ContextVar("noter", default=None)
-"""As `speaker`, for notes, which are stored."""
+"""As `output_sink`, for notes, which are stored."""
 
 
 def emit_output(line: str) -> None:
     """Report one line of output of the running check. Outside a check, the line is dropped."""
-    if (speak := speaker.get()) is not None:
-        speak(line)
+    if (emit := output_sink.get()) is not None:
+        emit(line)
 
 
 def emit_note(line: str) -> None:
@@ -26,5 +26,5 @@ def emit_note(line: str) -> None:
 
 def mute() -> None:
     """Drop all further output and notes of this task: its check has ended."""
-    speaker.set(None)
+    output_sink.set(None)
     noter.set(None)

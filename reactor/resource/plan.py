@@ -22,7 +22,7 @@ class Action:
     - ``run``: makes the change; raises `ResourceError` or `OSError` when it can't.
     - ``diff``: reads what is about to change, without changing anything, and returns a function that makes a unified
       diff of it. So the change need not wait for the diff.
-    - ``foresee``: returns the end of the sentence ``would``, which says what else would change. Called only by a dry
+    - ``predict``: returns the end of the sentence ``would``, which says what else would change. Called only by a dry
       run, since it may take long. Raises `ResourceError` when the change would be refused.
     - ``happened``: returns the end of the sentence ``did``, which says what else has changed. Called after ``run``.
     - ``is_proof``: the change was there when ``run`` returned, because the system says so. If it differs after that,
@@ -36,7 +36,7 @@ class Action:
     did: str
     run: Callable[[], Awaitable[bool | None]] = field(compare=False, repr=False)
     diff: Callable[[], Awaitable[Diff]] | None = field(default=None, compare=False, repr=False)
-    foresee: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
+    predict: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
     happened: Callable[[], str] | None = field(default=None, compare=False, repr=False)
     is_proof: bool = field(default=False, compare=False, repr=False)
     reads_back: bool = field(default=False, compare=False, repr=False)
@@ -48,7 +48,7 @@ class Action:
 
     async def planned(self) -> str:
         """The complete sentence for a dry run. Raises ResourceError when the change would be refused."""
-        return self.would if self.foresee is None else self.would + await self.foresee()
+        return self.would if self.predict is None else self.would + await self.predict()
 
     def made(self) -> str:
         """The complete sentence for a change that was made."""

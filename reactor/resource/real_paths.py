@@ -98,10 +98,10 @@ class RealPaths:
     def directory_id(self, directory: str) -> tuple[int, int] | None:
         """As `directory_id_of`, if that can't hang; else None."""
         if directory not in self._ids:
-            self._ids[directory] = self._looked(self._directory(directory))
+            self._ids[directory] = self._read_id(self._directory(directory))
         return self._ids[directory]
 
-    def _looked(self, directory: str) -> tuple[int, int] | None:
+    def _read_id(self, directory: str) -> tuple[int, int] | None:
         if directory in self._out_of_reach:
             return None
         try:

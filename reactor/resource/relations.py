@@ -52,17 +52,19 @@ class Claim(NamedTuple):
 
     space: str
     key: str
-    wishes: Mapping[str, object]
+    desired: Mapping[str, object]
 
     @property
     def is_attributes_only(self) -> bool:
         """Whether this is only about the owner and the mode of an existing file, not about its content."""
-        return self.wishes.get("ensure") == "present" and "content" not in self.wishes
+        return self.desired.get("ensure") == "present" and "content" not in self.desired
 
     def disagreement(self, other: Claim) -> list[str]:
         """The attributes for which the two claims, both about one thing, want different values."""
         return [
-            name for name in self.wishes if name in other.wishes and self.wishes[name] != other.wishes[name]
+            name
+            for name in self.desired
+            if name in other.desired and self.desired[name] != other.desired[name]
         ]
 
 

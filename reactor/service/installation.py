@@ -163,9 +163,9 @@ def _asked(*arguments: str) -> str:
 def _systemctl(*arguments: str) -> None:
     done = _run(*arguments)
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         hint = f"see 'journalctl -u {arguments[-1]} -n 20'"
-        raise InstallationError(f"systemctl {' '.join(arguments)}: {said[0]}", hint)
+        raise InstallationError(f"systemctl {' '.join(arguments)}: {lines[0]}", hint)
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -23,14 +23,14 @@ class Reporter:
         self._notifier = notifier
         self._engine: Engine | None = None
         self._rejected = False
-        self._news = trio.Event()
+        self._new_data = trio.Event()
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
         if type(event) in _ENDS_OF_RELOADS:
             self._rejected = type(event) is ReloadRejected
             self._notifier.ready(self._status())
-        self._news.set()
+        self._new_data.set()
 
     def loading(self) -> None:
         """Report that the manifest is being reloaded. May be called from any thread."""
@@ -56,12 +56,12 @@ class Reporter:
             await trio.sleep(interval)
 
     async def _report(self) -> None:
-        said = ""
+        reported = ""
         while True:
-            await self._news.wait()
-            self._news = trio.Event()
-            if (status := self._status()) != said:
-                said = status
+            await self._new_data.wait()
+            self._new_data = trio.Event()
+            if (status := self._status()) != reported:
+                reported = status
                 self._notifier.status(status)
             await trio.sleep(INTERVAL)
 

@@ -32,7 +32,7 @@ def unpack(archive: Path, into: Path) -> str:
     """
     manifest = None
 
-    def look(member: Member, _written: int) -> None:
+    def check_member(member: Member, _written: int) -> None:
         nonlocal manifest
         if member.type not in (MemberType.FILE, MemberType.DIRECTORY):
             raise UnpackingError(f"the archive contains something that is not a file: {member.name!r}")
@@ -40,7 +40,7 @@ def unpack(archive: Path, into: Path) -> str:
         if manifest is None and member.type is MemberType.FILE and name.name == MANIFEST:
             manifest = str(name)
 
-    unpack_archive(str(archive), str(into), "tar.gz", limits=_LIMITS, report=look)
+    unpack_archive(str(archive), str(into), "tar.gz", limits=_LIMITS, report=check_member)
     if manifest is None:
         raise UnpackingError(f"{MANIFEST} not found in archive")
     return manifest
@@ -87,7 +87,7 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
         return source.renewed(address)
     except (DownloadError, UnpackingError, OSError) as error:
         if (last := source.last_good()) is None:
-            raise ManifestError([_told(error, home)]) from error
+            raise ManifestError([_diagnostic(error, home)]) from error
         warn(f"{error}; the last good version of {address.shown} is used")
         return last
 
@@ -102,7 +102,7 @@ def _refuse_shared(directory: Path) -> None:
         raise ManifestError([Diagnostic("R0401", message, None, hint)]) from error
 
 
-def _told(error: Exception, home: Path) -> Diagnostic:
+def _diagnostic(error: Exception, home: Path) -> Diagnostic:
     """Return the diagnostic for an error of the cache or of the download."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
         message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
@@ -151,7 +151,7 @@ class _Source:
         manifest = self._put(archive, content)
         if not (self._directory / name).is_dir():
             content.rename(self._directory / name)
-        self._remember({"version": name, "manifest": manifest, "known": asdict(version)}, place)
+        self._record({"version": name, "manifest": manifest, "known": asdict(version)}, place)
         self._forget_all_but(name)
         return str(self._directory / name / manifest)
 
@@ -167,7 +167,7 @@ class _Source:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _remember(self, state: dict[str, Any], place: Path) -> None:
+    def _record(self, state: dict[str, Any], place: Path) -> None:
         temporary = place / _STATE
         temporary.write_text(json.dumps(state))
         temporary.replace(self._directory / _STATE)

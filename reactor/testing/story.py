@@ -17,7 +17,7 @@ from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.watch import Watch, Watcher
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """How many seconds, on the test's clock, to wait for something before it counts as a failure."""
 
 _Event = TypeVar("_Event", bound=Event)
@@ -41,13 +41,13 @@ class Story:
         run_store: RunStore | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.engine = Engine(graph, options, self._hear, watchers=watchers, run_store=run_store)
-        self._heard = trio.Event()
+        self.engine = Engine(graph, options, self._on_event, watchers=watchers, run_store=run_store)
+        self._event_arrived = trio.Event()
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         self.events.append(event)
-        self._heard.set()
-        self._heard = trio.Event()
+        self._event_arrived.set()
+        self._event_arrived = trio.Event()
 
     def all(self, kind: type[_Event]) -> list[_Event]:
         """Every event of type ``kind`` so far."""
@@ -67,10 +67,10 @@ class Story:
         self.engine.dispatcher.mark(self.engine.vertex_table.number(ref), Cause.DRIFT)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until ``condition`` holds; it is evaluated after every event. Raises TooSlowError after `PATIENCE`."""
-        with trio.fail_after(PATIENCE):
+        """Wait until ``condition`` holds; it is evaluated after every event. Raises TooSlowError after `TIMEOUT`."""
+        with trio.fail_after(TIMEOUT):
             while not condition():
-                await self._heard.wait()
+                await self._event_arrived.wait()
 
     async def rest(self) -> None:
         """Wait until no vertex is active."""
@@ -115,5 +115,5 @@ async def converge_once(
     story = Story(
         graph or graph_of(resources), (options or RunOptions())._replace(watch=False), run_store=run_store
     )
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(TIMEOUT):
         return await story.engine.run(), story

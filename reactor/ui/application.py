@@ -22,7 +22,8 @@ from reactor.control.names import matching
 from reactor.control.pause_file import is_valid_duration
 from reactor.control.requests import BadRequestError, body_of, failure_handlers, reason_of, refuse
 from reactor.control.run_handle import NoPausesError
-from reactor.resource.properties import parse_duration
+from reactor.graph.export.colours import css_variables
+from reactor.resource.property_types import parse_duration
 from reactor.resource.redaction import redacted
 from reactor.ui.details import details
 from reactor.ui.drawing import DrawingError
@@ -63,7 +64,8 @@ class Endpoints:
     def __init__(self, page: LivePage) -> None:
         self._page = page
         folder = files("reactor.ui") / "page"
-        self._files = {each.name: each for each in folder.iterdir() if _media_type(each.name)}
+        self._files = {each.name: each.read_bytes for each in folder.iterdir() if _media_type(each.name)}
+        self._files["colours.css"] = lambda: css_variables().encode()
 
     async def index(self, _request: Request) -> Response:
         """The page itself."""
@@ -76,7 +78,7 @@ class Endpoints:
     def _file(self, name: str) -> Response:
         if name not in self._files:
             raise HTTPException(404)
-        return Response(self._files[name].read_bytes(), media_type=_media_type(name))
+        return Response(self._files[name](), media_type=_media_type(name))
 
     async def graph(self, request: Request) -> Response:
         """The layout of the graph, and the status of every resource."""
@@ -210,8 +212,8 @@ class SseStream:
 
 def _last_event_id(scope: Scope) -> int:
     """The number of the last event that the client received before it lost the connection; 0 for none."""
-    said = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) <= _DIGITS else 0
+    since = QueryParams(scope["query_string"]).get("since") or Headers(scope=scope).get("last-event-id", "")
+    return int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
 
 
 async def _leave(receive: Receive, scope: trio.CancelScope) -> None:

@@ -17,7 +17,7 @@ from reactor.graph.graph import Edge, Graph
 from reactor.resource.threads import in_thread
 from reactor.ui.time_slice import TimeSlice
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds that the layout may take. 2,000 resources take less than one."""
 
 KEPT = 8
@@ -102,7 +102,7 @@ class Drawing:
 async def _draw(description: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             done = await trio.run_process(
                 [sys.executable, "-P", "-m", _PROGRAM],
                 stdin=description.encode(),
@@ -112,7 +112,7 @@ async def _draw(description: str) -> str:
                 start_new_session=True,
             )
     except trio.TooSlowError:
-        raise DrawingError(f"drawing the graph took longer than {PATIENCE:g} s") from None
+        raise DrawingError(f"drawing the graph took longer than {TIMEOUT:g} s") from None
     except OSError as error:
         raise DrawingError(f"drawing the graph failed: {error}") from error
     except subprocess.CalledProcessError as error:

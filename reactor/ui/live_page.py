@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import trio
 
-from reactor.control.control import FAREWELL, Control
+from reactor.control.control import DRAIN_TIMEOUT, Control
 from reactor.control.run_handle import RunHandle
 from reactor.control.server import serve
 from reactor.control.tcp_listener import TcpListener
@@ -69,7 +69,7 @@ class LivePage:
             nursery.start_soon(self.page_stream.run)
             nursery.start_soon(serve, self._port.listener, "reactor.ui.application", self, warn)
 
-    async def farewell(self) -> None:
+    async def drain(self) -> None:
         """Send every open page the end of the run."""
-        with trio.move_on_after(FAREWELL):
+        with trio.move_on_after(DRAIN_TIMEOUT):
             await self.page_stream.end()

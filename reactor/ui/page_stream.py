@@ -105,33 +105,33 @@ class PageStream:
         now = trio.current_time()
         if edition_is_new := self._edition != self._drawing.edition:
             self._edition = self._drawing.edition
-            self._say("reloaded", f'{{"edition":{self._edition}}}')
-        await self._tell_events()
-        await self._tell_states(whole=edition_is_new or now >= self._round_due)
+            self._publish("reloaded", f'{{"edition":{self._edition}}}')
+        await self._send_events()
+        await self._send_states(whole=edition_is_new or now >= self._round_due)
         if now >= self._round_due:
             self._round_due = now + HEARTBEAT
             self._subscribers.put(": we are still here\n\n")
-        self._tell_run(now)
-        await self._welcome_newcomers()
+        self._send_run(now)
+        await self._send_snapshots()
 
-    async def _tell_states(self, *, whole: bool) -> None:
+    async def _send_states(self, *, whole: bool) -> None:
         touched = self._event_buffer.take_touched()
         changes = await (
             self._resource_statuses.renew() if whole else self._resource_statuses.follow(touched)
         )
         if changes is not None:
-            self._say("states", changes)
+            self._publish("states", changes)
 
-    async def _tell_events(self) -> None:
+    async def _send_events(self) -> None:
         time_slice = TimeSlice()
         for numbered in self._event_buffer.take_fresh():
             await time_slice.step()
             self._subscribers.put(_event(numbered[0], text_of(numbered)))
 
-    def _tell_run(self, now: float) -> None:
+    def _send_run(self, now: float) -> None:
         if now >= self._run_due and (text := self.run_text()) != self._run:
             self._run, self._run_due = text, now + RUN_INTERVAL
-            self._say("run", text)
+            self._publish("run", text)
 
     def run_text(self) -> str:
         """The run as a whole, as JSON."""
@@ -141,7 +141,7 @@ class PageStream:
             {**record, "pausable": self._run_handle.pause_controller is not None}, separators=(",", ":")
         )
 
-    async def _welcome_newcomers(self) -> None:
+    async def _send_snapshots(self) -> None:
         """Send new pages the status of every resource and the events they missed; then they get the same updates."""
         for newcomer in tuple(self._newcomers):
             listener, after = newcomer
@@ -155,7 +155,7 @@ class PageStream:
                 self._newcomers.remove(newcomer)
                 self._subscribers.admit(listener)
 
-    def _say(self, name: str, data: str) -> None:
+    def _publish(self, name: str, data: str) -> None:
         self._subscribers.put(f"event: {name}\ndata: {data}\n\n")
 
 

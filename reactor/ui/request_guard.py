@@ -82,7 +82,9 @@ class RequestGuard:
         if is_at_home := scope["path"].startswith(f"{self._home}/"):
             is_known = self._is_token(request.cookies.get(self._cookie, ""))
         else:
-            is_known = self._is_token(_bearer(request.headers)) or self._welcomed(request, scope["path"])
+            is_known = self._is_token(_bearer(request.headers)) or self._has_token_in_url(
+                request, scope["path"]
+            )
         if not is_known:
             raise AnsweredError(PlainTextResponse(_LOCKED, 401, {"WWW-Authenticate": "Bearer"}))
         place_of(scope).admitted = True
@@ -90,7 +92,7 @@ class RequestGuard:
             _demand_own_origin(request.headers)
         return {**scope, "path": scope["path"].removeprefix(self._home)} if is_at_home else scope
 
-    def _welcomed(self, request: HTTPConnection, path: str) -> bool:
+    def _has_token_in_url(self, request: HTTPConnection, path: str) -> bool:
         """If the URL has the token, raise AnsweredError, which redirects and sets the cookie; else return False."""
         offered = request.query_params.get("token")
         if path != "/" or offered is None or not self._is_token(offered):

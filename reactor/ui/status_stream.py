@@ -37,7 +37,7 @@ class StatusStream:
         for ref in self._sent.keys() - {vertex_table.refs[vertex] for vertex in vertex_table.present}:
             del self._sent[ref]
         self._moving = set(self._in_motion())
-        return await self._look_at(sorted(vertex_table.present))
+        return await self._changes_of(sorted(vertex_table.present))
 
     async def follow(self, touched: Iterable[str]) -> str | None:
         """The same for the ``touched`` resources, which had events, and for those that are or were active."""
@@ -45,7 +45,7 @@ class StatusStream:
         numbers = {vertex_table.number(ref) for ref in touched if ref in self._status_table.resource_statuses}
         moving = set(self._in_motion())
         seen, self._moving = moving | self._moving | numbers, moving
-        return await self._look_at(sorted(seen & vertex_table.present))
+        return await self._changes_of(sorted(seen & vertex_table.present))
 
     def _in_motion(self) -> Iterator[int]:
         order = self._engine.scheduler.order
@@ -55,8 +55,10 @@ class StatusStream:
                 yield vertex
                 vertex = order.active.find(1, vertex + 1)
 
-    async def _look_at(self, vertices: Iterable[int]) -> str | None:
-        changed = {ref: told async for ref, told in self._found(vertices) if self._sent.get(ref) != told}
+    async def _changes_of(self, vertices: Iterable[int]) -> str | None:
+        changed = {
+            ref: status async for ref, status in self._found(vertices) if self._sent.get(ref) != status
+        }
         self._sent.update(changed)
         return _object(changed.values()) if changed else None
 
@@ -97,8 +99,8 @@ class StatusStream:
 
 def _text(state: str, activity: str | None, paused: bool, fine: bool) -> str:
     moves = activity is not None
-    told = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": fine}
-    return json.dumps(told, separators=(",", ":"))
+    status = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": fine}
+    return json.dumps(status, separators=(",", ":"))
 
 
 def _object(members: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import GROUP, GroupLine, find_group
 from reactor.resources.accounts.planner import Membership, groups_of, members_of, membership_change
 from reactor.resources.accounts.preflight import refuse_group
-from reactor.resources.accounts.properties import (
+from reactor.resources.accounts.property_types import (
     AccountId,
     AccountName,
     AccountNames,

@@ -42,7 +42,7 @@ from reactor.resources.accounts.database import (
 from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
 from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
 from reactor.resources.accounts.preflight import refuse_user
-from reactor.resources.accounts.properties import (
+from reactor.resources.accounts.property_types import (
     AccountId,
     AccountName,
     AccountNames,

@@ -47,7 +47,7 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
     ):
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
-            await partial.recall(fingerprint(source.url))
+            await partial.resume(fingerprint(source.url))
             if not await fetch_in_time(source, partial, known):
                 partial.restart(None)
                 emit_output("the server still has the same archive: it is not fetched again")
@@ -137,7 +137,7 @@ async def give(path: str, owner: tuple[int, int]) -> None:
     await set_attributes(path, Attributes(*owner, MODE))
 
 
-async def give_anew(path: str, owner: tuple[int, int]) -> None:
+async def change_owner(path: str, owner: tuple[int, int]) -> None:
     """Replace the archive by a copy owned by ``owner``: other processes may have the old one open for writing."""
     await write_file(path, Source(path), Attributes(*owner, MODE))
 

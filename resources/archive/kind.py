@@ -31,11 +31,18 @@ from reactor import (
 from reactor.hostfs import ErrorContext, Parent, accounts_of, checksum_of, first_missing_path, names_of
 from reactor.resources.archive.observer import Observer
 from reactor.resources.archive.planner import plan_archive
-from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
+from reactor.resources.archive.property_types import (
+    ArchivePath,
+    ArchiveUrl,
+    Count,
+    Headers,
+    Size,
+    UnpackedMode,
+)
 from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.source import Checksum, Source, split_credentials
-from reactor.resources.file.properties import Account, parse_mode
+from reactor.resources.file.property_types import Account, parse_mode
 
 
 class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
@@ -207,8 +214,8 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
         if self.ensure == "absent":
             yield Claim("path", self.name, {"ensure": "absent"})
         elif not self.cleanup:
-            wishes = {"ensure": "present", "owner": self.owner, "group": self.group}
-            yield Claim("path", self.name, wishes)
+            desired = {"ensure": "present", "owner": self.owner, "group": self.group}
+            yield Claim("path", self.name, desired)
         if self.ensure == "present" and (file := self._single_path) is not None:
             owned = {"ensure": "present", "owner": self.owner, "group": self.group}
             content = ("unpacked from", self.url)

@@ -47,7 +47,7 @@ def _present(desired: Desired, state: ArchiveState) -> Plan:
     elif state.partial:
         plan.extend(_tidy(desired))
     if has_archive and not (downloading or state.is_owned or desired.cleanup):
-        run = partial(archive_file.give_anew, desired.path, state.wanted)
+        run = partial(archive_file.change_owner, desired.path, state.wanted)
         plan.append(_step("Would have updated attributes", "changed owner and group of the archive", run))
     if extracting:
         run = partial(extract, desired, state.wanted, expected)

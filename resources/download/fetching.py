@@ -148,8 +148,8 @@ class _Fetching:
         finally:
             with trio.CancelScope(shield=True):  # keep these bytes: the download can be resumed
                 await self._partial.append(pieces)
-        if not _says_where_it_ends(answer):
-            self._partial.doubt()
+        if not _has_known_length(answer):
+            self._partial.invalidate()
 
     def _check_size(self, size: int) -> None:
         if size > self._source.max_size:
@@ -166,7 +166,7 @@ class _Fetching:
         return f"downloaded {size_in_words(size)}{of}"
 
 
-def _says_where_it_ends(answer: HttpResponse) -> bool:
+def _has_known_length(answer: HttpResponse) -> bool:
     """Whether the answer declares where its body ends. If not, a truncated body can't be recognized."""
     is_chunked = answer.field("transfer-encoding").lower().endswith("chunked")
     return is_chunked or bool(answer.field("content-length"))
@@ -185,13 +185,13 @@ def _failed(reason: str, hint: str | None = None) -> ResourceError:
     return ResourceError(f"download failed: {reason}", hint)
 
 
-async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> None:
+async def fetch_to(url: str, path: str, *, max_size: int, stall_timeout: float) -> None:
     """Download ``url`` to ``path``, in a directory that only we can enter. Its origin is not recorded.
 
-    ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
+    ``max_size`` is in bytes, ``stall_timeout`` in seconds. Raises ResourceError.
     """
     bare, credentials = split_credentials(url)
-    source = Source(bare, {}, credentials, max_size, patience, "name a smaller file")
+    source = Source(bare, {}, credentials, max_size, stall_timeout, "name a smaller file")
     with (
         ErrorContext(f"download {source.shown}"),
         Parent(path) as (directory, _),
@@ -212,10 +212,10 @@ async def fetch_in_time(source: Source, partial: Partial, known: Origin | None) 
 
 
 class Progress:
-    """Reports progress to ``speak``, at most one line in `_INTERVAL` seconds."""
+    """Reports progress to ``emit``, at most one line in `_INTERVAL` seconds."""
 
-    def __init__(self, speak: Callable[[str], None] = emit_output) -> None:
-        self._speak = speak
+    def __init__(self, emit: Callable[[str], None] = emit_output) -> None:
+        self._emit = emit
         self._next = time.monotonic() + _INTERVAL
 
     def __call__(self, line: Callable[[], str]) -> None:
@@ -223,4 +223,4 @@ class Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _INTERVAL
-            self._speak(line())
+            self._emit(line())

@@ -79,7 +79,7 @@ class Partial:
         """The SHA-256 of the bytes downloaded so far."""
         return self._hash.hexdigest()
 
-    async def recall(self, url: str) -> None:
+    async def resume(self, url: str) -> None:
         """Continue an earlier download from ``url`` (a fingerprint) if possible; otherwise start again."""
         self.origin = Origin.noted(self._fd)
         self.size = os.fstat(self._fd).st_size
@@ -98,7 +98,7 @@ class Partial:
         if origin is not None:
             origin.note(self._fd)
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Forget the ETag of this version: it is unknown whether the download is complete."""
         if self.origin is not None:
             self.origin = Origin(self.origin.url)

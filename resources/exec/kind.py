@@ -27,9 +27,9 @@ from reactor import (
     fragile_mounts,
 )
 from reactor.hostfs import ErrorContext, accounts_of
-from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
+from reactor.resources.exec.property_types import ExitCodes, Location, SearchPath, Umask, Variable
 from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
-from reactor.resources.file.properties import Account, parse_mode
+from reactor.resources.file.property_types import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
     Command,
@@ -118,7 +118,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         yield from super().property_problems()
         if (provider := _PROVIDERS.get(self.provider or "posix")) is not None:
             for key, text in self._commands.items():
-                if text is not None and (problem := _find_fault(provider, text)):
+                if text is not None and (problem := _command_problem(provider, text)):
                     yield PropertyProblem(
                         (key,), problem, f"write one command in `{key}`, its quotes in pairs"
                     )
@@ -284,7 +284,7 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
         return await identity_of(self.user, self.group)
 
 
-def _find_fault(provider: Provider, text: str) -> str | None:
+def _command_problem(provider: Provider, text: str) -> str | None:
     """Why ``text`` is not a valid command; None if it is valid."""
     if "\0" in text:
         return "a command can't hold a NUL character"

@@ -9,7 +9,7 @@ from reactor.resources.download.source import Source as Download
 from reactor.resources.download.source import is_url, split_credentials
 from reactor.resources.file.keeper import Keeper
 from reactor.resources.file.observer import Observer
-from reactor.resources.file.properties import enterable, parse_mode, special_bits
+from reactor.resources.file.property_types import enterable, parse_mode, special_bits
 from reactor.resources.file.state import Desired
 from reactor.resources.file.validator import Validator
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
-_PATIENCE = 600.0
+_TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
 
@@ -64,5 +64,5 @@ def _remote(file: File, url: str) -> Content:
     from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
     bare, credentials = split_credentials(url)
-    download = Download(bare, {}, credentials, _LARGEST, _PATIENCE, "name a smaller file")
+    download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, "name a smaller file")
     return Remote(file.name, download, file.checksum, file.meta.poll)

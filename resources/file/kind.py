@@ -33,7 +33,7 @@ from reactor.hostfs import (
 from reactor.resources.download.source import Checksum, is_url
 from reactor.resources.file.keeper import Keeper
 from reactor.resources.file.keepers import keeper_of, permissions_of
-from reactor.resources.file.properties import (
+from reactor.resources.file.property_types import (
     MAX_MODE,
     Account,
     LinkTarget,
@@ -48,7 +48,7 @@ from reactor.resources.file.state import FileState
 from reactor.resources.file.validator import paths_in
 
 if TYPE_CHECKING:
-    from reactor.resources.file.properties import TemplatePath
+    from reactor.resources.file.property_types import TemplatePath
     from reactor.resources.file.template import TemplateContent
 
 
@@ -243,23 +243,23 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def claims(self) -> Iterable[Claim]:
         """The path, with all its managed properties."""
-        wishes: dict[str, object] = {"ensure": self.ensure}
+        desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "link":
             owners = {"owner": self.owner, "group": self.group}
-            wishes.update(
+            desired.update(
                 target=self.target, **{key: text for key, text in owners.items() if text is not None}
             )
         elif self.ensure != "absent":
-            wishes.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
+            desired.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
-            wishes.update({name: wish for name, wish in special.items() if wish is not None})
+            desired.update({name: value for name, value in special.items() if value is not None})
             if self.content is not None:
-                wishes["content"] = self.content
+                desired["content"] = self.content
             elif self.source is not None:
-                wishes["content"] = ("copied from", self.source)
+                desired["content"] = ("copied from", self.source)
             elif self.template is not None:
-                wishes["content"] = ("rendered from", self.template, self.data)
-        yield Claim("path", self.name, wishes)
+                desired["content"] = ("rendered from", self.template, self.data)
+        yield Claim("path", self.name, desired)
 
     def __copy__(self) -> Self:
         """Copy the properties only: a copy with other properties needs its own observer."""

@@ -86,7 +86,7 @@ class Observer:
                 return self._correct
             if content is not None and stat.S_ISREG(seen.st_mode):
                 return self._compare_now(content, wanted) or await self._compare(content, wanted)
-            return self._look(wanted)
+            return self._read_state(wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
             return self._absent(wanted)
@@ -140,7 +140,7 @@ class Observer:
                 os.close(open_directory(os.path.dirname(self.desired.path)))
         return FileState(FileType.ABSENT, wanted=wanted, stale_temporaries=self._stale_temporaries or ())
 
-    def _look(self, wanted: Attributes) -> FileState:
+    def _read_state(self, wanted: Attributes) -> FileState:
         """The state of anything but a regular file with managed content."""
         desired = self.desired
         fd = open_path(desired.path)

@@ -99,7 +99,7 @@ class Remote:
             opened_downloads() as directory,
             Partial(directory, self._path) as partial,
         ):
-            await partial.recall(fingerprint(self._source.url))
+            await partial.resume(fingerprint(self._source.url))
             if not await self._fetched_in_time(partial, known) and known is not None:
                 partial.restart(None)
                 version = known

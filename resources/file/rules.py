@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reactor import PropertyProblem
 from reactor.resources.download.source import is_url
-from reactor.resources.file.validator import PLACEHOLDER, fault_of
+from reactor.resources.file.validator import PLACEHOLDER, validator_problem
 
 if TYPE_CHECKING:
     from reactor.resources.file.kind import File
@@ -78,7 +78,7 @@ def _of_validation(file: File, text: str) -> Iterable[PropertyProblem]:
     if file.ensure != "present" or all(getattr(file, name) is None for name in _CONTENTS):
         words = "there is nothing to validate: only new content is"
         yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
-    if fault := fault_of(text):
+    if fault := validator_problem(text):
         hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
         yield PropertyProblem(("validate",), fault, hint)
 

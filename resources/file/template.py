@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from reactor import DistrustedError, ResourceError, emit_output, in_thread, open_input, sandboxed_engine
 from reactor.hostfs import ErrorContext, Inline, Stamp, stamp_is_reliable, stamp_of
-from reactor.resources.file.properties import TemplatePath
+from reactor.resources.file.property_types import TemplatePath
 from reactor.resources.scaffold.rendering import Renderer
 
 

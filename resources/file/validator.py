@@ -47,7 +47,7 @@ class Validator(NamedTuple):
             raise ResourceError(text.replace(candidate, path), hint)
 
 
-def fault_of(text: str) -> str | None:
+def validator_problem(text: str) -> str | None:
     """Why ``text`` is not a valid command for validation; None if it is valid."""
     if "\0" in text:
         return "a command can't hold a NUL character"

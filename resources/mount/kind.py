@@ -134,7 +134,7 @@ class Mount(Resource[MountState], kind="mount"):
         if self.device not in (None, self.name):
             words = "the name of a swap resource is its device or file, so device must not be another"
             yield PropertyProblem(("device",), words, "remove device, and use it as the name of the resource")
-        if fault := swap.fault_of_options(self.options):
+        if fault := swap.options_problem(self.options):
             yield PropertyProblem(("options",), fault, "correct it")
 
     def watches(self) -> Iterable[Watch]:
@@ -165,10 +165,10 @@ class Mount(Resource[MountState], kind="mount"):
 
     def claims(self) -> Iterable[Claim]:
         """The mount point, or the swap area."""
-        wishes: dict[str, object] = {"ensure": self.ensure}
+        desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
-            wishes |= {"device": self.device, "fstype": self.fstype, "options": self._entry.options}
-        yield Claim("swap area" if self._is_swap else "mount point", self.name, wishes)
+            desired |= {"device": self.device, "fstype": self.fstype, "options": self._entry.options}
+        yield Claim("swap area" if self._is_swap else "mount point", self.name, desired)
 
     async def observe(self) -> MountState:
         """The present mounts, and the lines in /etc/fstab. Raises ResourceError when either table can't be read."""

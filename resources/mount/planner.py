@@ -74,4 +74,4 @@ def _step(
 
 def _edit(words: str, change: textfile.Change) -> Action:
     run, diff = partial(system.change_table, change), partial(textfile.diff, FSTAB, change)
-    return Action(f"Would have {words}", words, run, diff, system.foresee_change, is_proof=True)
+    return Action(f"Would have {words}", words, run, diff, system.predict_change, is_proof=True)

@@ -30,7 +30,7 @@ _AREA: Final = re.compile(r"^(\S+)\s+\S+\s+\d+\s+\d+\s+(-?\d+)$", re.MULTILINE)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def fault_of_options(options: tuple[str, ...]) -> str | None:
+def options_problem(options: tuple[str, ...]) -> str | None:
     """Why the options of swap are invalid; None if they are valid."""
     for option in options:
         if option.startswith("pri=") and priority_in((option,)) is None:

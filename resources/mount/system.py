@@ -95,7 +95,7 @@ async def _run_umount(point: str) -> None:
         raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error
 
 
-async def foresee_change() -> str:
+async def predict_change() -> str:
     """The effect of a change of /etc/fstab on systemd, as the end of a sentence."""
     try:
         await dbus_systemd(Scope.SYSTEM)

@@ -23,7 +23,7 @@ from reactor.resources.network.address_table import FoundAddress, addresses_of, 
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
 from reactor.resources.network.preflight import refuse_address
-from reactor.resources.network.properties import (
+from reactor.resources.network.property_types import (
     FAMILIES,
     IPV6,
     CidrText,
@@ -31,8 +31,8 @@ from reactor.resources.network.properties import (
     LinkName,
     NamespaceName,
     addresses_path,
-    fault_of_name,
     link_path,
+    name_problem,
     needs_in,
     network_name,
     parse_cidr,
@@ -78,7 +78,7 @@ class Address(Resource[AddressState], kind="address"):
         """A name that is not an address, if it is used as one."""
         yield from super().property_problems()
         if self.address is None:
-            yield from fault_of_name(parse_cidr, self.name, "address")
+            yield from name_problem(parse_cidr, self.name, "address")
 
     def watches(self) -> Iterable[Watch]:
         """The address on any link, the existence of the link, and for IPv6 whether the link has IPv6 enabled."""
@@ -107,8 +107,8 @@ class Address(Resource[AddressState], kind="address"):
 
     def claims(self) -> Iterable[Claim]:
         """The address on its link, with its prefix length."""
-        wishes = {"ensure": self.ensure, "address": str(self._wanted)}
-        yield Claim("address", qualified(self.netns, f"{self._wanted.ip} on {self.link}"), wishes)
+        desired = {"ensure": self.ensure, "address": str(self._wanted)}
+        yield Claim("address", qualified(self.netns, f"{self._wanted.ip} on {self.link}"), desired)
         if self.ensure == "present":
             yield Claim("path", self._path, {"ensure": self.ensure})
 

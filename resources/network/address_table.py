@@ -67,15 +67,15 @@ class FoundAddress(NamedTuple):
 
         ``nodad``: skip duplicate address detection.
         """
-        said = dict(attributes(self.body, _FIXED_SIZE))
-        flags = int.from_bytes(said.get(_IFA_FLAGS, b""), sys.byteorder) & _KEPT_FLAGS
+        found = dict(attributes(self.body, _FIXED_SIZE))
+        flags = int.from_bytes(found.get(_IFA_FLAGS, b""), sys.byteorder) & _KEPT_FLAGS
         if nodad:
             flags |= _IFA_F_NODAD
-        said[_IFA_FLAGS] = flags.to_bytes(4, sys.byteorder)
+        found[_IFA_FLAGS] = flags.to_bytes(4, sys.byteorder)
         kinds = [_IFA_LABEL, _IFA_FLAGS, _IFA_RT_PRIORITY, _IFA_PROTO]
-        if _IFA_CACHEINFO in said and _LIFETIMES.unpack_from(said[_IFA_CACHEINFO])[1]:
+        if _IFA_CACHEINFO in found and _LIFETIMES.unpack_from(found[_IFA_CACHEINFO])[1]:
             kinds.append(_IFA_CACHEINFO)
-        return b"".join(pack_attribute(kind, said[kind]) for kind in kinds if kind in said)
+        return b"".join(pack_attribute(kind, found[kind]) for kind in kinds if kind in found)
 
     @property
     def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
@@ -104,9 +104,9 @@ def _question(index: int, family: int) -> Frame:
 
 
 def _found(body: bytes) -> FoundAddress:
-    said = dict(attributes(body, _FIXED_SIZE))
+    found = dict(attributes(body, _FIXED_SIZE))
     # For a peer-to-peer address, LOCAL is this end; any other IPv6 address has only ADDRESS.
-    return FoundAddress(said.get(_IFA_LOCAL) or said[_IFA_ADDRESS], body[1], body)
+    return FoundAddress(found.get(_IFA_LOCAL) or found[_IFA_ADDRESS], body[1], body)
 
 
 async def remove_alone(kernel: RtnetlinkSocket, index: int, address: FoundAddress, *, beside: bool) -> None:

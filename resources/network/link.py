@@ -13,7 +13,7 @@ from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import LinkState, Renames, observe
 from reactor.resources.network.losses import lost_with_link
 from reactor.resources.network.preflight import refuse_link
-from reactor.resources.network.properties import link_path, needs_in, qualified
+from reactor.resources.network.property_types import link_path, needs_in, qualified
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, explained
 from reactor.watchers.netlink import NetlinkWatch
 from reactor.watchers.netlink_topics import Topic, WatchedTopic
@@ -28,7 +28,7 @@ class Link(LinkProperties, kind="link"):
     may_undo = frozenset(("link", "address", "route"))
 
     _renames: Renames | None = PrivateAttr(default=None)
-    _told: str | None = PrivateAttr(default=None)
+    _reported: str | None = PrivateAttr(default=None)
 
     def watches(self) -> Iterable[Watch]:
         """The link, and the existence of the links that it needs or that prevent it.
@@ -47,7 +47,7 @@ class Link(LinkProperties, kind="link"):
             if state is None:
                 await self._report_rename(kernel)
                 return None
-            self._past.remember(state)
+            self._past.record(state)
             loss = impending_loss(self, state)
             if loss is None:
                 return state
@@ -56,8 +56,8 @@ class Link(LinkProperties, kind="link"):
     async def _report_rename(self, kernel: RtnetlinkSocket) -> None:
         """Report, once, a link that may be this one under a new name: then the user may not want another one."""
         words = await self._past.found(kernel, self) if self.ensure == "present" else None
-        if words is not None and words != self._told:
-            self._told = words
+        if words is not None and words != self._reported:
+            self._reported = words
             emit_output(words)
 
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
@@ -87,13 +87,13 @@ class Link(LinkProperties, kind="link"):
 
     def claims(self) -> Iterable[Claim]:
         """The link, with all its managed properties."""
-        wishes: dict[str, object] = {"ensure": self.ensure}
+        desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "present":
-            said = {name: getattr(self, name) for name in _CLAIMED}
-            wishes |= {name: value for name, value in said.items() if value is not None}
-            wishes["state"] = self.state
+            declared = {name: getattr(self, name) for name in _CLAIMED}
+            desired |= {name: value for name, value in declared.items() if value is not None}
+            desired["state"] = self.state
             yield Claim("path", self._path, {"ensure": self.ensure})
-        yield Claim("link", qualified(self.netns, self.interface), wishes)
+        yield Claim("link", qualified(self.netns, self.interface), desired)
 
     @property
     def _past(self) -> Renames:

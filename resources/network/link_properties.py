@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 from pydantic import Field
 
 from reactor import Flag, PropertyProblem, Resource
-from reactor.resources.network.properties import (
+from reactor.resources.network.property_types import (
     IPText,
     LinkName,
     MacAddress,
     NamespaceName,
     check_link_name,
-    fault_of_name,
+    name_problem,
 )
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -88,7 +88,7 @@ class LinkProperties(Resource["LinkState | None"]):
         """An invalid name, properties that do not fit the type, and a link that names itself."""
         yield from super().property_problems()
         if self.link is None:
-            yield from fault_of_name(check_link_name, self.name, "link")
+            yield from name_problem(check_link_name, self.name, "link")
         for relation in ("peer", "parent", "master"):
             if getattr(self, relation) == self.interface:
                 yield PropertyProblem((relation,), f"a link can't be its own {relation}", "name another")

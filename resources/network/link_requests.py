@@ -11,7 +11,7 @@ from reactor import ResourceError
 from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
 from reactor.resources.network.link_state import IFF_UP
 from reactor.resources.network.link_table import find_link, index_of
-from reactor.resources.network.properties import IPV4, IPV6
+from reactor.resources.network.property_types import IPV4, IPV6
 from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
 from reactor.watchers.netlink_socket import Frame
 from reactor.watchers.netlink_topics import RTM_DELLINK, RTM_NEWLINK

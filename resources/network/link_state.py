@@ -106,7 +106,7 @@ class Renames:
         self._name = name
         self._seen: dict[str, Any] | None = None
 
-    def remember(self, state: LinkState) -> None:
+    def record(self, state: LinkState) -> None:
         """Store the identity of the link, if it is new. If that fails, it is kept in memory."""
         seen = {"index": state.index, "address": state.address, "boot": _boot()}
         if self._last() != seen:

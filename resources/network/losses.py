@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from reactor.resources.network.address_table import FoundAddress, addresses_of
 from reactor.resources.network.link_table import name_of
-from reactor.resources.network.properties import FAMILIES, IPV4, IPV6
+from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6
 from reactor.resources.network.route_dump import RouteEntry, all_routes
 from reactor.resources.network.routing_table import MAIN_TABLE
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, message
@@ -42,13 +42,13 @@ class Losses(NamedTuple):
     def __str__(self) -> str:
         """The end of a sentence; empty if there are none."""
         parts = (("link", self.links), ("address", self.addresses), ("route", self.routes))
-        told = [
+        lost = [
             f"the {noun if len(some) == 1 else _plural(noun)} {listed(some)}" for noun, some in parts if some
         ]
-        if not told:
+        if not lost:
             return ""
         is_one = len(self.links) + len(self.addresses) + len(self.routes) == 1
-        return f"; with it {'goes' if is_one else 'go'} {' and '.join(told)}"
+        return f"; with it {'goes' if is_one else 'go'} {' and '.join(lost)}"
 
 
 NONE: Final = Losses()

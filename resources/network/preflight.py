@@ -6,7 +6,7 @@ from reactor import ResourceError
 from reactor.resources.network.link_properties import LinkProperties
 from reactor.resources.network.link_state import IFF_UP, LinkState
 from reactor.resources.network.link_table import find_index, find_link, index_of
-from reactor.resources.network.properties import FAMILIES, IPAddress, link_path
+from reactor.resources.network.property_types import FAMILIES, IPAddress, link_path
 from reactor.resources.network.routing_table import MAIN_TABLE, RTM_GETROUTE, WantedRoute
 from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
 

@@ -22,14 +22,14 @@ from reactor import (
     Watch,
 )
 from reactor.resources.network.preflight import refuse_route
-from reactor.resources.network.properties import (
+from reactor.resources.network.property_types import (
     IPV6,
     IPNetwork,
     IPText,
     LinkName,
     NamespaceName,
     addresses_path,
-    fault_of_name,
+    name_problem,
     needs_in,
     network_name,
     parse_ip,
@@ -89,15 +89,15 @@ class Route(Resource[RouteState], kind="route"):
         """A name that is not a destination, a route without gateway and link, and an invalid gateway."""
         yield from super().property_problems()
         if self.destination is None:
-            yield from (problems := list(fault_of_name(_check_destination, self.name, "destination")))
+            yield from (problems := list(name_problem(_check_destination, self.name, "destination")))
             if problems:
                 return
         if self.gateway is not None:
-            yield from self._faults_of_gateway(self.gateway)
+            yield from self._gateway_problems(self.gateway)
         elif self.link is None and self.ensure == "present":
             yield PropertyProblem((), "the route leads nowhere", "add gateway: ADDRESS, or link: NAME")
 
-    def _faults_of_gateway(self, gateway: str) -> Iterable[PropertyProblem]:
+    def _gateway_problems(self, gateway: str) -> Iterable[PropertyProblem]:
         address = parse_ip(gateway)
         if address.version != self._network.version:
             words = (
@@ -157,12 +157,12 @@ class Route(Resource[RouteState], kind="route"):
     def claims(self) -> Iterable[Claim]:
         """The entry of the table, by destination, metric and table."""
         key = f"to {self._network} with metric {self._metric} in table {self.table}"
-        wishes: dict[str, object] = {"ensure": self.ensure}
+        desired: dict[str, object] = {"ensure": self.ensure}
         if self.ensure == "present":
-            wishes["gateway"] = self._way.gateway
+            desired["gateway"] = self._way.gateway
             if self.link is not None:
-                wishes["link"] = self.link
-        yield Claim("route", qualified(self.netns, key), wishes)
+                desired["link"] = self.link
+        yield Claim("route", qualified(self.netns, key), desired)
 
     async def observe(self) -> RouteState:
         """The entries of the table for the destination."""

@@ -59,11 +59,11 @@ async def all_routes(kernel: RtnetlinkSocket, family: int) -> list[RouteEntry]:
 
 
 def _entry(frame: Frame) -> RouteEntry:
-    said = dict(attributes(frame.body, _FIXED_SIZE))
-    links = [int.from_bytes(said[_RTA_OIF], sys.byteorder)] if _RTA_OIF in said else []
-    links += _links_of(said.get(_RTA_MULTIPATH, b""))
-    table = int.from_bytes(said[_RTA_TABLE], sys.byteorder)
-    return RouteEntry(frame, table, frozenset(links), said.get(_RTA_PREFSRC))
+    found = dict(attributes(frame.body, _FIXED_SIZE))
+    links = [int.from_bytes(found[_RTA_OIF], sys.byteorder)] if _RTA_OIF in found else []
+    links += _links_of(found.get(_RTA_MULTIPATH, b""))
+    table = int.from_bytes(found[_RTA_TABLE], sys.byteorder)
+    return RouteEntry(frame, table, frozenset(links), found.get(_RTA_PREFSRC))
 
 
 def _links_of(several: bytes) -> Iterator[int]:

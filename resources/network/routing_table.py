@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reactor.resources.network.link_table import check_ipv6_fits, find_link, index_of, name_of
-from reactor.resources.network.properties import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
+from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
 from reactor.resources.network.rtnetlink import (
     NLM_F_CREATE,
     NLM_F_EXCL,
@@ -78,9 +78,9 @@ class FoundRoute(NamedTuple):
 
     def kept_attributes(self) -> bytes:
         """The attributes that a replacing route keeps: source and metrics."""
-        said = attributes(self.body, _FIXED_SIZE)
+        found = attributes(self.body, _FIXED_SIZE)
         kept = (_RTA_PREFSRC, _RTA_METRICS)
-        return b"".join(pack_attribute(kind, value) for kind, value in said if kind in kept)
+        return b"".join(pack_attribute(kind, value) for kind, value in found if kind in kept)
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.ways)) or "nowhere"

@@ -49,11 +49,11 @@ _HINTS = {
 class _PendingRead(Generic[_Table]):
     """A read that has not begun yet.
 
-    ``company`` is the number of other tasks that wait for it. ``answer`` is None if the read failed.
+    ``waiting_tasks`` is the number of other tasks that wait for it. ``answer`` is None if the read failed.
     """
 
     def __init__(self) -> None:
-        self.company = 0
+        self.waiting_tasks = 0
         self.over = trio.Event()
         self.answer: _Table | None = None
 
@@ -76,7 +76,7 @@ class SharedReads(Generic[_Table]):
         Raises the errors of both.
         """
         while (reading := self._to_come.get(key)) is not None:
-            reading.company += 1
+            reading.waiting_tasks += 1
             await reading.over.wait()
             if reading.answer is not None:
                 return reading.answer
@@ -107,8 +107,8 @@ class SharedReads(Generic[_Table]):
 async def _gathered(reading: _PendingRead[_Table]) -> None:
     """Wait as long as further requests join: a request joins in one turn of the loop, and is counted in the next."""
     counted = -1
-    while reading.company > counted:
-        counted = reading.company
+    while reading.waiting_tasks > counted:
+        counted = reading.waiting_tasks
         await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()
 
@@ -262,8 +262,8 @@ def _raise_if_refused(frame: Frame) -> None:
         return
     text = os.strerror(code)
     if frame.flags & _NLM_F_ACK_TLVS and frame.type == NLMSG_ERROR:
-        told = dict(attributes(frame.body, 4 + _HEADER_SIZE))
-        text = told.get(_NLMSGERR_ATTR_MSG, text.encode()).rstrip(b"\0").decode(errors="replace")
+        attributes_ = dict(attributes(frame.body, 4 + _HEADER_SIZE))
+        text = attributes_.get(_NLMSGERR_ATTR_MSG, text.encode()).rstrip(b"\0").decode(errors="replace")
     raise OSError(code, text)
 
 

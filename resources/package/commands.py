@@ -19,7 +19,7 @@ from reactor.resources.package.error_lines import error_lines
 from reactor.resources.process import ENVIRONMENT, Command, Completed, memory_file, run
 from reactor.resources.process.output import TAIL_BYTES
 
-PATIENCE = 0.2
+POLL_INTERVAL = 0.2
 """Seconds between two checks: the kernel reports a free lock only to a process that takes it."""
 _FLOCK = "hhqqi0q"
 _WHOLE_FILE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
@@ -31,18 +31,18 @@ _WAITS: Final = re.compile(r"Waiting for .*\b(?:process|pid) (\d+)")
 """The message of apt and dnf about a lock that another process holds."""
 _PERCENT: Final = re.compile(rb"^(?:dl|pm)status:[^:]*:(\d+)", re.MULTILINE)
 """The progress lines that apt writes to ``APT::Status-Fd``: download or change, and percentage."""
-SIMULATION_PATIENCE: Final = 120.0
+SIMULATION_TIMEOUT: Final = 120.0
 """The longest time of a simulation, in seconds."""
 
 
 async def released(path: str) -> None:
     """Wait until no other process holds the lock on the file at ``path``, and report that."""
-    told = None
+    reported = None
     while (holder := _holder(path)) is not None:
-        if holder != told:
-            told = holder
+        if holder != reported:
+            reported = holder
             emit_output(f"{waiting_for(holder)} (it holds {path})")
-        await trio.sleep(PATIENCE)
+        await trio.sleep(POLL_INTERVAL)
 
 
 def waiting_for(holder: int) -> str:
@@ -72,18 +72,18 @@ def _name(process: int) -> str:
 
 
 class ProgressOutput:
-    """Reports the progress of one run of ``program`` by its latest output line; ``tell`` gets every line."""
+    """Reports the progress of one run of ``program`` by its latest output line; ``on_line`` gets every line."""
 
-    def __init__(self, program: str, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, program: str, on_line: Callable[[str], None] | None = None) -> None:
         self._program = program
-        self._tell = tell
+        self._on_line = on_line
         self._latest = ""
         self._holder: int | None = None
 
     def feed(self, line: str) -> None:
         """Take a line of output. Reports a line about waiting for another process at once."""
-        if self._tell is not None:
-            self._tell(line)
+        if self._on_line is not None:
+            self._on_line(line)
         if waits := _WAITS.match(line):
             if (holder := int(waits[1])) != self._holder:
                 self._holder = holder
@@ -106,8 +106,8 @@ class ProgressOutput:
 
 def _percent(progress: FileIO) -> str:
     end = os.fstat(progress.fileno()).st_size
-    told = _PERCENT.findall(os.pread(progress.fileno(), TAIL_BYTES, max(0, end - TAIL_BYTES)))
-    return f" ({told[-1].decode()}%)" if told else ""
+    reported = _PERCENT.findall(os.pread(progress.fileno(), TAIL_BYTES, max(0, end - TAIL_BYTES)))
+    return f" ({reported[-1].decode()}%)" if reported else ""
 
 
 class PackageCommands:
@@ -140,24 +140,24 @@ class PackageCommands:
     async def simulate(self, *arguments: str) -> tuple[int, str]:
         """The exit code and all output lines of a program that changes nothing. Raises ResourceError at a timeout."""
         lines: list[str] = []
-        completed = await self._run(arguments, lines.append, patience=SIMULATION_PATIENCE)
+        completed = await self._run(arguments, lines.append, time_limit=SIMULATION_TIMEOUT)
         return completed.exit_code, "\n".join(lines)
 
     async def _run(
         self,
         arguments: Sequence[str],
-        tell: Callable[[str], None] | None = None,
+        on_line: Callable[[str], None] | None = None,
         status: str = "",
-        patience: float = math.inf,
+        time_limit: float = math.inf,
     ) -> Completed:
-        output_watch = ProgressOutput(arguments[0], tell)
+        output_watch = ProgressOutput(arguments[0], on_line)
         failure: ResourceError | None = None
         with memory_file() if status else nullcontext() as progress:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(output_watch.report, progress)
                 try:
                     completed = await run(
-                        self._command(arguments, status, progress, patience), output_watch.feed
+                        self._command(arguments, status, progress, time_limit), output_watch.feed
                     )
                 except ResourceError as error:  # a nursery would wrap it
                     failure = error
@@ -167,12 +167,12 @@ class PackageCommands:
         return completed
 
     def _command(
-        self, arguments: Sequence[str], status: str, progress: FileIO | None, patience: float
+        self, arguments: Sequence[str], status: str, progress: FileIO | None, time_limit: float
     ) -> Command:
         """The command to run. Without a timeout, it survives this process: half a transaction is worse than none."""
         if progress is None:
-            return Command(arguments, "/", self._environment, patience, left_alone=math.isinf(patience))
+            return Command(arguments, "/", self._environment, time_limit, left_alone=math.isinf(time_limit))
         program, *others = arguments
         descriptor = progress.fileno()
-        told = (program, f"{status}{descriptor}", *others)
-        return Command(told, "/", self._environment, inherited=(descriptor,), left_alone=True)
+        reported = (program, f"{status}{descriptor}", *others)
+        return Command(reported, "/", self._environment, inherited=(descriptor,), left_alone=True)

@@ -29,13 +29,13 @@ def error_lines_in(text: str) -> str:
     """The lines about the cause of a failure in ``text``, each once and on its own line; empty if there are none."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     # A repeated attempt reports its error repeatedly.
-    telling = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_telling(lines))))
-    if len(telling) > _MOST:
-        telling[_MOST:] = [f"... and {len(telling) - _MOST} lines more"]
-    return "".join(f"\n  {line}" for line in telling)
+    important = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_important_lines(lines))))
+    if len(important) > _MOST:
+        important[_MOST:] = [f"... and {len(important) - _MOST} lines more"]
+    return "".join(f"\n  {line}" for line in important)
 
 
-def _telling(lines: list[str]) -> set[int]:
+def _important_lines(lines: list[str]) -> set[int]:
     found: set[int] = set()
     goes_on = False
     for number, line in enumerate(lines):

@@ -26,14 +26,14 @@ from reactor.resources.package.database import UNITS
 from reactor.resources.package.debconf import Answers, selections
 from reactor.resources.package.package_files import SUFFIXES, PackageSource, suffix_of
 from reactor.resources.package.planner import Desired, Options, PackageState, plan_package
-from reactor.resources.package.properties import (
+from reactor.resources.package.property_checks import (
     ALLOWED,
     GONE,
     NO_PURGE,
     NO_PURGE_HINT,
     WORDS,
-    fault_of_ensure,
-    fault_of_name,
+    ensure_problem,
+    name_problem,
     without_native_architecture,
 )
 from reactor.resources.package.provider import Provider
@@ -68,9 +68,9 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Invalid names and versions, and combinations that are not allowed."""
         yield from super().property_problems()
-        if fault := fault_of_name(self.name):
+        if fault := name_problem(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
-        if fault := fault_of_ensure(self.ensure):
+        if fault := ensure_problem(self.ensure):
             yield PropertyProblem(
                 ("ensure",), fault, f"write {', '.join(WORDS)} or a version such as 1.24.0-1"
             )
@@ -185,7 +185,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
                 would,
                 change.did,
                 self._apply,
-                foresee=self._foresee,
+                predict=self._predict,
                 happened=lambda: self._others,
                 reads_back=True,
             ),
@@ -227,8 +227,8 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
     def _provider(self) -> Provider:
         return provider_of(self.provider)
 
-    async def _foresee(self) -> str:
-        return await self._provider.foresee(self._desired)
+    async def _predict(self) -> str:
+        return await self._provider.predict(self._desired)
 
     async def _apply(self) -> None:
         for refusal in (await self.apply_group([self])).values():

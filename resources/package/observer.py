@@ -39,7 +39,7 @@ class PackageObserver(ABC):
         self.database = database
         self._catalog = catalog
         self._one_at_a_time = trio.Lock()
-        self._told: set[str] = set()
+        self._emitted: set[str] = set()
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
 
@@ -96,7 +96,7 @@ class PackageObserver(ABC):
         await self._catch_up()
         state = await self._find(desired.name)
         if _may_be_virtual(desired, state):
-            return replace(state, provided_by=await self._stand_ins(desired.name))
+            return replace(state, provided_by=await self._installed_providers(desired.name))
         if desired.follows_file and state.version is not None:
             return replace(state, newest=await self._version_in_file(desired))
         if desired.ensure != "latest":
@@ -129,7 +129,7 @@ class PackageObserver(ABC):
         """Whether it takes more than the database to decide whether the state is as desired."""
         return bool(state.beside) or _may_be_virtual(desired, state)
 
-    async def _stand_ins(self, name: str) -> tuple[str, ...]:
+    async def _installed_providers(self, name: str) -> tuple[str, ...]:
         """The installed packages that provide ``name``, if no repository has a package with this name."""
         providers = await self._providers_here(name)
         offer = (await self._catalog.offers([name])).get(name) if providers else None
@@ -143,7 +143,7 @@ class PackageObserver(ABC):
             return newest
         let_through = await self._let_through(name, installed, newest)
         if let_through == installed:
-            self._tell_once(
+            self._emit_once(
                 f"{name} stays at {installed}: {self.name} keeps back {newest} (see {self.locks})"
             )
         return let_through
@@ -161,12 +161,12 @@ class PackageObserver(ABC):
         try:
             await self._refresh()
         except ResourceError as error:
-            tell_lines(f"the package lists could not be refreshed: {error.message}")
+            emit_lines(f"the package lists could not be refreshed: {error.message}")
 
-    def _tell_once(self, line: str) -> None:
+    def _emit_once(self, line: str) -> None:
         """Report ``line`` once, although a check may observe a package several times."""
-        if line not in self._told:
-            self._told.add(line)
+        if line not in self._emitted:
+            self._emitted.add(line)
             emit_output(line)
 
 
@@ -175,7 +175,7 @@ def _may_be_virtual(desired: Desired, state: PackageState) -> bool:
     return desired.ensure == "present" and state.version is None and desired.source is None
 
 
-def tell_lines(text: str) -> None:
+def emit_lines(text: str) -> None:
     """Emit each line of ``text``."""
     for line in text.splitlines():
         emit_output(line)

@@ -207,5 +207,5 @@ async def _fetch(url: str, path: str) -> str:
     """Download ``url`` to ``path``, and return ``path``. Raises ResourceError."""
     from reactor.resources.download.fetching import fetch_to  # noqa: PLC0415 - most packages are from repositories
 
-    await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)
+    await fetch_to(url, path, max_size=_MAX_SIZE, stall_timeout=_TIMEOUT)
     return path

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from reactor import ResourceError
 from reactor.resources.download.source import is_url
-from reactor.resources.package.properties import GONE
+from reactor.resources.package.property_checks import GONE
 
 Compare = Callable[[str, str], int]
 """-1, 0 or 1: whether the installed version is older than the wanted one, equal, or newer."""

@@ -14,7 +14,7 @@ from reactor.resources.package.catalog import Catalog, choose
 from reactor.resources.package.commands import released
 from reactor.resources.package.database import Database, stamps_of
 from reactor.resources.package.error_lines import error_lines
-from reactor.resources.package.observer import PackageObserver, tell_lines
+from reactor.resources.package.observer import PackageObserver, emit_lines
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.package.planner import (
     Change,
@@ -53,7 +53,7 @@ class Provider(PackageObserver):
 
     def __init__(self, database: Database, catalog: Catalog) -> None:
         super().__init__(database, catalog)
-        self._preflight = Preflight(self._simulate_wishes, self._one_at_a_time)
+        self._preflight = Preflight(self._simulate_desired, self._one_at_a_time)
 
     async def apply(self, all_desired: Mapping[str, Desired]) -> Applied:
         """Change all packages to their desired states, in as few transactions as possible.
@@ -77,11 +77,11 @@ class Provider(PackageObserver):
                     [all_desired[ref].name for ref in changes.keys() - refusals if all_desired[ref].hold]
                 )
             except ResourceError as error:
-                if told := (await self._others(before, all_desired)).told("it has also"):
-                    emit_output(f"the transaction failed{told}")
+                if description := (await self._others(before, all_desired)).description("it has also"):
+                    emit_output(f"the transaction failed{description}")
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
             others = await self._others(before, all_desired)
-            return Applied(refusals, _told_to_each({ref: all_desired[ref] for ref in changes}, others))
+            return Applied(refusals, _notes_for_each({ref: all_desired[ref] for ref in changes}, others))
 
     async def preflight(self, desired: Desired) -> None:
         """Raise the ResourceError of `apply` for a package in no repository. Fetches package lists as `apply` does."""
@@ -97,7 +97,7 @@ class Provider(PackageObserver):
             if refusals and self._has_lists():
                 raise refusals[desired.name]
 
-    async def foresee(self, desired: Desired) -> str:
+    async def predict(self, desired: Desired) -> str:
         """The other changes that the change of the package would cause, as the end of a sentence.
 
         Raises ResourceError when the transaction would be refused.
@@ -106,7 +106,7 @@ class Provider(PackageObserver):
             return "; what else would change is not known: there are no package lists"
         if missing_rights() is not None and not self.simulates_for_all:
             return f"; what else would change is not known: {self.program} simulates it for root only"
-        return await self._preflight.foresee(desired)
+        return await self._preflight.predict(desired)
 
     async def fetch_from(self, file: str) -> None:
         """Fetch the lists of a new repository. ``file`` describes it, and is the only file in its directory.
@@ -145,7 +145,7 @@ class Provider(PackageObserver):
     async def _simulate(self, changes: Changes) -> Others:
         """The other changes that a transaction would make. Raises ResourceError when it would be refused."""
 
-    async def _simulate_wishes(self, all_desired: Mapping[str, Desired]) -> Others:
+    async def _simulate_desired(self, all_desired: Mapping[str, Desired]) -> Others:
         decided, refusals = await self._decide(all_desired)
         changes: Changes = _without_marks(decided)
         with self._files() as files:
@@ -247,7 +247,7 @@ class Provider(PackageObserver):
             return {ref: self._ignored(change) for ref, change in left.items()}
         words = error_lines(completed)
         if not left:
-            tell_lines(
+            emit_lines(
                 f"{self.program} exited {completed.exit_code}, but not because of the requested packages:{words}"
             )
             return {}
@@ -270,13 +270,13 @@ class Provider(PackageObserver):
         )
 
 
-def _told_to_each(changed: Mapping[str, Desired], others: Others) -> dict[str, str]:
+def _notes_for_each(changed: Mapping[str, Desired], others: Others) -> dict[str, str]:
     """For each package of a transaction, the message about the other changes."""
-    told = {}
+    description = {}
     for ref in changed:
         companions = [desired.name for other, desired in changed.items() if other != ref]
-        told[ref] = others.told(beginning(companions, would=False))
-    return told
+        description[ref] = others.description(beginning(companions, would=False))
+    return description
 
 
 def _without_marks(changes: Changes) -> dict[str, Change]:

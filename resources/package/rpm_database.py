@@ -73,10 +73,10 @@ class RpmDatabase(Database):
         root = ("--root", self._root) if self._root else ()
         text = await self._programs.read("rpm", *root, "-qa", "--queryformat", FORMAT)
         if (
-            trouble := _ERROR.search(text)
+            problem := _ERROR.search(text)
         ) is not None:  # rpm exits with 0 also when it skips unreadable entries
             hint = "run rpmdb --verifydb; rpmdb --rebuilddb repairs it as far as possible"
-            raise ResourceError(f"rpm can't list the installed packages: {trouble[1]}", hint)
+            raise ResourceError(f"rpm can't list the installed packages: {problem[1]}", hint)
         self._packages = {}
         for name, architecture, version in _LINE.findall(text):
             self._packages.setdefault(name, []).append((architecture, version))

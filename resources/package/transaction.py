@@ -25,11 +25,13 @@ class Others(NamedTuple):
     downgraded: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
-    def told(self, beginning: str) -> str:
+    def description(self, beginning: str) -> str:
         """The end of a sentence about all changes, after ``beginning``; empty if there are none."""
         parts = ("removed", self.removed), ("installed", self.installed), ("upgraded", self.upgraded)
-        told = [f"{verb} {_listed(some)}" for verb, some in (*parts, ("downgraded", self.downgraded)) if some]
-        return f"; {beginning} {', '.join(told)}" if told else ""
+        description = [
+            f"{verb} {_listed(some)}" for verb, some in (*parts, ("downgraded", self.downgraded)) if some
+        ]
+        return f"; {beginning} {', '.join(description)}" if description else ""
 
 
 NOTHING: Final = Others()
@@ -98,7 +100,7 @@ class Preflight:
         self._waiting: dict[Desired, None] = {}
         self._answers: dict[Desired, str | ResourceError] = {}
 
-    async def foresee(self, desired: Desired) -> str:
+    async def predict(self, desired: Desired) -> str:
         """The other changes, as the end of a sentence. Raises ResourceError when the transaction would be refused."""
         self._waiting[desired] = None
         async with self._lock:
@@ -125,7 +127,7 @@ class Preflight:
             return
         for desired in all_desired:
             companions = [each.name for each in all_desired if each is not desired]
-            self._answers[desired] = others.told(beginning(companions, would=True))
+            self._answers[desired] = others.description(beginning(companions, would=True))
 
 
 def _goes_with(one: Desired, other: Desired) -> bool:

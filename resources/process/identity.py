@@ -12,7 +12,7 @@ import trio
 from reactor import ResourceError, in_thread
 from reactor.hostfs import accounts
 
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 """Seconds within which the groups of a user must be looked up."""
 
 
@@ -40,7 +40,7 @@ async def identity_of(user: str | None, group: str | None) -> Identity:
     Raises ResourceError when the user does not exist, the look-up is not answered, or we may not become that user.
     """
     uid, gid = await accounts.look_up(str(os.geteuid()) if user is None else user, group or "root")
-    with trio.move_on_after(_PATIENCE):
+    with trio.move_on_after(_TIMEOUT):
         found = await in_thread(_complete, uid, gid if group is not None else None, abandon_on_cancel=True)
         ours = os.geteuid(), os.getegid()
         if ours[0] != 0 and (found.uid, found.gid) != ours:

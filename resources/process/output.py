@@ -22,8 +22,8 @@ INTERVAL: Final = 0.1
 class Output:
     """One stream of one command. Bytes that are not UTF-8 are shown in hexadecimal."""
 
-    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
-        self._tell = tell
+    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
+        self._on_line = on_line
         self._kept = bytearray()
         self._line = bytearray()
 
@@ -32,18 +32,18 @@ class Output:
         self._kept += chunk
         if len(self._kept) > 2 * TAIL_BYTES:  # trimming at every chunk would copy the tail each time
             del self._kept[:-TAIL_BYTES]
-        if self._tell is not None:
+        if self._on_line is not None:
             self._line += chunk
             *lines, self._line = self._line.split(b"\n")
             for line in lines:
-                self._tell(_decode(line))
+                self._on_line(_decode(line))
             if len(self._line) > TAIL_BYTES:
                 self.end()
 
     def end(self) -> None:
         """Pass on a last line that has no newline."""
-        if self._tell is not None and self._line:
-            self._tell(_decode(self._line))
+        if self._on_line is not None and self._line:
+            self._on_line(_decode(self._line))
             self._line = bytearray()
 
     @property

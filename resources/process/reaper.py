@@ -68,18 +68,18 @@ def killed_with_us(leader: int) -> Iterator[None]:
 
     The leader must not be reaped within the block: its pid could belong to another process.
     """
-    _tell(leader)
+    _notify(leader)
     try:
         yield
     finally:
-        _tell(-leader)
+        _notify(-leader)
 
 
-def _tell(news: int) -> None:
+def _notify(process: int) -> None:
     global _reaper_pipe  # noqa: PLW0603 - as above
     if _reaper_pipe is not None:
         try:
-            os.write(_reaper_pipe, b"%d\n" % news)
+            os.write(_reaper_pipe, b"%d\n" % process)
         except BrokenPipeError:  # the reaper was killed; the next command starts another one
             os.close(_reaper_pipe)
             _reaper_pipe = None

@@ -91,7 +91,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
             yield PropertyProblem(
                 ("name",), "dnf uses [main] for its own settings, and not for a repository", hint
             )
-        yield from self._faults_of_suites()
+        yield from self._suites_problems()
         if self.ensure == "present" and self.url is None:
             yield PropertyProblem(
                 ("url",), "url is missing", "add the address of the packages: url: https://..."
@@ -167,7 +167,7 @@ class Repository(Resource[RepositoryState], kind="repository", providers=PROVIDE
             )
         return type(self)(name=self.name, provider=self.provider, ensure="absent")
 
-    def _faults_of_suites(self) -> Iterable[PropertyProblem]:
+    def _suites_problems(self) -> Iterable[PropertyProblem]:
         """Suites that apt rejects as malformed, see sources.list(5): a flat suite is a path that ends in ``/``."""
         if self.ensure == "absent" or self._provider.name != "apt":
             return

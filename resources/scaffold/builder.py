@@ -199,7 +199,7 @@ class Builder:
 
     async def _perform_all(self, commands: Sequence[PostCommand], path: str) -> None:
         if commands:
-            self._target.doubt(path)
+            self._target.invalidate(path)
             with ErrorContext(f"look at {path}"), Parent(path) as (directory, base):
                 is_exposed = others_may_replace(directory, base)
             if is_exposed:

@@ -24,7 +24,7 @@ from reactor import (
     sandboxed_engine,
 )
 from reactor.hostfs import accounts, accounts_of
-from reactor.resources.file.properties import Account, SourcePath, parse_mode
+from reactor.resources.file.property_types import Account, SourcePath, parse_mode
 from reactor.resources.process import split_words
 from reactor.resources.scaffold.builder import Builder, PostCommand
 from reactor.resources.scaffold.planner import plan_scaffold
@@ -109,9 +109,9 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         if os.path.commonpath((self.name, self.source)) in (self.name, self.source):
             words = "source and target must not be inside of each other"
             yield PropertyProblem(("source",), words, "keep the templates elsewhere")
-        yield from self._faults_of_post()
+        yield from self._post_problems()
 
-    def _faults_of_post(self) -> Iterable[PropertyProblem]:
+    def _post_problems(self) -> Iterable[PropertyProblem]:
         for index, entry in enumerate(self.post):
             for pattern, command in entry.items():
                 if not pattern:
@@ -121,19 +121,19 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
                 elif not command.strip():
                     words = f'post value for key "{pattern}" cannot be empty'
                     yield PropertyProblem(("post", index, pattern), words, "write a command: chmod +x {}")
-                elif fault := _fault_of(command):
+                elif fault := _command_problem(command):
                     yield PropertyProblem(
                         ("post", index, pattern), fault, "write one command, its quotes in pairs"
                     )
 
     def watches(self) -> Iterable[PathWatch]:
         """The target and the templates, each with everything in them."""
-        yield PathWatch(self.name, self._heard)
-        yield PathWatch(self.source, self._heard, is_input=True)
+        yield PathWatch(self.name, self._changed_paths)
+        yield PathWatch(self.source, self._changed_paths, is_input=True)
 
     async def observe(self) -> ScaffoldState:
         """The tree, compared with the rendered templates. Raises ResourceError."""
-        return await self._observe(self._heard)
+        return await self._observe(self._changed_paths)
 
     async def verify(self) -> Plan:
         """The remaining plan for the changed files. The events of these changes are left for the next check."""
@@ -144,7 +144,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         desired = await self._desired()
         paths = changed_paths.take()
         try:
-            state = await self._look_at(paths, desired) if paths is not None else None
+            state = await self._observe_paths(paths, desired) if paths is not None else None
             if state is None:
                 state = await in_thread(self._look, desired)
         except BaseException:
@@ -158,7 +158,7 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
         self._renderer.refresh()
         return self._target.compare(self._renderer.files, desired)
 
-    async def _look_at(self, paths: Collection[str], desired: Desired) -> ScaffoldState | None:
+    async def _observe_paths(self, paths: Collection[str], desired: Desired) -> ScaffoldState | None:
         """Check only these paths of both trees; None if the whole trees must be checked."""
         templates = _below(self.source, paths)
         files = _below(self.name, paths)
@@ -218,12 +218,12 @@ class Scaffold(Resource[ScaffoldState], kind="scaffold", providers=("choria",)):
     def __copy__(self) -> Self:
         """Copy the properties only: a copy with other properties needs its own renderer and target."""
         copied = super().__copy__()
-        for derived in ("_heard", "_renderer", "_target", "_builder"):
+        for derived in ("_changed_paths", "_renderer", "_target", "_builder"):
             copied.__dict__.pop(derived, None)
         return copied
 
     @cached_property
-    def _heard(self) -> ChangedPaths:
+    def _changed_paths(self) -> ChangedPaths:
         return ChangedPaths()
 
     @cached_property
@@ -264,7 +264,7 @@ def _below(root: str, paths: Iterable[str]) -> list[str]:
     return [os.path.relpath(path, root) for path in paths if path.startswith(f"{root}/")]
 
 
-def _fault_of(command: str) -> str | None:
+def _command_problem(command: str) -> str | None:
     try:
         split_words(command)
     except ValueError as error:

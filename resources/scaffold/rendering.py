@@ -157,7 +157,7 @@ class Renderer:
             context, values.functions, loader=source.read, strict=values.strict, moment=values.moment
         )
         self._rendered: dict[str, Rendered] = {}
-        self._owed: set[str] = set()
+        self._pending: set[str] = set()
         """Changed paths that were not rendered since, for example because a rendering failed."""
         self.files: dict[str, str] = {}
         """The rendered texts, by their paths below the target."""
@@ -173,15 +173,15 @@ class Renderer:
         changed = None if paths is None else self._source.refresh_only(paths)
         if changed is None:
             changed = self._source.refresh()
-            self._owed |= {path for path, rendered in self._rendered.items() if rendered.is_stale}
-        self._owed |= changed
-        if not self._owed and self._rendered:
+            self._pending |= {path for path, rendered in self._rendered.items() if rendered.is_stale}
+        self._pending |= changed
+        if not self._pending and self._rendered:
             return frozenset()
         outputs = list(self._source.outputs())
         due = [path for path in outputs if self._is_due(path)]
         made = dict(zip(due, self._render(due), strict=True))
         self._rendered = {path: made.get(path) or self._rendered[path] for path in outputs}
-        self._owed.clear()
+        self._pending.clear()
         self.files = {path: text for path, text in self._texts() if text.strip() or not self._skip_empty}
         return frozenset(chain(due, *(rendered.written for rendered in made.values())))
 
@@ -197,7 +197,7 @@ class Renderer:
 
     def _is_due(self, path: str) -> bool:
         rendered = self._rendered.get(path)
-        return rendered is None or path in self._owed or not rendered.used.isdisjoint(self._owed)
+        return rendered is None or path in self._pending or not rendered.used.isdisjoint(self._pending)
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         for path, rendered in self._rendered.items():
@@ -235,7 +235,7 @@ class Renderer:
 
     def remarks(self) -> list[str]:
         """New warnings about missing values."""
-        found = [remark for remark, is_told in self._remarks.items() if not is_told]
+        found = [remark for remark, is_reported in self._remarks.items() if not is_reported]
         self._remarks.update(dict.fromkeys(found, True))
         return found
 

@@ -140,9 +140,9 @@ class TargetTree:
         """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no process writes it."""
         return is_stale_temporary(path, 0 if self._desired is None else self._desired.uid or 0)
 
-    def doubt(self, path: str) -> None:
+    def invalidate(self, path: str) -> None:
         """Treat the file at the absolute ``path`` as wrong until `accept`: not all its commands have succeeded."""
-        self._verified.doubt(os.path.relpath(path, self.root))
+        self._verified.invalidate(os.path.relpath(path, self.root))
 
     def accept(self, path: str, made: str, before: Attributes) -> None:
         """Treat the file at the absolute path ``made`` as correct for the template of ``path``.

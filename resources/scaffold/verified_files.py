@@ -54,7 +54,7 @@ class VerifiedFiles:
         accepted = self._accepted.get(path)
         return desired if accepted is None or accepted.text != text else accepted.adjust(desired)
 
-    def doubt(self, path: str) -> None:
+    def invalidate(self, path: str) -> None:
         """Treat the file as wrong until `accept`."""
         self._doubted.add(path)
 

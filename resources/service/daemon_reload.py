@@ -24,7 +24,7 @@ class DaemonReloads:
     def __init__(self, reload: Callable[[], Awaitable[object]]) -> None:
         self._reload = reload
         self._checking = trio.Lock()
-        self._owed: dict[str, float] = {}
+        self._pending: dict[str, float] = {}
         """The units whose files were changed, with the times of the changes."""
         self._changing = 0
         self._inside = 0
@@ -42,9 +42,9 @@ class DaemonReloads:
             yield
         finally:
             self._inside -= 1
-            if self._owed and self._inside == 0:
+            if self._pending and self._inside == 0:
                 await trio.sleep(GATHER)
-            if self._owed and (self._inside == 0 or self._is_overdue()):
+            if self._pending and (self._inside == 0 or self._is_overdue()):
                 await self.make()
 
     @contextmanager
@@ -56,7 +56,7 @@ class DaemonReloads:
         self._changing += 1
         try:
             yield
-            self._owe(unit)
+            self._add_pending(unit)
         finally:
             self._changing -= 1
 
@@ -66,18 +66,18 @@ class DaemonReloads:
         While a reload is due for any unit, systemd 255 and later report every unit as stale. Only the reload shows
         which files have changed, so it must come before the next job of ``unit``.
         """
-        if self._owed or self._changing:
-            self._owe(unit)
+        if self._pending or self._changing:
+            self._add_pending(unit)
             return True
         return self.begun > begun
 
-    def is_owed(self, unit: str) -> bool:
+    def is_pending(self, unit: str) -> bool:
         """Whether a reload is due because of ``unit``."""
-        return unit in self._owed
+        return unit in self._pending
 
     async def make(self) -> None:
         """Reload now. Changes during the reload make another reload due."""
-        self._owed.clear()
+        self._pending.clear()
         self.begun += 1
         await self._reload()
 
@@ -87,8 +87,8 @@ class DaemonReloads:
             if await is_stale():
                 await self.make()
 
-    def _owe(self, unit: str) -> None:
-        self._owed.setdefault(unit, trio.current_time())
+    def _add_pending(self, unit: str) -> None:
+        self._pending.setdefault(unit, trio.current_time())
 
     def _is_overdue(self) -> bool:
-        return trio.current_time() - min(self._owed.values()) > LONGEST
+        return trio.current_time() - min(self._pending.values()) > LONGEST

@@ -51,7 +51,7 @@ ALLOWED = "use letters, digits and . _ + : ~ - @, as in nginx, nginx.socket or a
 _Answer = TypeVar("_Answer")
 
 
-def fault_of(name: str) -> str | None:
+def name_problem(name: str) -> str | None:
     """Why ``name`` is not a valid unit name; None if it is.
 
     A name with a character that a shell interprets is refused.
@@ -94,7 +94,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
     scope: Literal["system", "user"] = "system"
     """Whether the unit belongs to the system, or to the user that runs reactor."""
 
-    _told: str | None = PrivateAttr(default=None)
+    _reported: str | None = PrivateAttr(default=None)
     """The last emitted note about how it is enabled."""
     _starting: tuple[str, ...] = PrivateAttr(default=())
     """The units in the last emitted note about units that start it."""
@@ -107,7 +107,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """Invalid names, and masked units that must run or be enabled."""
         yield from super().property_problems()
-        if fault := fault_of(self.name):
+        if fault := name_problem(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
         if self.preset and self.enable is not None:
             yield PropertyProblem(
@@ -159,10 +159,10 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     def claims(self) -> Iterable[Claim]:
         """The unit, by its real name, with its managed properties."""
-        wishes = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
+        desired = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
         unit = real_name(self.unit, Scope(self.scope))
         key = unit if self.scope == "system" else f"{unit} of the user"
-        yield Claim("unit", key, {name: wish for name, wish in wishes.items() if wish is not None})
+        yield Claim("unit", key, {name: value for name, value in desired.items() if value is not None})
 
     async def observe(self) -> UnitState:
         """The state of the unit, after any transition that it is in.
@@ -172,10 +172,10 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         state = await self._state(files=self._desired.wants_files)
         if (
             self.enable
-            and (found := state.boot_note) != self._told
+            and (found := state.boot_note) != self._reported
             and counts_as_enabled(self._desired, state)
         ):
-            self._told = found
+            self._reported = found
             if found is not None:
                 emit_note(found)
         self._note_starting_units(state)

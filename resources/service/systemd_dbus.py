@@ -29,7 +29,7 @@ from reactor.watchers.units import (
     subscribe,
 )
 
-RESTART_PATIENCE = 10.0
+RESTART_TIMEOUT = 10.0
 """Seconds for which a restart by systemd itself is awaited."""
 
 PROOF = 0.1
@@ -102,7 +102,7 @@ class DbusSystemd:
     async def run(self, job: Job, unit: str) -> None:
         """Run the job, and wait for its end, after which a started unit runs."""
         async with self._working_on(unit):
-            if self._reloads.is_owed(unit):  # systemd may still know the unit as masked
+            if self._reloads.is_pending(unit):  # systemd may still know the unit as masked
                 await self._reloads.make()
             await pin(self.bus, unit)
             result = await self._result_of(job, unit)
@@ -180,10 +180,10 @@ class DbusSystemd:
         await self._subscribe()
         async with self.bus.signals(properties_changed(path), manager_signal("JobRemoved")) as news:
             state, _ = await self._queries.look(unit)
-            with trio.CancelScope() as patience:
+            with trio.CancelScope() as timeout:
                 while state.is_on_its_way(ensure):
-                    if state.awaits_restart and math.isinf(patience.deadline):
-                        patience.deadline = trio.current_time() + RESTART_PATIENCE
+                    if state.awaits_restart and math.isinf(timeout.deadline):
+                        timeout.deadline = trio.current_time() + RESTART_TIMEOUT
                     await _some(news)
                     state, _ = await self._queries.look(unit)
         return state

@@ -15,7 +15,7 @@ FACTS: Final = ("ConditionResult", "ConditionTimestamp", "Result", "ExecMainStat
 
 _JOURNAL_LINES = 5
 _JOURNAL_WIDTH = 200
-_JOURNAL_PATIENCE = 3.0
+_JOURNAL_TIMEOUT = 3.0
 
 _NO: Final = {"no", "false"}
 _NEVER: Final = {"", "0", "n/a"}
@@ -108,6 +108,6 @@ async def _journal(scope: Scope, unit: str) -> str:
         unit,
     )
     try:
-        return (await run(Command(arguments, "/", ENVIRONMENT, _JOURNAL_PATIENCE))).stdout
+        return (await run(Command(arguments, "/", ENVIRONMENT, _JOURNAL_TIMEOUT))).stdout
     except ResourceError:
         return ""

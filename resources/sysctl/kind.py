@@ -164,8 +164,8 @@ class Sysctl(Resource[SysctlState], kind="sysctl"):
 
     def claims(self) -> Iterable[Claim]:
         """The parameter, in either form of its name."""
-        wishes = {"ensure": self.ensure, "value": self.value, "persist": self.persist}
-        yield Claim("kernel parameter", self._key.dotted, wishes)
+        desired = {"ensure": self.ensure, "value": self.value, "persist": self.persist}
+        yield Claim("kernel parameter", self._key.dotted, desired)
 
     async def observe(self) -> SysctlState:
         """The value in the running kernel, and our file. Raises ResourceError when one can't be read."""

@@ -27,7 +27,7 @@ def bomb(encoding):
     return gzip.compress(once) if encoding == "gzip, gzip" else once
 
 
-async def looked_at(url, **expected):
+async def inspected_paths(url, **expected):
     """What a health check finds there, and the most memory that it took."""
     await look({"http": {"http://127.0.0.1:1/": {}}})  # what is imported then counts for nothing
     tracemalloc.start()
@@ -41,7 +41,7 @@ async def looked_at(url, **expected):
 @pytest.mark.parametrize("encoding", ["zstd", "gzip", "gzip, gzip", "deflate", "br"])
 async def test_a_compressed_answer_is_refused_and_never_decoded(encoding):
     with RawServer(answer(bomb(encoding), Content_Encoding=encoding)) as server:
-        (status, lines), peak = await looked_at(server.url, body=["x"])
+        (status, lines), peak = await inspected_paths(server.url, body=["x"])
     assert status == "critical"
     assert f"has a Content-Encoding that was not asked for: '{encoding}'" in lines[0]
     assert peak < MOST_MEMORY
@@ -50,7 +50,7 @@ async def test_a_compressed_answer_is_refused_and_never_decoded(encoding):
 
 async def test_a_compressed_answer_is_no_trouble_where_the_body_does_not_matter():
     with RawServer(answer(bomb("gzip"), Content_Encoding="gzip")) as server:
-        found, peak = await looked_at(server.url, headers=["Content-Encoding: gzip"])
+        found, peak = await inspected_paths(server.url, headers=["Content-Encoding: gzip"])
     assert found == ("ok", ["1 rule holds"])
     assert peak < MOST_MEMORY
 
@@ -79,7 +79,7 @@ FLOODS = {
 async def test_a_flood_of_bytes_ends_in_an_error(name):
     behave, message = FLOODS[name]
     with RawServer(behave) as server:
-        (status, lines), peak = await looked_at(server.url, body=["x"])
+        (status, lines), peak = await inspected_paths(server.url, body=["x"])
     assert status == "critical"
     assert message in lines[0]
     assert peak < MOST_MEMORY

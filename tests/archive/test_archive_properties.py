@@ -168,4 +168,4 @@ def test_an_archive_that_comes_and_goes_claims_nothing():
     assert list(make("/tmp/app.tar.gz", URL, **clean).claims()) == []
     assert "/tmp/app.tar.gz" not in make("/tmp/app.tar.gz", URL, **clean).relations().provides
     [claim] = make("/tmp/app.tar.gz", URL).claims()
-    assert claim.wishes == {"ensure": "present", **ME}
+    assert claim.desired == {"ensure": "present", **ME}

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reactor.resource.backup_store import backup_store, state_directory_for
-from reactor.resource.output import speaker
+from reactor.resource.output import output_sink
 from reactor.resource.plan import ResourceError
 
 STRANGER = 12345
@@ -110,12 +110,12 @@ class World:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Hear all that is said, and see all that is kept, for a block."""
-        tokens = speaker.set(self.seen), backup_store.set(Kept(self))
+        tokens = output_sink.set(self.seen), backup_store.set(Kept(self))
         try:
             with state_directory_for(str(self.top / "state")):
                 yield
         finally:
-            speaker.reset(tokens[0])
+            output_sink.reset(tokens[0])
             backup_store.reset(tokens[1])
 
     async def attempt(self, work: Callable[[], Awaitable[str]]) -> None:

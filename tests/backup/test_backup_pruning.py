@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.backup.entry import Name, key_of, parse_name
-from reactor.backup.pruning import Limits, survivors
+from reactor.backup.entry import Name, key_of, pack, parse_name, unpack
+from reactor.backup.pruning import Limits, Retention
 
 DAY = 86400 * 10**9
 NOW = 1000 * DAY
@@ -12,6 +12,14 @@ NOW = 1000 * DAY
 
 def name(path, days_ago, content):
     return Name(key_of(path), NOW - int(days_ago * DAY), "01234567", f"{content:064x}")
+
+
+def survivors(names, sizes, limits, now):
+    retention = Retention(sizes.get, limits, now)
+    newest_first = sorted(names, key=lambda each: each.time, reverse=True)
+    stay = {each for each in newest_first if retention.keeps(each)}
+    assert all(retention.keeps_object(each.digest) for each in stay)
+    return stay, retention.used
 
 
 def test_versions_older_than_the_age_go():
@@ -52,6 +60,12 @@ def test_a_name_is_read_back_as_it_was_written():
     assert parse_name(str(written)) == written
     assert parse_name(f"{written}.x") is None
     assert len(str(written)) < 255
+
+
+def test_packed_names_are_read_back_and_sort_by_time():
+    newer, older = name("/a", 3, 255), name("/b", 4, 256)
+    assert unpack(pack(newer)) == newer
+    assert sorted([pack(newer), pack(older)]) == [pack(older), pack(newer)]
 
 
 names = st.builds(name, st.sampled_from(["/a", "/b", "/c"]), st.integers(-1, 40), st.integers(0, 5))

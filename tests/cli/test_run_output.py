@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from processes_of_cli import environment, finish, spawned, wait_until, with_constant
 
-CALM = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
+FLAPPING_FOR = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
 SLOW = """
 resources:
   - file:
@@ -60,7 +60,7 @@ def test_the_progress_bar_appears_on_a_terminal_when_it_takes_a_moment(manifest,
 def test_a_quick_run_shows_no_bar_but_colours_and_a_table(manifest):
     whatever_is_quick = with_constant("reactor.console.progress", "MOMENT", 60.0)
     code, shown = on_terminal(
-        "run", "--converge-once", manifest(CALM), program=whatever_is_quick, TERM="xterm"
+        "run", "--converge-once", manifest(FLAPPING_FOR), program=whatever_is_quick, TERM="xterm"
     )
     assert code == 0
     assert "converging" not in shown
@@ -109,12 +109,14 @@ def test_a_pipe_gets_neither_bar_nor_colours(manifest):
 
 
 def test_colours_can_be_forced_into_a_pipe(manifest):
-    with spawned("run", "--converge-once", manifest(CALM), env=environment(CLICOLOR_FORCE="1")) as process:
+    with spawned(
+        "run", "--converge-once", manifest(FLAPPING_FOR), env=environment(CLICOLOR_FORCE="1")
+    ) as process:
         assert "\x1b[33mchanged\x1b[0m" in finish(process).out
 
 
 def test_lines_arrive_while_the_run_goes_on(manifest):
-    with spawned("run", manifest(CALM)) as process:
+    with spawned("run", manifest(FLAPPING_FOR)) as process:
         assert b"changed" in process.stdout.readline()
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
@@ -123,7 +125,7 @@ def test_lines_arrive_while_the_run_goes_on(manifest):
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_reader_that_goes_away_ends_the_run_quietly(manifest, tmp_path, form):
-    with spawned("run", "--format", form, manifest(CALM)) as process:
+    with spawned("run", "--format", form, manifest(FLAPPING_FOR)) as process:
         wait_until(lambda: b"converged" in process.stdout.readline())
         process.stdout.close()
         (tmp_path / "a").write_text("drift")
@@ -134,7 +136,9 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(manifest, tmp_path, form):
 
 def test_a_paused_reader_does_not_hold_up_repairs(manifest, tmp_path):
     text = "resources:\n  - exec:\n      - talk: { command: seq 100000, logoutput: true }\n"
-    path = manifest(text + CALM.partition("\n")[2].replace("{ ensure", '{ require: "exec#talk", ensure'))
+    path = manifest(
+        text + FLAPPING_FOR.partition("\n")[2].replace("{ ensure", '{ require: "exec#talk", ensure')
+    )
     with spawned("run", "--converge-once", path) as process:
         wait_until((tmp_path / "a").exists)
         assert process.poll() is None
@@ -146,7 +150,7 @@ def test_a_paused_reader_does_not_hold_up_repairs(manifest, tmp_path):
 def test_a_full_disk_is_told_and_the_work_is_done(manifest, tmp_path):
     with (
         Path("/dev/full").open("w") as full,
-        spawned("run", "--converge-once", manifest(CALM), stdout=full) as process,
+        spawned("run", "--converge-once", manifest(FLAPPING_FOR), stdout=full) as process,
     ):
         _, err = process.communicate(timeout=60)
         assert err == b"reactor: output is lost: No space left on device\n"
@@ -169,7 +173,7 @@ def test_a_full_stderr_that_nobody_reads_holds_no_repair_up(manifest, tmp_path):
         while True:
             os.write(writing, b"x" * 4096)
     os.set_blocking(writing, True)
-    with spawned("run", manifest(CALM), "--metrics", "127.0.0.1:0", stderr=writing) as process:
+    with spawned("run", manifest(FLAPPING_FOR), "--metrics", "127.0.0.1:0", stderr=writing) as process:
         os.close(writing)
         assert b"changed" in process.stdout.readline()
         (tmp_path / "a").write_text("drift")

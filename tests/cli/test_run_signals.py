@@ -19,7 +19,7 @@ resources:
       - slow: { command: "touch {dir}/started; while [ ! -e {dir}/go ]; do sleep 0.02; done", provider: shell }
       - later: { command: "touch {dir}/later", require: "exec#slow" }
 """
-CALM = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
+FLAPPING_FOR = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def said(process, words):
 
 @pytest.mark.parametrize(("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ())])
 def test_the_first_signal_ends_an_idle_continuous_run_with_a_summary_and_0(manifest, number, options):
-    with spawned("run", *options, manifest(CALM)) as process:
+    with spawned("run", *options, manifest(FLAPPING_FOR)) as process:
         assert b"changed" in process.stdout.readline()
         assert process.stdout.readline().startswith(b"converged  1 resource ")
         process.send_signal(number)
@@ -145,7 +145,7 @@ def test_a_signal_ignored_by_the_parent_stays_ignored(manifest, tmp_path):
     def ignore_hangup():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with spawned("run", "--format", "json", manifest(CALM), preexec_fn=ignore_hangup) as process:
+    with spawned("run", "--format", "json", manifest(FLAPPING_FOR), preexec_fn=ignore_hangup) as process:
         events = (json.loads(line)["event"] for line in process.stdout)
         assert "converged" in events
         process.send_signal(signal.SIGHUP)

@@ -5,7 +5,7 @@ import signal
 
 import trio
 
-from reactor.cli.running.signals import PATIENCE, Interruption
+from reactor.cli.running.signals import TIMEOUT, Interruption
 
 
 class Asked:
@@ -33,7 +33,7 @@ async def test_a_termination_that_nobody_repeats_takes_the_next_step_by_itself(a
     start = trio.current_time()
     os.kill(os.getpid(), signal.SIGTERM)
     await engine.cancelled.wait()
-    assert engine.log == [("stop", start), ("cancel", start + PATIENCE)]
+    assert engine.log == [("stop", start), ("cancel", start + TIMEOUT)]
     assert interruption.cut_short
     assert interruption.number == signal.SIGTERM
     assert [words.split(":")[0] for words in told] == [
@@ -47,6 +47,6 @@ async def test_an_interrupt_from_the_keyboard_waits_for_the_next_one(autojump_cl
     interruption = Interruption(engine, lambda _: None)
     await nursery.start(interruption.listen)
     os.kill(os.getpid(), signal.SIGINT)
-    await trio.sleep(100 * PATIENCE)
+    await trio.sleep(100 * TIMEOUT)
     assert [word for word, _ in engine.log] == ["stop"]
     assert not interruption.cut_short

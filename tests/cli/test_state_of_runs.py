@@ -176,7 +176,7 @@ def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, 
     assert holder(str(state_directory)) is None
 
 
-QUICK_LOOKS = with_constant("reactor.cli.running.state_guard", "LOOK_EVERY", 0.05)
+QUICK_LOOKS = with_constant("reactor.cli.running.state_guard", "CHECK_INTERVAL", 0.05)
 
 
 def test_a_state_directory_that_is_removed_under_a_run_is_made_anew(
@@ -221,7 +221,7 @@ def test_pauses_that_are_removed_under_a_run_hold_for_the_next_one_too(
 def test_a_pause_that_is_asked_for_while_the_state_directory_is_gone_holds_beside_the_others(
     reactor, manifest, state_directory, tmp_path
 ):
-    slow_looks = with_constant("reactor.cli.running.state_guard", "LOOK_EVERY", 1.0)
+    slow_looks = with_constant("reactor.cli.running.state_guard", "CHECK_INTERVAL", 1.0)
     with spawned("run", manifest(TWO), program=slow_looks) as process:
         wait_until(lambda: reactor("status").code == 0)
         reactor("pause", "file#*", "--for", "2h", "--reason", "an experiment")

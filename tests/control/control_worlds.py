@@ -36,8 +36,8 @@ class Caller(Client):
 class _Story(Story):
     """A story that others hear too."""
 
-    def _hear(self, event):
-        super()._hear(event)
+    def _on_event(self, event):
+        super()._on_event(event)
         self.control(event)
         self.tally(event)
 

@@ -11,7 +11,7 @@ from control_worlds import controlled
 
 from reactor.control.broadcast import MOST as CROWD
 from reactor.control.client import NoRunError
-from reactor.control.connection_slots import FIRST, PATIENCE
+from reactor.control.connection_slots import FIRST, TIMEOUT
 from reactor.control.protocol import SOCKET_FILE, RefusedError
 from reactor.control.server import MOST
 from reactor.engine.events import Checked, Output
@@ -129,7 +129,7 @@ async def test_without_a_run_the_client_says_so(tmp_path, place):
         world.client.directory = str(tmp_path / place)
         if not place:
             world.engine.cancel()
-            await world.control.farewell()
+            await world.control.drain()
             (tmp_path / SOCKET_FILE).unlink()
         with pytest.raises(NoRunError, match="no run is active on "):
             await world.status()
@@ -202,7 +202,7 @@ async def test_clients_that_stand_still_lose_their_places(tmp_path, said, clock)
         crowd = [await Raw(tmp_path).say(said) for _ in range(MOST)]
         await until(lambda: len(os.listdir("/proc/self/fd")) > 2 * MOST)
         await trio.testing.wait_all_tasks_blocked(0.05)
-        clock.jump(PATIENCE)
+        clock.jump(TIMEOUT)
         with trio.fail_after(FIRST / 2):
             assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
         for each in crowd:
@@ -214,7 +214,7 @@ async def test_the_live_stream_lasts(tmp_path, clock):
     async with controlled(tmp_path, scripted("a")) as world:
         raw = await Raw(tmp_path).say(b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
         await raw.until(b": events")
-        clock.jump(100 * PATIENCE)
+        clock.jump(100 * TIMEOUT)
         await trio.testing.wait_all_tasks_blocked(0.01)
         world.engine.emit(Output(0.0, "scripted#a", "still here"))
         await raw.until(b"still here")
@@ -324,7 +324,7 @@ async def test_the_live_stream_has_every_event_and_its_end(tmp_path):
         assert checked["ref"] == "scripted#a"
         assert checked["result"] == "changed"
         assert (await world.status())["run"]["readers"] == 1
-        await world.control.farewell()
+        await world.control.drain()
         assert (await raw.socket.recv(100)).startswith(b"0\r\n")
         raw.socket.close()
 
@@ -341,7 +341,7 @@ async def test_the_client_follows_the_stream(tmp_path):
             await until(lambda: world.control.broadcast.listeners)
             world.story.drift("scripted#a")
             await world.story.until(lambda: len(world.story.all(Checked)) == 2)
-            await world.control.farewell()
+            await world.control.drain()
 
         heard = []
         async with trio.open_nursery() as nursery:
@@ -393,7 +393,7 @@ async def test_a_reader_that_does_not_read_can_not_hold_up_the_end(tmp_path):
             await trio.testing.wait_all_tasks_blocked()
         assert listener.waiting, "the stream is stuck"
         with trio.fail_after(60):
-            await world.control.farewell()
+            await world.control.drain()
     raw.socket.close()
     assert world.told == []
 

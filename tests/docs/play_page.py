@@ -24,7 +24,7 @@ from page_blocks import Page
 ROOT = Path(__file__).parents[2]
 PROMPT = "$ "
 ELSEWHERE = "# in another terminal: "
-PATIENCE = 120.0
+TIMEOUT = 120.0
 THROWN_AWAY = Path("/run/with-systemd/ready")
 """There on a copy of this machine that is thrown away, and nowhere else."""
 ENDS = ("--converge-once", "--converged-timeout", "--noop", "--render", "--help")
@@ -87,7 +87,7 @@ class Process:
         return lines
 
     def wait_for(self, condition):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             is_over = self._process.poll() is not None or time.monotonic() > deadline
             if condition(self._said()):
@@ -104,7 +104,7 @@ class Process:
     def end(self):
         """All that has not been heard, once it has ended well."""
         try:
-            code = self._process.wait(PATIENCE)
+            code = self._process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             raise WrongError(f"{self.command} does not end") from None
         if code:

@@ -24,7 +24,7 @@ PAGES = {
 PLAYED = [name for name, page in PAGES.items() if page.commands]
 WORLDS = {"scratch": [], "machine": [WITH_SYSTEMD]}
 AT_ONCE = 4
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 def environment():
@@ -40,7 +40,7 @@ def is_playable(name):
 
 def play(name, scratch):
     command = [*WORLDS[PAGES[name].world], sys.executable, HERE / "play_page.py", ROOT / name, scratch]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=PATIENCE, check=False)  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=False)  # fmt: skip
 
 
 def asked_for(session):

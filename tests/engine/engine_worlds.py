@@ -15,9 +15,13 @@ def managed(path, content="good\n", **properties):
 class Unhurried(Journal):
     """Writes on the spot: a jumping clock does not wait for threads."""
 
-    async def _attempt_in_thread(self, batch, durable):
-        return self._attempt(batch, durable=durable)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._writer._attempt_in_thread = self._attempt_at_once
+
+    async def _attempt_at_once(self, batch, durable):
+        return self._writer._attempt(batch, durable=durable)
 
     def die(self):
         """Let go of the file as a killed process does: what waits to be written is gone."""
-        self._store._connection.close()
+        self._writer.store._connection.close()

@@ -179,7 +179,7 @@ async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them()
         intended: ClassVar[list[str]] = []
 
         def __getattr__(self, name):
-            return lambda *_: {} if name == "owed_refreshes" else None
+            return lambda *_: {} if name == "pending_refreshes" else None
 
         def reversals(self, _):
             return []

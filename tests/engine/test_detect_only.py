@@ -53,7 +53,7 @@ async def test_a_refresh_that_only_tells_stays_owed_until_it_may_be_made(tmp_pat
         story.engine.reload(graph_of([scripted("a", drifted=False), enforced]))
         await story.converged(times=2)
     assert len(enforced.script.refreshes) == 1
-    assert journal.owed_refreshes() == {}
+    assert journal.pending_refreshes() == {}
     journal.close()
 
 

@@ -25,7 +25,7 @@ def told_after(took, calm, repairs=200):
         now += took
         flare = fights.repaired(0, ("repaired",), took, now)
         if flare is not None:
-            assert flare.news == {"repaired": number}
+            assert flare.actions == {"repaired": number}
             return number
         now += calm
     return None
@@ -62,7 +62,7 @@ def test_a_fight_that_calmed_down_is_told_again_when_it_begins_anew():
     fights, now, news = FlapDetector(), 0.0, 0
     for number in range(30):
         flare = fights.repaired(0, (), 5, now)
-        news += flare is not None and flare.news is not None
+        news += flare is not None and flare.actions is not None
         now += HOUR if number == 14 else 10
     assert news == 2
 

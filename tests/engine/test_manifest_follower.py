@@ -27,7 +27,7 @@ class RadioWatcher(Watcher):
     def __init__(self, sink):
         super().__init__(sink)
         self._said = deque()
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         self.heard_by = []
         self.is_closed = self.was_asked_too_late = False
         type(self).latest = self
@@ -35,7 +35,7 @@ class RadioWatcher(Watcher):
 
     def say(self, *words):
         self._said.extend(words)
-        self._news.set()
+        self._new_data.set()
 
     async def arm(self, watch, vertex):
         pass
@@ -51,8 +51,8 @@ class RadioWatcher(Watcher):
 
     async def _wait(self):
         self.was_asked_too_late |= self.is_closed
-        await self._news.wait()
-        self._news = trio.Event()
+        await self._new_data.wait()
+        self._new_data = trio.Event()
 
     def _hear(self):
         self.heard_by.append(trio.lowlevel.current_task())

@@ -29,7 +29,7 @@ from reactor.testing.story import graph_of
 NAMES = "abcde"
 STEP = 0.5
 """Seconds that each half of a change takes: time enough to be killed before it, in the middle and after it."""
-PATIENCE = 20_000.0
+TIMEOUT = 20_000.0
 """Seconds of the jumping clock: a retry may come 300 s later, and each of five may wait for another."""
 
 
@@ -205,7 +205,7 @@ class Life:
             for name, entry in self.world.manifest.items()
         }
         await self.edit(enforced)
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             while not self.engine.scheduler.converged:
                 await self.heard.wait()
 
@@ -283,7 +283,7 @@ def test_whatever_happens_the_end_is_desired_and_no_refresh_is_missing(manifest,
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patched:
         patched.setattr(time, "time", lambda: real_time() + world.wall)
         trio.run(play, steps, world, directory, clock=MockClock(autojump_threshold=0))
-        with Unhurried.open(directory, "/site.yaml", pytest.fail)._store._connection as kept:
+        with Unhurried.open(directory, "/site.yaml", pytest.fail)._writer.store._connection as kept:
             assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert {name: world.value[name] for name in world.manifest} == {
         name: entry.version for name, entry in world.manifest.items()

@@ -288,7 +288,7 @@ class Recall:
     def cause_of(self, resource):
         return self.known.get(resource.ref, Cause.INITIAL)
 
-    def owed_refreshes(self):
+    def pending_refreshes(self):
         return self.owed
 
     async def intend(self, ref, subscribers):

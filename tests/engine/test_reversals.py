@@ -34,7 +34,7 @@ class Notes:
     def cause_of(self, resource):
         return Cause.INTENT
 
-    def owed_refreshes(self):
+    def pending_refreshes(self):
         return {}
 
     async def intend(self, ref, subscribers):

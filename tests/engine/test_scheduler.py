@@ -256,7 +256,7 @@ def test_a_retry_that_was_not_needed_after_all_is_no_reason_to_wait_later():
 
 def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.refreshes.owe_from_previous_run(A, B)
+    scheduler.refreshes.add_pending(A, B)
     scheduler.mark_all(Cause.INITIAL)
     run(scheduler, A, Outcome.FAILED)
     assert scheduler.causes(B) is Cause.INITIAL
@@ -297,7 +297,7 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
 @pytest.mark.parametrize("gone", [[], [A]], ids=["is not subscribed to any more", "has left"])
 def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(gone):
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.refreshes.owe_from_previous_run(A, B)
+    scheduler.refreshes.add_pending(A, B)
     both = scheduler.topology
     scheduler.reshape(Topology.of_edges(2, []), {}, [], gone)
     run(scheduler, B)
@@ -311,7 +311,7 @@ def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(g
 
 def test_what_gets_the_number_of_one_that_left_is_owed_no_refresh_of_it():
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.refreshes.owe_from_previous_run(A, B)
+    scheduler.refreshes.add_pending(A, B)
     both = scheduler.topology
     scheduler.reshape(Topology.of_edges(2, []), {}, [], [B])
     scheduler.reshape(both, {}, [B], [])
@@ -427,7 +427,7 @@ def test_what_is_left_of_a_bad_run(outcome, owed):
 
 def test_a_refresh_that_a_reload_makes_due_gives_all_attempts_back():
     scheduler = pair(EdgeKind.NOTIFY, limits={B: Limits(retry=1, delay=10.0)})
-    scheduler.refreshes.owe_from_previous_run(A, B)
+    scheduler.refreshes.add_pending(A, B)
     scheduler.mark(B, Cause.DRIFT, 0.0)
     run(scheduler, B, Outcome.FAILED)
     scheduler.reshape(Topology.of_edges(2, []), {B: Limits(retry=1, delay=10.0)}, [], [])

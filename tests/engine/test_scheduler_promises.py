@@ -213,7 +213,7 @@ class Lives(RuleBasedStateMachine):
         if pairs:
             a, b = random.Random(seed).choice(pairs)
             self.pledged.setdefault(a, set()).add(b)
-            self.scheduler.refreshes.owe_from_previous_run(a, b)
+            self.scheduler.refreshes.add_pending(a, b)
 
     @rule(most=st.integers(1, 4))
     def start(self, most):

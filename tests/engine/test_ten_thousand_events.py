@@ -21,8 +21,8 @@ EVENTS = 10_000
 class Recorded(Story):
     """A story that a journal hears too."""
 
-    def _hear(self, event):
-        super()._hear(event)
+    def _on_event(self, event):
+        super()._on_event(event)
         self.journal.record(event)
 
 

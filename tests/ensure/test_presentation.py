@@ -11,7 +11,7 @@ from reactor.ensure.properties import properties_of
 from reactor.resource.attribute_docs import attribute_docs
 from reactor.resource.base import Resource
 from reactor.resource.presentation import plain
-from reactor.resource.properties import Duration, Flag
+from reactor.resource.property_types import Duration, Flag
 
 
 class Sample(Resource, kind="sample"):

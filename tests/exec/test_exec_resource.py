@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from reactor.resource.output import speaker
+from reactor.resource.output import output_sink
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import PathWatch
 from reactor.resources.exec import Exec, ExecState
@@ -24,9 +24,9 @@ async def check(resource, *, refresh=False):
 @pytest.fixture
 def said():
     lines = []
-    token = speaker.set(lines.append)
+    token = output_sink.set(lines.append)
     yield lines
-    speaker.reset(token)
+    output_sink.reset(token)
 
 
 RAN, STABLE = ["executed"], []

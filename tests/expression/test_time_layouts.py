@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reactor.language.times import format_time, parse_time
 
 EAST = timezone(timedelta(hours=5, minutes=30))
-MOMENT = datetime(2023, 8, 4, 15, 6, 7, 120_000, EAST)
+DRAW_AFTER = datetime(2023, 8, 4, 15, 6, 7, 120_000, EAST)
 
 
 @pytest.mark.parametrize(
@@ -27,15 +27,15 @@ MOMENT = datetime(2023, 8, 4, 15, 6, 7, 120_000, EAST)
     ],
 )
 def test_each_part_is_written_as_go_writes_it(layout, written):
-    assert format_time(MOMENT, layout) == written
+    assert format_time(DRAW_AFTER, layout) == written
 
 
 def test_what_has_no_offset_is_zulu():
-    assert format_time(MOMENT.astimezone(UTC), "15:04Z07:00 Z0700 -07:00") == "09:36Z Z +00:00"
+    assert format_time(DRAW_AFTER.astimezone(UTC), "15:04Z07:00 Z0700 -07:00") == "09:36Z Z +00:00"
 
 
 def test_a_fraction_of_nothing_is_left_out():
-    assert format_time(MOMENT.replace(microsecond=0), "05.999 05.00") == "07 07.00"
+    assert format_time(DRAW_AFTER.replace(microsecond=0), "05.999 05.00") == "07 07.00"
 
 
 @given(

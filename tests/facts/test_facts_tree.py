@@ -9,7 +9,7 @@ from reactor.documents import parse_values
 from reactor.facts.facts import Facts
 from reactor.facts.gathering import Gatherer
 
-PATIENCE = 0.5
+TIMEOUT = 0.5
 """Seconds for what answers at once to do so on a busy machine."""
 
 
@@ -100,11 +100,11 @@ def hanging():
 
 
 def test_what_hangs_is_left_empty_noted_and_left_alone_while_it_hangs():
-    gatherer = Gatherer(PATIENCE)
+    gatherer = Gatherer(TIMEOUT)
     with hanging() as wait:
         assert gatherer({"good": lambda: 1, "dead": wait}) == {"good": 1}
         assert list(gatherer.notes) == ["dead"]
-        assert f"{PATIENCE} s" in gatherer.notes["dead"]
+        assert f"{TIMEOUT} s" in gatherer.notes["dead"]
         threads = threading.active_count()
         assert gatherer({"dead": wait}) == {}
         assert threading.active_count() == threads
@@ -112,7 +112,7 @@ def test_what_hangs_is_left_empty_noted_and_left_alone_while_it_hangs():
 
 
 def test_what_answers_again_is_asked_again():
-    gatherer = Gatherer(PATIENCE)
+    gatherer = Gatherer(TIMEOUT)
     with hanging() as wait:
         gatherer({"dead": wait})
     for thread in [each for each in threading.enumerate() if each.name == "facts: dead"]:
@@ -209,7 +209,7 @@ def test_fact_files_that_can_not_be_read_any_more_stay_as_they_were(fact_file, t
             end.wait()
         return parse_values(text, file)
 
-    facts = Facts(parse=parse, where=[str(tmp_path)], sources={}, timeout=PATIENCE)
+    facts = Facts(parse=parse, where=[str(tmp_path)], sources={}, timeout=TIMEOUT)
     fact_file("role: web")
     assert facts["role"] == "web"
     fact_file("hang")

@@ -12,7 +12,8 @@ import pytest
 from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, names_in, picture
 from namespaces import run_in_namespaces
 
-from reactor.hostfs import Attributes, write
+from reactor import hostfs
+from reactor.hostfs import Attributes
 from reactor.resource.plan import ResourceError
 
 MINE = Attributes(int(ME), int(MY_GROUP), 0o644)
@@ -245,7 +246,7 @@ async def test_attributes_are_never_set_through_a_symlink(path: Path):
     with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
         await look(make(path))
     with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
-        await write.set_attributes(str(path), MINE)
+        await hostfs.set_attributes(str(path), MINE)
     assert mode_of(target) == 0o600
 
 
@@ -286,7 +287,7 @@ async def test_a_directory_in_the_way_of_a_file_stays(path: Path):
     with pytest.raises(ResourceError, match="exists as a directory"):
         await look(make(path, content="x"))
     with pytest.raises(ResourceError, match="cannot write"):
-        await write.write_file(str(path), make(path, content="x")._observer.desired.content, MINE)
+        await hostfs.write_file(str(path), make(path, content="x")._observer.desired.content, MINE)
     assert names_in(path.parent) == ["f"]
     assert names_in(path) == ["inner"]
 
@@ -389,7 +390,7 @@ async def test_a_directory_with_something_in_it_stays_without_force(path: Path):
     with pytest.raises(ResourceError, match="directory is not empty"):
         await look(make(path, ensure="absent"))
     with pytest.raises(ResourceError, match="cannot remove"):
-        await write.remove_path(str(path), recursive=False)
+        await hostfs.remove_path(str(path), recursive=False)
     assert (path / "a").is_dir()
 
 
@@ -427,7 +428,7 @@ async def test_force_names_what_is_deep_inside_and_can_not_be_removed(mode, reas
         os.seteuid(nobody)
         try:
             with pytest.raises(ResourceError) as caught:
-                await write.remove_path(f"{parent}/top", recursive=True)
+                await hostfs.remove_path(f"{parent}/top", recursive=True)
         finally:
             os.seteuid(0)
         assert caught.value.message == f"cannot remove {deep}/stays: {reason}"
@@ -438,11 +439,11 @@ MOUNTED_INSIDE = """
 import subprocess, sys, trio
 from pathlib import Path
 from reactor import ResourceError
-from reactor.hostfs import write
+from reactor import hostfs
 top = Path({top!r})
 subprocess.run(["mount", "--bind", {source!r}, top / {point!r}], check=True)
 try:
-    trio.run(lambda: write.remove_path(str(top), recursive=True))
+    trio.run(lambda: hostfs.remove_path(str(top), recursive=True))
 except ResourceError as error:
     print(error.message, error.hint, sep="\\n")
 """
@@ -470,13 +471,13 @@ def test_force_removes_nothing_where_something_is_mounted_inside(path: Path, poi
 STORED_ELSEWHERE = """
 import shutil, subprocess, trio
 from reactor import ResourceError
-from reactor.hostfs import write
+from reactor import hostfs
 from reactor.hostfs.content import Inline
 from reactor.hostfs import Attributes
 path = {path!r}
 {before}
 try:
-    trio.run(write.write_file, path, Inline("x"), Attributes({uid}, 0, 0o644))
+    trio.run(hostfs.write_file, path, Inline("x"), Attributes({uid}, 0, 0o644))
 except ResourceError as error:
     print(error.message, error.hint, sep="\\n")
 """
@@ -518,7 +519,7 @@ async def test_a_tree_that_is_nested_too_deep_is_an_error_of_this_resource_alone
     os.close(here)
     error = None
     try:
-        await write.remove_path(str(path), recursive=True)
+        await hostfs.remove_path(str(path), recursive=True)
     except ResourceError as caught:
         error = caught
     if error is None:  # a Python whose rmtree knows no limit

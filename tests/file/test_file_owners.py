@@ -42,7 +42,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch) -> Host:
-    monkeypatch.setattr(owners, "_LOOK_AFTER", -1.0)
+    monkeypatch.setattr(owners, "_RECHECK_AFTER", -1.0)
     return Host(tmp_path)
 
 
@@ -107,7 +107,7 @@ async def test_a_host_without_account_files_works(tmp_path: Path):
 
 
 async def test_a_directory_service_that_does_not_answer_is_an_error_and_hangs_once(monkeypatch):
-    monkeypatch.setattr(owners, "PATIENCE", 0.05)
+    monkeypatch.setattr(owners, "TIMEOUT", 0.05)
     answer, look_ups = threading.Event(), []
 
     def find(name):
@@ -120,7 +120,7 @@ async def test_a_directory_service_that_does_not_answer_is_an_error_and_hangs_on
         with pytest.raises(ResourceError, match='the lookup of user "hung" is not answered'):
             await asked.look_up("hung", "0")
     assert look_ups == ["hung"]
-    monkeypatch.setattr(owners, "PATIENCE", 60.0)
+    monkeypatch.setattr(owners, "TIMEOUT", 60.0)
     answer.set()
     with trio.fail_after(60):
         assert owners._hanging["user", "hung"].wait(60)

@@ -10,7 +10,7 @@ from file_worlds import converge, look, make, mode_of
 from reactor.hostfs import backups, safe_open
 from reactor.mountinfo import parse_mount
 from reactor.resource.backup_store import backup_store
-from reactor.resource.output import speaker
+from reactor.resource.output import output_sink
 from reactor.resources.file import File
 
 
@@ -41,9 +41,9 @@ def box():
 @pytest.fixture
 def said():
     lines = []
-    token = speaker.set(lines.append)
+    token = output_sink.set(lines.append)
     yield lines
-    speaker.reset(token)
+    output_sink.reset(token)
 
 
 @pytest.fixture

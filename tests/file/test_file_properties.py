@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from reactor.resource.watch import PathWatch
 from reactor.resources.file import File
-from reactor.resources.file.properties import parse_mode
+from reactor.resources.file.property_types import parse_mode
 
 
 def problems(**properties) -> str:

@@ -12,9 +12,10 @@ import pytest
 import trio
 from file_worlds import make
 
+from reactor import hostfs
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.hostfs import Attributes, write
+from reactor.hostfs import Attributes
 from reactor.hostfs.content import Inline
 from reactor.hostfs.safe_open import open_directory
 from reactor.resource.plan import ResourceError
@@ -85,13 +86,13 @@ async def test_a_symlink_of_a_stranger_into_a_directory_of_root_is_refused(home:
     """As with ~/.ssh that leads to /root/.ssh."""
     symlink_of(STRANGER, home / "trap", "../roots")
     for attempt in (
-        write.write_file(f"{home}/trap/f", Inline("x"), ATTRIBUTES),
-        write.write_file(f"{home}/trap/new", Inline("x"), ATTRIBUTES),
-        write.set_attributes(f"{home}/trap/f", ATTRIBUTES),
-        write.remove_path(f"{home}/trap/f", recursive=False),
-        write.remove_path(f"{home}/trap/empty", recursive=True),
-        write.create_directory(f"{home}/trap/directory", ATTRIBUTES),
-        write.create_directory(f"{home}/trap/missing/directory", ATTRIBUTES),
+        hostfs.write_file(f"{home}/trap/f", Inline("x"), ATTRIBUTES),
+        hostfs.write_file(f"{home}/trap/new", Inline("x"), ATTRIBUTES),
+        hostfs.set_attributes(f"{home}/trap/f", ATTRIBUTES),
+        hostfs.remove_path(f"{home}/trap/f", recursive=False),
+        hostfs.remove_path(f"{home}/trap/empty", recursive=True),
+        hostfs.create_directory(f"{home}/trap/directory", ATTRIBUTES),
+        hostfs.create_directory(f"{home}/trap/missing/directory", ATTRIBUTES),
     ):
         with pytest.raises(
             ResourceError, match=f"trap leads through a symlink of {STRANGER} into a directory of root"
@@ -123,7 +124,7 @@ async def test_a_directory_that_its_owner_swaps_all_the_time_leads_nobody_astray
                 outcomes.total() < 300 or len(outcomes) < 2
             ):  # on a busy machine, the other thread may come late
                 try:
-                    await write.write_file(f"{home}/d/{outcomes.total()}", Inline("x"), ATTRIBUTES)
+                    await hostfs.write_file(f"{home}/d/{outcomes.total()}", Inline("x"), ATTRIBUTES)
                     outcomes["written"] += 1
                 except ResourceError:
                     outcomes["refused"] += 1

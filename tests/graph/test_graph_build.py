@@ -190,3 +190,20 @@ def test_a_broken_resource_that_waits_for_a_missing_name_is_reported_and_its_pro
     assert [problem.message for problem in problems] == [
         "require of thing#a: there is no thing#missing in the manifest"
     ]
+
+
+def test_a_glob_refers_to_all_that_it_matches_but_not_to_its_owner():
+    graph = graph_of(thing("app-1"), thing("app-2"), thing("db"), thing("app-all", subscribe="thing#app-*"))
+    assert edges(graph) == {("app-1", "app-all"): "subscribe", ("app-2", "app-all"): "subscribe"}
+
+
+def test_a_name_that_holds_a_star_goes_before_the_glob():
+    graph = graph_of(thing("a*"), thing("ab"), thing("c", require="thing#a*"))
+    assert edges(graph) == {("a*", "c"): "require"}
+
+
+def test_a_glob_that_matches_nothing_is_an_error_unless_a_loop_made_nothing():
+    lonely = thing("c", require="thing#x*")
+    _, problems = built(lonely)
+    assert [each.message for each in problems] == ["require of thing#c: there is no thing#x* in the manifest"]
+    assert built(lonely, broken=frozenset({"thing#*"}))[1] == []

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from reactor.errors import Place
 from reactor.graph.export import FORMATS, export
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 from reactor.graph.export.png import GraphvizError
 from reactor.resource.declared import Form, declare
 
@@ -57,11 +57,11 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("state", STATES)
 def test_the_word_of_each_state_has_the_contrast_that_wcag_asks_for(state):
-    look = STATES[state]
-    assert contrast(look.border, look.fill) >= 4.5
-    assert contrast(look.border, "#f6f7f9") >= 4.5
-    assert contrast(look.dark_border, look.dark_fill) >= 4.5
-    assert contrast(look.dark_border, "#1b1f26") >= 4.5
+    appearance = STATES[state]
+    assert contrast(appearance.border, appearance.fill) >= 4.5
+    assert contrast(appearance.border, "#f6f7f9") >= 4.5
+    assert contrast(appearance.dark_border, appearance.dark_fill) >= 4.5
+    assert contrast(appearance.dark_border, "#1b1f26") >= 4.5
 
 
 def site():

@@ -21,11 +21,11 @@ class Marks:
     def __init__(self):
         self.marked = []
         self.reports = []
-        self._news = trio.Event()
+        self._new_data = trio.Event()
 
     def mark(self, vertex, delay=0.0):
         self.marked.append(vertex)
-        self._news.set()
+        self._new_data.set()
 
     def report(self, state, reason, vertex=None):
         self.reports.append((state, reason, vertex))
@@ -33,9 +33,9 @@ class Marks:
     async def next(self):
         """Every vertex marked, once there is one and nothing more is on its way."""
         with trio.fail_after(60):
-            await self._news.wait()
+            await self._new_data.wait()
             await wait_all_tasks_blocked(0.001)
-        self._news = trio.Event()
+        self._new_data = trio.Event()
         marked, self.marked = self.marked, []
         return sorted(marked)
 

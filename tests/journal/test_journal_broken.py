@@ -13,8 +13,7 @@ import trio
 from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
 from reactor.engine.events import Cause, Event
-from reactor.journal import journal as journal_module
-from reactor.journal import row_validation, write_buffer
+from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME
 from reactor.resources.file import File
@@ -140,7 +139,7 @@ def test_a_file_that_was_emptied_gives_back_what_its_wal_holds(directory):
     os.truncate(directory / FILE_NAME, 0)
     notes = []
     with journal_in(directory, notes) as journal:
-        assert journal.owed_refreshes() == {"exec#x": ["file#/a"]}
+        assert journal.pending_refreshes() == {"exec#x": ["file#/a"]}
     assert len(notes) == 1
 
 
@@ -218,14 +217,14 @@ async def test_one_that_is_removed_under_a_run_is_begun_anew_with_all_that_is_ow
 
 
 async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatch):
-    monkeypatch.setattr(journal_module, "RETRY_INTERVAL", 0.01)
+    monkeypatch.setattr(writer, "RETRY_INTERVAL", 0.01)
     notes = []
     with journal_in(directory, notes) as journal:
-        connection = journal._store._connection
+        connection = journal._writer.store._connection
         connection.execute("PRAGMA max_page_count = 1")
         for number in range(200):
             await journal.intend(f"file#/{number}", [f"exec#{'x' * 500}"])
-        assert len(list(journal.owed_refreshes())) == 1
+        assert len(list(journal.pending_refreshes())) == 1
         (note,) = notes
         assert "disk is full" in note
         assert "lost when the process ends" in note

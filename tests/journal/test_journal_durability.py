@@ -40,26 +40,26 @@ class Commits:
 
     def __init__(self, journal, monkeypatch):
         self.durable = self.others = 0
-        write = journal._store.write
+        write = journal._writer.store.write
 
         def counted(batch, *, durable):
             self.durable += durable
             self.others += not durable
             write(batch, durable=durable)
 
-        monkeypatch.setattr(journal._store, "write", counted)
+        monkeypatch.setattr(journal._writer.store, "write", counted)
 
 
 def test_an_intent_survives_a_kill(directory):
     assert run_child(INTEND_THEN_DIE, directory).returncode == -signal.SIGKILL
     with journal_in(directory) as journal:
-        assert sorted(journal.owed_refreshes()) == ["exec#x", "exec#y"]
+        assert sorted(journal.pending_refreshes()) == ["exec#x", "exec#y"]
 
 
 def test_an_intent_is_committed_with_a_sync(directory):
     journal = told_by(directory)
     statements = []
-    journal._store._connection.set_trace_callback(statements.append)
+    journal._writer.store._connection.set_trace_callback(statements.append)
     trio.run(journal.intend, "file#/a", ["exec#x"])
     assert statements.index("PRAGMA synchronous = FULL") < statements.index("COMMIT")
     journal.close()
@@ -116,7 +116,7 @@ async def test_an_intent_whose_row_went_with_a_lazy_batch_is_still_synced(direct
     with journal_in(directory) as journal:
         commits = Commits(journal, monkeypatch)
         journal.record(changed())
-        async with journal._writing:
+        async with journal._writer._writing:
             nursery.start_soon(journal.catch_up)
             await trio.testing.wait_all_tasks_blocked()
             nursery.start_soon(journal.intend, "file#/a", ["exec#x"])
@@ -130,7 +130,7 @@ async def test_a_cancelled_intent_stays_owed(directory):
         with trio.CancelScope() as scope:
             scope.cancel()
             await journal.intend("file#/a", ["exec#x"])
-        assert list(journal.owed_refreshes()) == ["exec#x"]
+        assert list(journal.pending_refreshes()) == ["exec#x"]
     assert owed_on_disk(directory) == {("file#/a", "exec#x")}
 
 

@@ -12,7 +12,7 @@ from journal_worlds import blocked, changed, failed, history_of, journal_in, kep
 
 from reactor import clock
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
-from reactor.journal import records, store
+from reactor.journal import records, retention
 from reactor.journal.history import Filter, History
 from reactor.journal.schema import FILE_NAME
 from reactor.resources.exec import Exec
@@ -99,19 +99,19 @@ def test_a_resource_is_found_however_long_its_name_is(directory):
 
 
 def test_the_oldest_rows_beyond_the_limit_go(directory, monkeypatch):
-    monkeypatch.setattr(store, "ROW_LIMIT", 1000)
-    monkeypatch.setattr(store, "_PRUNED_AT_ONCE", 100)
+    monkeypatch.setattr(retention, "ROW_LIMIT", 1000)
+    monkeypatch.setattr(retention, "_PRUNED_AT_ONCE", 100)
     for first in range(0, 5000, 1000):
         with journal_in(directory) as journal:
             for number in range(first, first + 1000):
                 journal.record(changed(f"file#/{number}"))
     kept = kept_refs(directory)
-    assert len(kept) <= 1000 + store.PRUNE_EVERY
+    assert len(kept) <= 1000 + retention.PRUNE_EVERY
     assert kept[-1] == "file#/4999"
 
 
 def test_a_file_that_grows_too_large_is_cut_and_gives_its_space_back(directory, monkeypatch):
-    monkeypatch.setattr(store, "BYTE_LIMIT", 1 << 20)
+    monkeypatch.setattr(retention, "BYTE_LIMIT", 1 << 20)
     for _ in range(6):
         with journal_in(directory) as journal:
             for number in range(1000):
@@ -121,13 +121,13 @@ def test_a_file_that_grows_too_large_is_cut_and_gives_its_space_back(directory, 
 
 def test_what_is_older_than_the_limit_goes_and_debts_stay(directory, monkeypatch):
     monkeypatch.setattr(clock, "SETTLING", 0)
-    old = time.time() - store.AGE_LIMIT - 1
+    old = time.time() - retention.AGE_LIMIT - 1
     with journal_in(directory) as journal:
         journal.record(changed("file#/old", moment=old))
         trio.run(journal.intend, "file#/old", ["exec#x"])
     with journal_in(directory) as journal:
         journal.record(changed("file#/new"))
-        assert list(journal.owed_refreshes()) == ["exec#x"]
+        assert list(journal.pending_refreshes()) == ["exec#x"]
     assert kept_refs(directory) == ["file#/new"]
 
 
@@ -153,10 +153,10 @@ def test_a_clock_that_is_set_under_a_run_costs_no_history_before_it_has_settled(
     directory, monkeypatch, set_by, settling, left
 ):
     monkeypatch.setattr(clock, "SETTLING", settling)
-    monkeypatch.setattr(store, "is_settled", clock.Clock().is_settled)
+    monkeypatch.setattr(retention, "is_settled", clock.Clock().is_settled)
     right = time.time
     with journal_in(directory) as journal:
-        journal.record(changed("file#/old", moment=right() - store.AGE_LIMIT))
+        journal.record(changed("file#/old", moment=right() - retention.AGE_LIMIT))
         monkeypatch.setattr(time, "time", lambda: right() + set_by)
         journal.record(changed("file#/new"))
     assert kept_refs(directory) == left
@@ -261,7 +261,7 @@ async def test_a_reader_that_pauses_does_not_keep_the_log_from_being_emptied(dir
 
 
 def test_what_no_manifest_has_had_for_long_is_forgotten_and_what_this_one_has_is_not(directory, monkeypatch):
-    monkeypatch.setattr(store, "DIGEST_LIMIT", 20)
+    monkeypatch.setattr(retention, "DIGEST_LIMIT", 20)
     monkeypatch.setattr(clock, "SETTLING", 0)
     files = [File(name=f"/{number}", ensure="absent") for number in range(100)]
     with journal_in(directory) as journal:
@@ -269,7 +269,7 @@ def test_what_no_manifest_has_had_for_long_is_forgotten_and_what_this_one_has_is
         for file in files:
             journal.applied(file)
     with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
-        old = time.time() - store.AGE_LIMIT - 1
+        old = time.time() - retention.AGE_LIMIT - 1
         connection.execute("UPDATE resources SET applied = ? WHERE ref < 'file#/5'", (old,))
         connection.commit()
     with journal_in(directory) as journal:

@@ -49,7 +49,7 @@ def test_what_is_owed_is_kept_when_the_rest_is_of_no_use(directory, harm):
     harm(directory / FILE_NAME)
     notes = []
     with journal_in(directory, notes) as journal:
-        assert set(journal.owed_refreshes()) == {"exec#x", "exec#y"}
+        assert set(journal.pending_refreshes()) == {"exec#x", "exec#y"}
         assert owed_on_disk(directory) == {("file#/a", "exec#x"), ("file#/a", "exec#y")}
         assert journal.reversals({}) == [REVERSAL]
     (note,) = notes
@@ -62,7 +62,7 @@ def test_a_state_directory_may_have_a_name_that_is_no_text(tmp_path):
     filled(directory)
     other_version(directory / FILE_NAME)
     with journal_in(directory, []) as journal:
-        assert set(journal.owed_refreshes()) == {"exec#x", "exec#y"}
+        assert set(journal.pending_refreshes()) == {"exec#x", "exec#y"}
         with closing(History(str(directory))) as history:
             assert {debt.subscriber for debt in history.refreshes()} == {"exec#x", "exec#y"}
 
@@ -82,7 +82,7 @@ def test_a_damaged_record_of_debts_is_read_up_to_the_damage(directory):
         file.write(b"\xa5" * size)
     notes = []
     with journal_in(directory, notes) as journal:
-        kept = len(list(journal.owed_refreshes()))
+        kept = len(list(journal.pending_refreshes()))
     assert 0 < kept < 300
     assert notes[0].endswith(f"; {kept} pending refreshes could be read, others are lost")
 
@@ -93,6 +93,6 @@ def test_nothing_is_taken_from_the_database_of_another_program(directory):
         connection.execute(f"PRAGMA application_id = {APPLICATION + 1}")
     notes = []
     with journal_in(directory, notes) as journal:
-        assert list(journal.owed_refreshes()) == []
+        assert list(journal.pending_refreshes()) == []
         assert journal.reversals({}) == []
     assert notes[0].endswith("; 0 pending refreshes could be read, others are lost")

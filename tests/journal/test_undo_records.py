@@ -31,7 +31,7 @@ async def test_it_is_on_the_disk_at_once_and_the_last_is_undone_first(directory)
         assert on_disk(directory)[-1] == f"file#{path}"
     with closing(sqlite3.connect(directory / FILE_NAME)) as kept:  # as a process that is killed leaves it
         kept.execute("PRAGMA wal_checkpoint")
-    journal._store.close()
+    journal._writer.store.close()
     with journal_in(directory) as later:
         assert later.can_undo("file#/a")
         assert later.reversals({"file#/b": wanted("/b")}) == [absent("/c"), absent("/a")]

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo
 from reactor.manifest import Kinds
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import PropertyProblem
-from reactor.resource.properties import AbsolutePath, Duration, Flag
+from reactor.resource.property_types import AbsolutePath, Duration, Flag
 
 
 def _below_base(path: str, info: ValidationInfo) -> str:

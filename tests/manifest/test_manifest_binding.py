@@ -4,7 +4,7 @@ from small_kinds import KINDS, Job, Page
 from reactor.errors import Place
 from reactor.manifest import Kinds, read_manifest
 from reactor.manifest.nodes import Mapping, Sequence
-from reactor.resource.properties import did_you_mean
+from reactor.suggestions import did_you_mean
 
 
 def page(properties, name="/a"):
@@ -251,8 +251,8 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("dest: /b"), "it is the name of the resource: write it before the colon"),
         (page("register: b"), "take it away: an expression of another resource reads output("),
         (page("become: true"), "take it away: all is done as whoever starts reactor"),
-        (page("with_items: [1]"), "there are no loops"),
-        (page("loop: [1]"), "there are no loops"),
+        (page("with_items: [1]"), "did you mean 'for_each'?"),
+        (page("loop: [1]"), "did you mean 'for_each'?"),
         (page("control: {when: x}"), "it takes if and unless"),
         ("resources: [{page: [{dest: /b, ensure: present}]}]", "write the name before the colon: '- /b:'"),
         ("resources: [{page: [{ensure: present, name: /b}]}]", "write the name before the colon: '- /b:'"),

@@ -65,8 +65,8 @@ async def test_what_happened_is_in_the_numbers(tmp_path):
 
 
 async def test_a_refresh_is_owed_until_it_is_paid(tmp_path):
-    changed, owing = scripted("a"), scripted("b", subscribe=["scripted#a"])
-    async with controlled(tmp_path, changed, owing) as world:
+    changed, pending_refreshes = scripted("a"), scripted("b", subscribe=["scripted#a"])
+    async with controlled(tmp_path, changed, pending_refreshes) as world:
         await world.story.converged()
         assert (await scraped(scrape_socket, tmp_path))["reactor_refreshes_pending"] == 0
         world.engine.dispatcher.pause(1)

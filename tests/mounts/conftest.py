@@ -25,7 +25,7 @@ def elsewhere():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(mount_health, "PATIENCE", 0.3)
+    monkeypatch.setattr(mount_health, "TIMEOUT", 0.3)
 
 
 @pytest.fixture

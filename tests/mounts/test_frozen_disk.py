@@ -38,7 +38,7 @@ def frozen(tmp_path):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(disks, "PATIENCE", 0.3)
+    monkeypatch.setattr(disks, "TIMEOUT", 0.3)
 
 
 async def a_change_elsewhere(story, path):

@@ -29,7 +29,7 @@ def hanging(tmp_path):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(disks, "PATIENCE", 0.3)
+    monkeypatch.setattr(disks, "TIMEOUT", 0.3)
 
 
 def a_file(path, **properties):

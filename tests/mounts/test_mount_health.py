@@ -116,12 +116,12 @@ async def test_what_is_above_the_files_of_one_directory_is_looked_at_once(
     assert [bool(mounts.unresponsive_reason(each)) for each in files] == [number == 3 for number in range(10)]
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to("other/3")
-    await trio.sleep(mount_health.BELIEVED)
+    await trio.sleep(mount_health.ANSWER_VALID_FOR)
     assert all(map(mounts.unresponsive_reason, files))
 
 
 async def test_a_mount_that_answers_is_believed_for_a_moment_and_asked_once(mount, questions, monkeypatch):
-    monkeypatch.setattr(mount_health, "BELIEVED", 60.0)
+    monkeypatch.setattr(mount_health, "ANSWER_VALID_FOR", 60.0)
     mounts = fragile_mounts()
     async with trio.open_nursery() as nursery:
         for number in range(1000):
@@ -130,7 +130,7 @@ async def test_a_mount_that_answers_is_believed_for_a_moment_and_asked_once(moun
     assert mounts.unresponsive_reason(f"{mount.point}/f") is None
     mount.stop()
     await mounts.ask(f"{mount.point}/f")
-    monkeypatch.setattr(mount_health, "BELIEVED", 0.0)
+    monkeypatch.setattr(mount_health, "ANSWER_VALID_FOR", 0.0)
     assert mounts.unresponsive_reason(f"{mount.point}/f") is not None
 
 
@@ -151,7 +151,7 @@ async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the
     before = trio.current_time()
     for _ in range(100):
         await ask()
-    assert trio.current_time() - before < mount_health.PATIENCE
+    assert trio.current_time() - before < mount_health.TIMEOUT
     words = f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
     assert set(reasons) == {(f"fuse at {mount.point} does not answer", words)}
     assert questions == [str(mount.point)]
@@ -171,8 +171,8 @@ async def test_a_mount_below_one_that_answers_is_asked_as_well(mount, tmp_path, 
         mounts = fragile_mounts()
         inner.stop()
         await mounts.ask(f"{mount.point}/f")
-        monkeypatch.setattr(mount_health, "PATIENCE", 0.3)
-        monkeypatch.setattr(mount_health, "BELIEVED", 60.0)
+        monkeypatch.setattr(mount_health, "TIMEOUT", 0.3)
+        monkeypatch.setattr(mount_health, "ANSWER_VALID_FOR", 60.0)
         with pytest.raises(ResourceError, match=f"{inner.point} does not answer"):
             await mounts.ask(f"{inner.point}/f")
 

@@ -172,7 +172,7 @@ def a_kind_that_looks_whether_all_is_well_then(mount):
     ids=lambda make: make.__name__,
 )
 async def test_a_mount_that_dies_while_something_is_changed_fails_that(make, mount, impatient, monkeypatch):
-    monkeypatch.setattr("reactor.resource.mount_health.BELIEVED", 0.0)
+    monkeypatch.setattr("reactor.resource.mount_health.ANSWER_VALID_FOR", 0.0)
     resource = make(mount)
     _, story = await converge_once(resource)
     [check] = story.checks(resource.ref)
@@ -295,7 +295,7 @@ def outer(mount, tmp_path):
 
 def reactor(*words, patience=0.3):
     """The program, as a process of its own."""
-    start = f"import reactor.resource.mount_health as it; it.PATIENCE = {patience}; from reactor.cli import main; main()"
+    start = f"import reactor.resource.mount_health as it; it.TIMEOUT = {patience}; from reactor.cli import main; main()"
     words = [sys.executable, "-c", start, *map(str, words)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -303,12 +303,12 @@ def reactor(*words, patience=0.3):
 @pytest.fixture
 def manifest(outer, tmp_path):
     own = ", ".join(f'{key}: "{value}"' for key, value in OWN.items())
-    wishes = {
+    desired = {
         tmp_path / "local": "content: x",
         outer.point / "new": "content: x",
         tmp_path / "copy": f"source: {outer.point}/f",
     }
-    lines = (f"      - {path}: {{ ensure: present, {wish}, {own} }}\n" for path, wish in wishes.items())
+    lines = (f"      - {path}: {{ ensure: present, {value}, {own} }}\n" for path, value in desired.items())
     path = tmp_path / "manifest.yaml"
     path.write_text("".join(["resources:\n  - file:\n", *lines]))
     return path

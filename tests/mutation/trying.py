@@ -15,7 +15,7 @@ from typing import Any
 from choosing import Choice
 from workshop import HERE
 
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 """How many times longer than recorded tests may take."""
 _START_SECONDS = 90.0
 """What a pytest takes to begin, on a busy machine."""
@@ -82,7 +82,7 @@ class Bench:
     def _ask(self, tests: list[str], seconds: float) -> tuple[str, str]:
         if self._forge.stdin is None or self._forge.stdout is None:
             raise AssertionError("they were asked for")
-        request = {"tests": tests, "seconds": _START_SECONDS + _PATIENCE * seconds}
+        request = {"tests": tests, "seconds": _START_SECONDS + _TIMEOUT * seconds}
         self._forge.stdin.write(json.dumps(request) + "\n")
         self._forge.stdin.flush()
         answer = json.loads(self._forge.stdout.readline())

@@ -15,7 +15,7 @@ from reactor.resource.watch import WatchSink, WatchState
 from reactor.resources.network.rtnetlink import message
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import running
-from reactor.watchers import netlink
+from reactor.watchers import netlink, netlink_socket
 from reactor.watchers.mounts import MountTable
 from reactor.watchers.netlink import NetlinkWatch, NetlinkWatcher
 from reactor.watchers.netlink_socket import unpack
@@ -265,7 +265,7 @@ async def test_a_namespace_that_may_not_be_entered_is_said_and_spoils_no_other(w
 
 
 async def test_an_overflow_is_told_once_and_names_are_read_afresh(monkeypatch, world):
-    monkeypatch.setattr(netlink, "RECEIVE_BUFFER", 4096)
+    monkeypatch.setattr(netlink_socket, "RECEIVE_BUFFER", 4096)
     hears, renamed = (
         listener("a", world, WatchedTopic(Topic.LINK, "v0")),
         listener("b", world, WatchedTopic(Topic.ADDRESSES, "w1")),

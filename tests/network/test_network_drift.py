@@ -14,7 +14,7 @@ from reactor.engine.events import Cause, Checked, EventsLost, Flapping, Result, 
 from reactor.resource.watch import WatchState
 from reactor.resources.network import Address, Link, Route
 from reactor.testing.story import graph_of, running
-from reactor.watchers import netlink
+from reactor.watchers import netlink_socket
 
 
 def network(netns):
@@ -369,7 +369,7 @@ async def test_the_process_itself_stays_in_its_namespace(world):
 
 
 async def test_lost_notifications_are_said_and_everything_is_checked(monkeypatch, world):
-    monkeypatch.setattr(netlink, "RECEIVE_BUFFER", 4096)
+    monkeypatch.setattr(netlink_socket, "RECEIVE_BUFFER", 4096)
     names = [f"192.0.2.{number}/24" for number in range(1, 4)]
     resources = [Address(name=name, link="v0", netns=world.name) for name in names]
     async with running(*resources, Link(name="v1", mtu=1400, netns=world.name)) as story:

@@ -40,12 +40,12 @@ def watched(scaffold, monkeypatch):
 async def test_an_event_on_one_path_looks_at_that_path_only(watched, tmp_path, change, heard, would):
     scaffold, looks = watched
     change(tmp_path)
-    scaffold._heard.add(str(tmp_path / heard))
+    scaffold._changed_paths.add(str(tmp_path / heard))
     assert [action.would for action in await look(scaffold)] == [
         f"Would have changed {would} scaffold files"
     ] * would
     assert looks == []
-    scaffold._heard.lose()
+    scaffold._changed_paths.lose()
     await converge(scaffold)
     assert await look(scaffold) == ()
     assert "foreign" not in tree(tmp_path / "out")
@@ -64,7 +64,7 @@ async def test_an_event_on_one_path_looks_at_that_path_only(watched, tmp_path, c
 async def test_what_one_path_does_not_tell_is_looked_at_as_a_whole(watched, tmp_path, change, heard):
     scaffold, looks = watched
     change(tmp_path)
-    scaffold._heard.add(str(tmp_path / heard))
+    scaffold._changed_paths.add(str(tmp_path / heard))
     assert len(await look(scaffold)) == 1
     assert looks == [1]
 
@@ -76,7 +76,7 @@ async def test_a_check_without_an_event_looks_at_everything(scaffold, tmp_path):
 
 async def test_a_look_that_failed_is_made_again_as_a_whole(scaffold, tmp_path):
     grow(tmp_path / "templates", {"c": "{{ nope }}"})
-    scaffold._heard.add(str(tmp_path / "templates/c"))
+    scaffold._changed_paths.add(str(tmp_path / "templates/c"))
     for _ in range(2):
         with pytest.raises(Exception, match="'nope' is undefined"):
             await look(scaffold)
@@ -85,7 +85,7 @@ async def test_a_look_that_failed_is_made_again_as_a_whole(scaffold, tmp_path):
 async def test_a_template_that_changed_together_with_the_coming_of_another_is_rendered(scaffold, tmp_path):
     grow(tmp_path / "templates", {"a": "changed", "c": "changed", "new": "new"})
     for name in ("a", "new", "c"):
-        scaffold._heard.add(str(tmp_path / "templates" / name))
+        scaffold._changed_paths.add(str(tmp_path / "templates" / name))
     await converge(scaffold)
     assert tree(tmp_path / "out") == {"a": "changed", "c": "changed", "d/b": "2", "new": "new"}
 

@@ -64,9 +64,9 @@ for source, point in (("data", "out/mnt/data"), ("one", "out/one"), ("made", "ou
     subprocess.run(["mount", "--bind", top / source, top / point], check=True)
 scaffold = make(top, purge=True)
 print(trio.run(converge, scaffold), tree(top / "out"))
-scaffold._heard.take()
+scaffold._changed_paths.take()
 Path(top, "out/mnt/data/later").write_text("")
-scaffold._heard.add(str(top / "out/mnt/data/later"))
+scaffold._changed_paths.add(str(top / "out/mnt/data/later"))
 print(trio.run(converge, scaffold))
 """
 

@@ -8,7 +8,7 @@ from scaffold_worlds import converge, grow, look, make, tree
 
 from reactor.hostfs.temp_files import temporary_name
 from reactor.resource.declared import declare
-from reactor.resource.output import speaker
+from reactor.resource.output import output_sink
 
 FOREIGN = (
     ".env.reactor",
@@ -34,7 +34,7 @@ async def test_files_of_others_that_are_only_named_alike_stay(tmp_path, first, e
         await converge(scaffold)
     grow(tmp_path / "out", dict.fromkeys(FOREIGN, "precious"))
     for name in FOREIGN:
-        scaffold._heard.add(str(tmp_path / "out" / name))
+        scaffold._changed_paths.add(str(tmp_path / "out" / name))
     await converge(scaffold)
     assert {name: text for name, text in tree(tmp_path / "out").items() if name != "a"} == dict.fromkeys(
         FOREIGN, "precious"
@@ -84,9 +84,9 @@ async def test_a_temporary_file_that_was_taken_up_meanwhile_stays(tmp_path, said
 def said():
     """The lines that are said."""
     lines = []
-    token = speaker.set(lines.append)
+    token = output_sink.set(lines.append)
     yield lines
-    speaker.reset(token)
+    output_sink.reset(token)
 
 
 async def killed_before_its_files(tmp_path, **properties):
@@ -109,7 +109,7 @@ async def test_with_purge_empty_directories_that_no_template_needs_go(tmp_path):
     assert tree(tmp_path / "out") == {"a": "a", "sub/deep/b": "b"}
     assert not (tmp_path / "out" / "old").exists()
     (tmp_path / "out" / "later").mkdir()
-    scaffold._heard.add(str(tmp_path / "out" / "later"))
+    scaffold._changed_paths.add(str(tmp_path / "out" / "later"))
     assert await converge(scaffold) == ["removed 1 empty directories"]
 
 

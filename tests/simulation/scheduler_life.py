@@ -38,7 +38,7 @@ STEPS = (
     "reload",
 )
 USUAL = (0.2, 0.24, 0.26, 0.12, 0.02, 0.04, 0.02, 0.04, 0.02, 0.02, 0.01, 0.01)
-PATIENCE = 400
+TIMEOUT = 400
 """Steps for each vertex within which a life without events comes to rest."""
 
 
@@ -97,7 +97,7 @@ class Life:
         for (first, second), edge in shape.edges.items():
             if edge.kind == "notify" and self.chance.random() < 0.2:
                 self._note(f"pledge {first} {second}")
-                self.scheduler.refreshes.owe_from_previous_run(first, second)
+                self.scheduler.refreshes.add_pending(first, second)
                 self.oracle.owe_refresh(first, second)
 
     # ---- the world ----
@@ -366,7 +366,7 @@ class Life:
             raise BreachError("it ends: all is well, and it is not converged")
 
     def _run_dry(self, outcome: Callable[[int], str]) -> None:
-        for _ in range(PATIENCE * self.size + 100):
+        for _ in range(TIMEOUT * self.size + 100):
             self.rest()
             if self.handed_out:
                 vertex = min(self.handed_out)

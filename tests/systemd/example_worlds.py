@@ -32,7 +32,7 @@ from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 SHELL = set("|<>$*\n")
 EXAMPLES = ("Example", "Examples")
 
@@ -146,7 +146,7 @@ class Host:
         if not SHELL & set(example):
             return self._called(shlex.split(example)[1:], self._variables(example))
         ended = subprocess.run(
-            ["bash", "-e", "-c", example], cwd=self.directory, env=self._variables(example), text=True, timeout=PATIENCE,
+            ["bash", "-e", "-c", example], cwd=self.directory, env=self._variables(example), text=True, timeout=TIMEOUT,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
         return ended.returncode, ended.stdout
@@ -169,7 +169,7 @@ class Host:
             while not re.search("converged|failed", said) and (line := process.stdout.readline()):
                 said += line
             process.send_signal(signal.SIGINT)
-            rest, _ = process.communicate(timeout=PATIENCE)
+            rest, _ = process.communicate(timeout=TIMEOUT)
             return process.returncode, said + rest
 
     def newest_version(self, path: str) -> str:

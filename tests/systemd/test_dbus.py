@@ -215,7 +215,7 @@ async def test_a_bus_that_never_answers_is_no_bus(answer, library, tmp_path, nur
         await stream.send_all(answer)
         await trio.sleep_forever()
 
-    monkeypatch.setattr("reactor.watchers.dbus.bus.PATIENCE", 0.1)
+    monkeypatch.setattr("reactor.watchers.dbus.bus.TIMEOUT", 0.1)
     sock = trio.socket.socket(trio.socket.AF_UNIX)
     await sock.bind(str(tmp_path / "bus"))
     sock.listen()

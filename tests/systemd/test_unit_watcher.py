@@ -34,25 +34,25 @@ class Sink(WatchSink):
         self.losses = []
         self.states = []
 
-        self._news = trio.Event()
+        self._new_data = trio.Event()
 
     def mark(self, vertex, delay=0.0):
         self.marks[vertex] += 1
-        self._news.set()
+        self._new_data.set()
 
     def mark_all(self, reason):
         self.losses.append(reason)
-        self._news.set()
+        self._new_data.set()
 
     def report(self, state, reason, vertex=None):
         self.states.append(state)
-        self._news.set()
+        self._new_data.set()
 
     async def until(self, condition):
         with trio.fail_after(60):
             while not condition():
-                await self._news.wait()
-                self._news = trio.Event()
+                await self._new_data.wait()
+                self._new_data = trio.Event()
 
 
 @asynccontextmanager
@@ -204,7 +204,7 @@ async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch
     listening.bind(f"{tmp_path}/bus")
     listening.listen()
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={tmp_path}/bus")
-    monkeypatch.setattr("reactor.watchers.dbus.bus.PATIENCE", 0.2)
+    monkeypatch.setattr("reactor.watchers.dbus.bus.TIMEOUT", 0.2)
     with listening:
         others = [Service(name=unit.name) for unit in (Unit().write(), Unit().write())]
         async with running(Service(name=app.name), *others) as story:

@@ -17,7 +17,7 @@ from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, manager_signa
 
 ETC = Path("/etc/systemd/system")
 VENDOR = Path("/usr/lib/systemd/system")
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 _numbers = count()
 
@@ -88,7 +88,7 @@ class Unit:
 
 async def eventually(condition: Callable[[], object]) -> None:
     """Wait for something that only asking can tell."""
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(TIMEOUT):
         while True:
             if condition():
                 return

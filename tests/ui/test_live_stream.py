@@ -273,6 +273,6 @@ async def test_the_end_of_the_run_is_heard(tmp_path):
             await page.next()
             world.engine.stop()
             await world.story.until(lambda: world.story.events[-1].__class__.__name__ == "Ended")
-            await world.page.farewell()
+            await world.page.drain()
             ended = await page.event("ended")
     assert ended["reason"] == "stopped"

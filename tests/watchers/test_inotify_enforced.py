@@ -25,12 +25,12 @@ class Enforcer(WatchSink):
         self.paths = paths
         self.repairs = 0
         self._due: dict[int, float] = {}
-        self._news = trio.Event()
+        self._new_data = trio.Event()
 
     def mark(self, vertex: int, delay: float = 0.0) -> None:
         due = trio.current_time() + delay
         self._due[vertex] = min(due, self._due.get(vertex, due))
-        self._news.set()
+        self._new_data.set()
 
     def mark_all(self, reason: str) -> None:
         for vertex in range(len(self.paths)):
@@ -46,8 +46,8 @@ class Enforcer(WatchSink):
     async def run(self) -> None:
         while True:
             with trio.move_on_at(min(self._due.values(), default=float("inf"))):
-                await self._news.wait()
-                self._news = trio.Event()
+                await self._new_data.wait()
+                self._new_data = trio.Event()
             now = trio.current_time()
             for vertex in [vertex for vertex, due in self._due.items() if due <= now]:
                 del self._due[vertex]

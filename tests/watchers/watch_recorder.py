@@ -36,19 +36,19 @@ class Recorder(WatchSink):
         self.marks: list[tuple[int, float]] = []
         self.losses: list[str] = []
         self.reports: list[tuple[WatchState, str, int | None]] = []
-        self._news = trio.Event()
+        self._new_data = trio.Event()
 
     def mark(self, vertex: int, delay: float = 0.0) -> None:
         self.marks.append((vertex, delay))
-        self._news.set()
+        self._new_data.set()
 
     def mark_all(self, reason: str) -> None:
         self.losses.append(reason)
-        self._news.set()
+        self._new_data.set()
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
         self.reports.append((state, reason, vertex))
-        self._news.set()
+        self._new_data.set()
 
     @property
     def marked(self) -> set[int]:
@@ -62,8 +62,8 @@ class Recorder(WatchSink):
         """Return as soon as what was told fulfils the condition."""
         with trio.fail_after(60):
             while not condition():
-                await self._news.wait()
-                self._news = trio.Event()
+                await self._new_data.wait()
+                self._new_data = trio.Event()
 
     async def next_marks(self, *vertices: int) -> None:
         """Wait until all of the vertices were marked and nothing more is on its way; then forget the marks."""

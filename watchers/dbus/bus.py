@@ -24,7 +24,7 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 CALLS_AT_ONCE = 64
 """The most calls in progress. dbus-daemon fails a call on a connection that waits for 128 replies already."""
 
-PATIENCE = 3.0
+TIMEOUT = 3.0
 """Seconds for a bus to accept the connection. A healthy one takes a millisecond."""
 
 _READ_SIZE = 64 * 1024
@@ -73,22 +73,22 @@ class Bus:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the connection until it ends. Then waiting calls raise NoBusError, and streams of signals end.
 
-        Raises NoBusError when the connection can't be made, or not within `PATIENCE`.
+        Raises NoBusError when the connection can't be made, or not within `TIMEOUT`.
         """
         is_greeted = False
-        with trio.move_on_after(PATIENCE) as patience:
+        with trio.move_on_after(TIMEOUT) as timeout:
             async with (
                 await open_stream(self._address, self._library.handshake()) as stream,
                 self._connected(stream),
             ):
                 is_greeted = await self._greet()
                 if is_greeted:
-                    patience.deadline = math.inf
+                    timeout.deadline = math.inf
                     task_status.started()
                     await trio.sleep_forever()
         if not is_greeted:
-            late = f" within {PATIENCE:g} s" if patience.cancelled_caught else ""
-            raise NoBusError(f"the bus at {self._address} did not take us in{late}")
+            waited = f" within {TIMEOUT:g} s" if timeout.cancelled_caught else ""
+            raise NoBusError(f"the bus at {self._address} did not take us in{waited}")
 
     @asynccontextmanager
     async def _connected(self, stream: trio.SocketStream) -> AsyncIterator[None]:

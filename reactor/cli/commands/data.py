@@ -70,7 +70,7 @@ def data(
 
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
         known = inputs()
-        resolved = _resolved(manifest, with_variables(known) if env_facts else known)
+        resolved = resolved_data(manifest, with_variables(known) if env_facts else known)
     if env and (explain or form is not None):
         raise click.UsageError("--env can't be used with --format or --explain")
     values: Any = masked(resolved.values, resolved.secrets, MASK)
@@ -83,7 +83,7 @@ def data(
         show(wanted, form)
 
 
-def _resolved(manifest: str, inputs: Inputs) -> Resolved:
+def resolved_data(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
     from reactor.loading import data_located, with_site

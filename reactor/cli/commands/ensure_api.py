@@ -64,12 +64,12 @@ def pipe(
     session = session_of(directory)
     try:
         request = parse_request(sys.stdin.buffer.read().decode())
-        told = _answer(request, inputs, session, state_dir, noop=noop)
+        answer = _answer(request, inputs, session, state_dir, noop=noop)
     except UnicodeDecodeError:
-        told = response(error="the request is not in UTF-8")
+        answer = response(error="the request is not in UTF-8")
     except RequestError as error:
-        told = response(error=str(error))
-    click.echo(_text(told, as_yaml=as_yaml), nl=False)
+        answer = response(error=str(error))
+    click.echo(_text(answer, as_yaml=as_yaml), nl=False)
 
 
 def _answer(
@@ -123,7 +123,7 @@ def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Reque
 
     events: list[Event] = []
     ref = entry.resource.ref
-    options = RunOptions(noop=noop, owing=frozenset((ref,)) if refresh else frozenset())
+    options = RunOptions(noop=noop, pending_refreshes=frozenset((ref,)) if refresh else frozenset())
     backups = None if noop else backups_of(location)
     with state_directory_for(location.path if location else None):
         _, interruption = run_silently(entry.program.graph, options, events.append, warn, backups)
@@ -146,8 +146,8 @@ def _status(entry: Entry) -> Any:
         return None
 
 
-def _text(told: dict[str, Any], *, as_yaml: bool) -> str:
-    text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+def _text(answer: dict[str, Any], *, as_yaml: bool) -> str:
+    text = json.dumps(answer, indent=2, ensure_ascii=False) + "\n"
     if not as_yaml:
         return text
     from reactor.cli.yaml_text import yaml_text

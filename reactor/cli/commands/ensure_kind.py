@@ -141,13 +141,13 @@ class Call:
     def _blocked(self, entry: Entry, prerequisites: Prerequisites, display: RecordingDisplay) -> int:
         result = blocked(entry, prerequisites.culprits, noop=self._noop)
         display(Blocked(result.time, result.ref, result.culprits))
-        self._remember(display, result)
+        self._record(display, result)
         return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
 
     def _run(self, entry: Entry, prerequisites: Prerequisites, display: RecordingDisplay) -> int:
         graph = entry.program.graph
-        owing = frozenset((entry.resource.ref,)) if prerequisites.refresh else frozenset()
-        options = RunOptions(noop=self._noop, diff=self._diff, owing=owing)
+        pending_refreshes = frozenset((entry.resource.ref,)) if prerequisites.refresh else frozenset()
+        options = RunOptions(noop=self._noop, diff=self._diff, pending_refreshes=pending_refreshes)
         services = RunServices(backups=None if self._noop else backups_of(self._location))
         with state_directory_for(self._location.path if self._location else None):
             ended, interruption = converge(graph, options, display, services)
@@ -156,12 +156,12 @@ class Call:
             display.summarize(ended)
         elif result is not None:
             display.conclude(result)
-        self._remember(display, result)
+        self._record(display, result)
         if interruption.cut_short or interruption.left_work:
             return exitcodes.signal_code(interruption.number)
         return exitcodes.run_code(ended, once=True, detailed=self._detailed)
 
-    def _remember(self, display: RecordingDisplay, result: Ensured | None) -> None:
+    def _record(self, display: RecordingDisplay, result: Ensured | None) -> None:
         if self._session is not None:
             with reporting_session_errors(self._bad_usage):
                 self._session.note([*display.events, *([result] if result else [])], display.warn)

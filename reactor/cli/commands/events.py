@@ -46,7 +46,7 @@ def moment(_context: click.Context, _parameter: click.Parameter, value: str | No
 
 def moment_of(text: str, now: datetime) -> float:
     """The time in ``text``, in seconds since 1970. Raises ValueError, or OverflowError or OSError if out of range."""
-    from reactor.resource.properties import parse_duration
+    from reactor.resource.property_types import parse_duration
 
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     named = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}

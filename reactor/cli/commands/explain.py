@@ -52,7 +52,7 @@ def _canonical(code: str) -> str:
 
 
 def _unknown(code: str, codes: Iterable[str]) -> NoReturn:
-    from reactor.resource.properties import did_you_mean
+    from reactor.suggestions import did_you_mean
 
     hint = did_you_mean(_canonical(code), codes) or "'reactor explain' lists all codes"
     fail("R0705", f"there is no error code {code!r}", hint, 1)

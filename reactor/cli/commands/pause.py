@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def _duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
     from reactor.control.pause_file import is_valid_duration
-    from reactor.resource.properties import parse_duration
+    from reactor.resource.property_types import parse_duration
 
     try:
         seconds = parse_duration(value)

@@ -188,11 +188,11 @@ async def _apply_version(store: Store, version: Version, content: str, *, noop: 
     """Apply a file resource with the old content, owner and mode: as safely as in a run, with a backup."""
     from reactor.engine.check import check
     from reactor.resource.backup_store import backup_store
-    from reactor.resource.output import speaker
+    from reactor.resource.output import output_sink
     from reactor.resource.registry import find_kind
 
     backup_store.set(store)
-    speaker.set(warn)
+    output_sink.set(warn)
     file = find_kind("file").model_validate(
         {
             "name": version.path,

@@ -103,18 +103,18 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
     if found is None:
         fail("R0607", "there is no session", f"use --session DIR, or {BEGIN}")
     with reporting_session_errors():
-        told = summary(found.past())
-    click.echo(line(told) if form == "json" else _text(told), nl=False)
+        report = summary(found.past())
+    click.echo(line(report) if form == "json" else _text(report), nl=False)
     if remove and not found.remove():
         warn(f"{found.directory} is not removed: it has other files")
-    raise click.exceptions.Exit(exitcodes.NOT_CONVERGED if told["troubles"] else 0)
+    raise click.exceptions.Exit(exitcodes.NOT_CONVERGED if report["troubles"] else 0)
 
 
-def _text(told: dict[str, Any]) -> str:
+def _text(report: dict[str, Any]) -> str:
     from reactor.resource.escaping import escaped
 
     lines = ["Session Summary", ""]
-    lines += [f"{label + ':':>22} {told[key]}" for key, label in _LABELS.items()]
-    if told["troubles"]:
-        lines += ["", *(escaped(f"{ref}: {why}") for ref, why in told["troubles"].items())]
+    lines += [f"{label + ':':>22} {report[key]}" for key, label in _LABELS.items()]
+    if report["troubles"]:
+        lines += ["", *(escaped(f"{ref}: {why}") for ref, why in report["troubles"].items())]
     return "".join(f"{each}\n" for each in lines)

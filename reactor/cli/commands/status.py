@@ -96,5 +96,5 @@ def _exit_code(answer: dict[str, Any], *, named: bool) -> int:
         return exitcodes.NOT_CONVERGED
     if not named:
         return 0
-    troubled = any(r["state"] in ("failed", "blocked") or r["in_motion"] for r in answer["resources"])
-    return exitcodes.NOT_CONVERGED if troubled else 0
+    not_ok = any(r["state"] in ("failed", "blocked") or r["in_motion"] for r in answer["resources"])
+    return exitcodes.NOT_CONVERGED if not_ok else 0

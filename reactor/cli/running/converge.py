@@ -108,7 +108,7 @@ class ConvergeCommand(NamedTuple):
         try:
             with self._open_state(program, display) as state:
                 _show_header(generation, program.pre_message, display)
-                options = options._replace(owing=state.owing, recorded=state.recorded)
+                options = options._replace(pending_refreshes=state.pending_refreshes, recorded=state.recorded)
                 if not state.complete:
                     _warn_of_lost_refreshes(graph, display)
                 services = services._replace(

@@ -187,9 +187,9 @@ async def _end_services(services: RunServices) -> None:
     if services.reporter:
         services.reporter.ending()
     if services.control:
-        await services.control.farewell()
+        await services.control.drain()
     if services.page:
-        await services.page.farewell()
+        await services.page.drain()
 
 
 async def _stop_when_reader_is_gone(engine: Engine, display: Display) -> None:

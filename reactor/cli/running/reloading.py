@@ -130,11 +130,11 @@ class Reloader:
                 with suppress(ResourceError):
                     await fragile_mounts().ask(path)
                     answering.append(path)
-            look = partial(files.changed, answering)
+            read = partial(files.changed, answering)
             try:
-                return await _read(look)
+                return await _read(read)
             except OSError:  # no thread can be started
-                return look()
+                return read()
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""

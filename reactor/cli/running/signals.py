@@ -16,7 +16,7 @@ from reactor.console.open_problems import name_some
 from reactor.engine.engine import Engine
 from reactor.resource.left_alone import LEFT_ALONE
 
-PATIENCE = 15.0
+TIMEOUT = 15.0
 """Seconds after SIGTERM or SIGHUP until the next step is taken, if the run has not ended."""
 
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -28,7 +28,7 @@ class Interruption:
     The first signal waits for running checks and starts no others; the second cancels them; the third kills their
     processes, except package managers; the fourth ends the run without waiting for these. SIGINT takes one step for each
     ^C. SIGTERM and SIGHUP come once, from a service manager or a closed terminal, so they take the next step every
-    `PATIENCE` seconds. With ``reload``, SIGHUP reloads instead, as service managers expect; after its terminal was closed,
+    `TIMEOUT` seconds. With ``reload``, SIGHUP reloads instead, as service managers expect; after its terminal was closed,
     such a run ends because its output has no reader.
     """
 
@@ -59,7 +59,7 @@ class Interruption:
         with trio.open_signal_receiver(*handled) as arriving:
             task_status.started()
             while True:
-                with trio.move_on_after(self._patience()):
+                with trio.move_on_after(self._timeout()):
                     number = await anext(arriving)
                     if number == signal.SIGHUP and self._reload is not None:
                         self._reload()
@@ -68,9 +68,9 @@ class Interruption:
                 self._steps[min(self.taken, len(self._steps) - 1)]()
                 self.taken += 1
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         escalates = self.number in (signal.SIGTERM, signal.SIGHUP) and self.taken < len(self._steps)
-        return PATIENCE if escalates else math.inf
+        return TIMEOUT if escalates else math.inf
 
     def _stop(self) -> None:
         self._engine.stop()

@@ -38,14 +38,14 @@ Warn = Callable[[str], None]
 class State(NamedTuple):
     """The state that a run can use. A missing part is None.
 
-    ``owing`` has the pending refreshes for a run without a journal; ``recorded`` is for a dry run, as in `RunOptions`.
+    ``pending_refreshes`` is for a run without a journal; ``recorded`` is for a dry run, as in `RunOptions`.
     ``complete`` says that all pending refreshes of earlier runs are known.
     """
 
     directory: StateDirectory | None = None
     journal: Journal | None = None
     backups: Store | None = None
-    owing: frozenset[str] = frozenset()
+    pending_refreshes: frozenset[str] = frozenset()
     recorded: frozenset[str] | None = None
     complete: bool = True
 
@@ -93,7 +93,7 @@ def read_only_state(location: Location | None, warn: Warn) -> Iterator[State]:
         return
     with state_directory_for(location.path):
         if os.path.lexists(os.path.join(location.path, FILE_NAME)):
-            yield _recollected(location.path, warn)
+            yield _recovered_copy(location.path, warn)
         else:
             yield State(recorded=frozenset())
 
@@ -104,21 +104,23 @@ def _without_journal(
     """The state with a journal that can't be written: its pending refreshes are made, maybe again by the next run."""
     if location is None or not is_ours(location.path):
         return State(directory, None, backups)
-    from reactor.journal.recovery import recollect
+    from reactor.journal.recovery import recover_copy
 
-    found = recollect(location.path)
-    owing = frozenset(subscriber for _, subscriber in found.pending)
-    if owing:
-        warn(f"{', '.join(sorted(owing))}: a refresh is pending from an earlier run, and is made now")
-    return State(directory, None, backups, owing, complete=found.complete)
+    found = recover_copy(location.path)
+    pending_refreshes = frozenset(subscriber for _, subscriber in found.pending)
+    if pending_refreshes:
+        warn(
+            f"{', '.join(sorted(pending_refreshes))}: a refresh is pending from an earlier run, and is made now"
+        )
+    return State(directory, None, backups, pending_refreshes, complete=found.complete)
 
 
-def _recollected(directory: str, warn: Warn) -> State:
+def _recovered_copy(directory: str, warn: Warn) -> State:
     from reactor.journal.history import History, HistoryError
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            return State(owing=history.pending_refreshes(), recorded=history.recorded())
+            return State(pending_refreshes=history.pending_refreshes(), recorded=history.recorded())
     except HistoryError as error:
         warn(f"{error}; pending refreshes of earlier runs are not shown")
         return State()

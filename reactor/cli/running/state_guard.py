@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reactor.control.pause_controller import PauseController
     from reactor.journal.journal import Journal
 
-LOOK_EVERY = 5.0
+CHECK_INTERVAL = 5.0
 """Seconds between two checks. A watch in place of checks would also report every write to the journal."""
 
 
@@ -35,7 +35,7 @@ async def guard_state(
     """
     reported = ""
     while True:
-        await trio.sleep(LOOK_EVERY)
+        await trio.sleep(CHECK_INTERVAL)
         try:
             lost = await _replaced(directory, journal, control)
         except (LockedError, StateDirectoryError) as error:

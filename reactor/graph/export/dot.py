@@ -48,9 +48,11 @@ def _attributes(vertex: Vertex) -> str:
     label = f"{_label(vertex.kind)}\\n{_label(vertex.name)}"
     if vertex.state:
         label += f"\\n[{words(vertex.state)}]"
-    look = vertex.look
+    appearance = vertex.appearance
     tooltip = _label(printable(vertex.ref))
-    style = f'style="{_BORDERS[look.dashes]}", fillcolor="{look.fill}", color="{look.border}"'
+    style = (
+        f'style="{_BORDERS[appearance.dashes]}", fillcolor="{appearance.fill}", color="{appearance.border}"'
+    )
     return f'label="{label}", tooltip="{tooltip}", {style}'
 
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any, NamedTuple
 
+from reactor.graph.export.colours import css_variables
 from reactor.graph.export.folds import Box, Edges, Member, boxes, contracted, folds
 from reactor.graph.export.json_graph import edges, nodes
 from reactor.graph.export.picture import (
@@ -34,7 +35,7 @@ def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_asset("page.html")).substitute(
         summary=summary(drawn),
-        style=_asset("page.css"),
+        style=css_variables() + _asset("page.css"),
         picture=f'<div class="whole">\n{whole}</div>\n{overview.svg}',
         legend=_legend(drawn),
         hidden=_hidden(graph, drawn),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from reactor.graph.export.picture import EDGE_DASHES, STATES, Arrow, Picture, Vertex, picture, words
+from reactor.graph.export.colours import STATES
+from reactor.graph.export.picture import EDGE_DASHES, Arrow, Picture, Vertex, picture, words
 from reactor.graph.graph import EdgeKind, Graph
 
 _LINKS = {
@@ -50,9 +51,9 @@ def _styles(drawn: Picture, arrows: list[Arrow]) -> Iterator[str]:
         if links := [str(number) for number, arrow in enumerate(arrows) if arrow.kind is kind]:
             yield f"  linkStyle {','.join(links)} stroke-dasharray:{EDGE_DASHES[kind]}"
     for state in drawn.states:
-        look = STATES[state]
-        dashes = f",stroke-dasharray:{look.dashes}" if look.dashes else ""
-        yield f"  classDef {state} fill:{look.fill},stroke:{look.border},color:#1b1f24{dashes}"
+        appearance = STATES[state]
+        dashes = f",stroke-dasharray:{appearance.dashes}" if appearance.dashes else ""
+        yield f"  classDef {state} fill:{appearance.fill},stroke:{appearance.border},color:#1b1f24{dashes}"
 
 
 def _label(vertex: Vertex) -> str:

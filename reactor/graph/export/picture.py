@@ -1,4 +1,4 @@
-"""What all pictures of a graph have in common: which edges are drawn, and the appearance of states and kinds."""
+"""What all pictures of a graph have in common: their vertices and edges, the order of states, and dashes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from reactor.graph.export.colours import PLAIN, STATES, Appearance
 from reactor.graph.graph import REFRESHING, WEAK, EdgeKind, Graph
 from reactor.graph.topology import topological_order
 from reactor.resource.base import Resource
@@ -50,32 +51,8 @@ def reduced(edges: Edges) -> Edges:
     return kept
 
 
-class Look(NamedTuple):
-    """The colours of a vertex on light and dark backgrounds, and the dashes of its border."""
-
-    fill: str
-    border: str
-    dark_fill: str
-    dark_border: str
-    dashes: str = ""
-
-
-STATES = {
-    "ok": Look("#e3f5e9", "#23783f", "#15301f", "#4cb872"),
-    "changed": Look("#fff1cc", "#8a5f00", "#3a2d0b", "#e0ac3a"),
-    "would_change": Look("#fff8e6", "#8a5f00", "#2b2513", "#e0ac3a", "6 3"),
-    "failed": Look("#fde2e1", "#bd2823", "#3f1817", "#f2665f"),
-    "blocked": Look("#f6e4f2", "#9a3b86", "#331a2e", "#d277bf", "6 3"),
-    "skipped": Look("#eeeff1", "#666c75", "#25282d", "#8b929c", "2 3"),
-    "unknown": Look("#ffffff", "#666c75", "#1c1f24", "#8b929c", "2 3"),
-}
-"""The appearance of each state. The state is also written in the vertex, so that the colours are not needed."""
-
 WORST_FIRST = ("failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown")
 """The states, most important first."""
-
-PLAIN = Look("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
-"""The appearance of a vertex when no states are given."""
 
 EDGE_DASHES = {
     EdgeKind.REQUIRE: "",
@@ -101,7 +78,7 @@ class Vertex(NamedTuple):
     state: str | None
 
     @property
-    def look(self) -> Look:
+    def appearance(self) -> Appearance:
         """The appearance of the vertex."""
         return STATES[self.state] if self.state else PLAIN
 

@@ -1,13 +1,12 @@
-"""The stylesheet of SVG and HTML pictures, made from the tables in `picture`: once for light, once for dark."""
+"""The stylesheet of SVG and HTML pictures, made from the tables in `colours`: once for light, once for dark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from reactor.graph.export.colours import DARK, LIGHT, PLAIN, STATES, Theme
 from reactor.graph.export.layout import FONT_SIZE
-from reactor.graph.export.picture import EDGE_DASHES, PLAIN, STATES
-from reactor.graph.graph import EdgeKind
+from reactor.graph.export.picture import EDGE_DASHES
 
 _SHAPES = f"""\
 .edge {{ fill: none; stroke-width: 1.3; stroke-linecap: round; }}
@@ -21,61 +20,28 @@ _SHAPES = f"""\
 """
 
 
-class _Ink(NamedTuple):
-    """The colours of everything except boxes."""
-
-    page: str
-    text: str
-    faint: str
-    edges: dict[EdgeKind, str]
-
-
-_LIGHT = _Ink(
-    "#ffffff",
-    "#1b1f24",
-    "#5c6570",
-    {
-        EdgeKind.REQUIRE: "#6a7482",
-        EdgeKind.SUBSCRIBE: "#2563c9",
-        EdgeKind.AUTOMATIC: "#8a94a2",
-        EdgeKind.AFTER: "#8a94a2",
-        EdgeKind.NOTIFY: "#8a94a2",
-    },
-)
-_DARK = _Ink(
-    "#14171c",
-    "#e4e8ee",
-    "#9aa4b1",
-    {
-        EdgeKind.REQUIRE: "#98a3b2",
-        EdgeKind.SUBSCRIBE: "#6ea3f5",
-        EdgeKind.AUTOMATIC: "#768191",
-        EdgeKind.AFTER: "#768191",
-        EdgeKind.NOTIFY: "#768191",
-    },
-)
-
-
 def _stylesheet() -> str:
     """Plain rules without variables, because some programs that show SVG do not support them."""
-    looks = {"plain": PLAIN, **STATES}
-    light = {state: (look.fill, look.border) for state, look in looks.items()}
-    dark = {state: (look.dark_fill, look.dark_border) for state, look in looks.items()}
+    appearances = {"plain": PLAIN, **STATES}
+    light = {state: (appearance.fill, appearance.border) for state, appearance in appearances.items()}
+    dark = {
+        state: (appearance.dark_fill, appearance.dark_border) for state, appearance in appearances.items()
+    }
     dashes = [f".edge.{kind} {{ stroke-dasharray: {dash}; }}" for kind, dash in EDGE_DASHES.items() if dash]
     dashes += [
-        f".vertex.{state} rect {{ stroke-dasharray: {look.dashes}; }}"
-        for state, look in looks.items()
-        if look.dashes
+        f".vertex.{state} rect {{ stroke-dasharray: {appearance.dashes}; }}"
+        for state, appearance in appearances.items()
+        if appearance.dashes
     ]
-    at_night = "\n".join(["@media (prefers-color-scheme: dark) {", *_colours(_DARK, dark), "}"])
-    return _SHAPES + "\n".join([*dashes, *_colours(_LIGHT, light), at_night]) + "\n"
+    at_night = "\n".join(["@media (prefers-color-scheme: dark) {", *_rules(DARK, dark), "}"])
+    return _SHAPES + "\n".join([*dashes, *_rules(LIGHT, light), at_night]) + "\n"
 
 
-def _colours(ink: _Ink, boxes: dict[str, tuple[str, str]]) -> Iterator[str]:
-    yield f".page {{ fill: {ink.page}; }}"
-    yield f".name {{ fill: {ink.text}; }}"
-    yield f".kind, .legend {{ fill: {ink.faint}; }}"
-    for kind, colour in ink.edges.items():
+def _rules(theme: Theme, boxes: dict[str, tuple[str, str]]) -> Iterator[str]:
+    yield f".page {{ fill: {theme.page}; }}"
+    yield f".name {{ fill: {theme.text}; }}"
+    yield f".kind, .legend {{ fill: {theme.faint}; }}"
+    for kind, colour in theme.edges.items():
         yield f".edge.{kind} {{ stroke: {colour}; }} .head.{kind} {{ fill: {colour}; }}"
     for state, (fill, border) in boxes.items():
         yield f".vertex.{state} rect {{ fill: {fill}; stroke: {border}; }} .{state} .state {{ fill: {border}; }}"

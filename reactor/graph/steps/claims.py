@@ -50,7 +50,7 @@ def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
             continue
         message = f"{builder.refs[vertex]} wants {claim.key} among the {claim.space}, and {builder.refs[excluder]} takes it out"
         yield _contradiction(
-            builder, message, (excluder, vertex), tuple(claim.wishes)[:1], (exclusion.attribute,)
+            builder, message, (excluder, vertex), tuple(claim.desired)[:1], (exclusion.attribute,)
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reactor.errors import Place
+from reactor.graph.globs import is_glob
 from reactor.graph.graph import REFRESHING, EdgeKind
 from reactor.graph.graph_builder import BuilderEdge, GraphBuilder
 from reactor.resource.base import Resource
@@ -18,7 +19,7 @@ def wait_for_missing_children(builder: GraphBuilder, edge: BuilderEdge) -> bool:
     as missing. A resource that creates the manifest can't wait for a member of it.
     """
     kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
-    made = {*builder.relations(edge.owner).provides} if builder.is_sound(edge.owner) else set()
+    made = {*builder.relations(edge.owner).provides} if builder.is_valid(edge.owner) else set()
     found = [
         vertex for vertex in builder.managed if vertex != edge.owner and _is_missing(builder, vertex, made)
     ]
@@ -50,19 +51,23 @@ def add_references(builder: GraphBuilder) -> None:
                     _refer(builder, target, edge)
 
 
-def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
+def _meant(declared: EdgeKind, resource: Resource) -> EdgeKind:
     """The kind of edge for a reference of ``resource``. A refresh never changes a composite: only its members do."""
-    if said is not EdgeKind.SUBSCRIBE:
-        return said
+    if declared is not EdgeKind.SUBSCRIBE:
+        return declared
     is_weak = resource.declared.form.is_ccm
     if resource.declared.members:
         return EdgeKind.AFTER if is_weak else EdgeKind.REQUIRE
-    return EdgeKind.NOTIFY if is_weak else said
+    return EdgeKind.NOTIFY if is_weak else declared
 
 
 def _refer(builder: GraphBuilder, target: str, edge: BuilderEdge) -> None:
     found = builder.names.find(target, edge.owner)
-    if found is not None and found != edge.owner:
+    if found is None and is_glob(target) and (several := builder.names.matching(target)):
+        for vertex in several:
+            if vertex != edge.owner:
+                builder.connect(vertex, edge.owner, edge)
+    elif found is not None and found != edge.owner:
         builder.connect(found, edge.owner, edge)
     elif found is not None or (builder.is_missed(target) and not wait_for_missing_children(builder, edge)):
         builder.diagnostics.append(_problem(builder, target, edge, to_itself=found is not None))
@@ -80,8 +85,8 @@ def _problem(builder: GraphBuilder, target: str, edge: BuilderEdge, *, to_itself
 
 def add_outputs(builder: GraphBuilder) -> None:
     """Add a ``require`` for each ``output("kind#name")``; report missing names and references to itself."""
-    for vertex, late in builder.late.items():
-        for target, path in late.takes.items():
+    for vertex, deferred in builder.deferred.items():
+        for target, path in deferred.takes.items():
             found = builder.names.find(target, vertex)
             edge = BuilderEdge(
                 EdgeKind.REQUIRE, f"output of {target} in {builder.refs[vertex]}", vertex, path

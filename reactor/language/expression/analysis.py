@@ -27,8 +27,8 @@ from reactor.language.expression.nodes import (
     children,
     walk,
 )
-from reactor.language.suggestions import closest
 from reactor.language.values import to_string
+from reactor.suggestions import closest
 
 Path = tuple[str | None, ...]
 """Keys from the root on, with the root in lower case. None means any key."""

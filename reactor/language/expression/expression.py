@@ -21,7 +21,7 @@ from reactor.language.expression.evaluator import compiled
 from reactor.language.expression.nodes import Call, Constant, Member, Root, walk
 from reactor.language.expression.parser import parse
 from reactor.language.expression.scope import Scope
-from reactor.language.suggestions import closest
+from reactor.suggestions import closest
 
 _SIMILARITY = 0.7
 _HIDDEN = "the expression failed; what it says is not shown, because it touched a secret"
@@ -110,6 +110,16 @@ class Expression:
     def names(self) -> frozenset[str]:
         """Return the roots and the host functions that it uses, including ``lookup``."""
         return frozenset(node.name for node in self._outer)
+
+    @cached_property
+    def path(self) -> tuple[str, ...] | None:
+        """The keys, from the root on, of the value that it names: of ``Data.users``; None if it computes something."""
+        keys: list[str] = []
+        node = self._tree
+        while isinstance(node, Member) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
+            keys.append(node.key.value)
+            node = node.value
+        return (node.name, *reversed(keys)) if isinstance(node, Root) and node.name != "$env" else None
 
     @cached_property
     def _members(self) -> tuple[Member, ...]:

@@ -110,6 +110,17 @@ class Template:
         """Whether there is any expression. An opening delimiter without an end is plain text."""
         return bool(self._expressions)
 
+    @property
+    def path(self) -> tuple[str, ...] | None:
+        """The path of the value that its only expression names, if there is nothing else in the string."""
+        return self._expressions[0][0].path if self._is_one_value else None
+
+    @property
+    def _is_one_value(self) -> bool:
+        """Whether the string is one expression and spaces, so that its value keeps its type."""
+        texts = [part for part in self._parts if isinstance(part, str)]
+        return len(self._expressions) == 1 and not any(text.strip() for text in texts)
+
     def render(self, scope: Scope) -> str:
         """Return the string with each expression replaced by the string of its value."""
         self._check(scope)
@@ -121,7 +132,7 @@ class Template:
 
     def value(self, scope: Scope) -> Any:
         """Return the value of the expression if the rest of the string is only spaces; else the rendered string."""
-        if len(self._expressions) != 1 or any(isinstance(part, str) and part.strip() for part in self._parts):
+        if not self._is_one_value:
             return self.render(scope)
         self._check(scope)
         evaluation = Evaluation(scope)

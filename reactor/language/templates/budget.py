@@ -11,7 +11,7 @@ from typing import Any
 
 from reactor.language.errors import Fault, FunctionError, LimitFault, TemplateError, located
 
-_STEPS_BETWEEN_LOOKS = 256
+_STEPS_BETWEEN_CHECKS = 256
 _HINT = "look for a loop or a recursion that does not end; a template must be little work"
 
 
@@ -35,7 +35,7 @@ class MemoryLimit:
     lift: Callable[[], None] = staticmethod(lambda: None)
 
 
-def _memory_fault() -> LimitFault:
+def _memory_error() -> LimitFault:
     """Return the error for a lack of memory. Without a memory limit, the host would run out of memory first."""
     MemoryLimit.lift()
     return LimitFault("the template needs more than 100 MB of memory", _HINT)
@@ -46,7 +46,7 @@ def located_failure(error: Exception, name: str, source: str, offset: int) -> Te
     if isinstance(error, FunctionError):
         return located(error, name, source, offset)
     if isinstance(error, MemoryError):
-        return located(_memory_fault(), name, source, offset)
+        return located(_memory_error(), name, source, offset)
     fault = Fault("the template is nested or calls itself too deep", "end the recursion with a condition")
     return located(fault, name, source, offset)
 
@@ -65,7 +65,7 @@ class Budget:
     def step(self) -> None:
         """Charge one step of work. Checks the time at intervals."""
         self._steps += 1
-        if self._steps % _STEPS_BETWEEN_LOOKS == 0:
+        if self._steps % _STEPS_BETWEEN_CHECKS == 0:
             if self._steps > self._limits.steps:
                 raise LimitFault(f"the template needs more than {self._limits.steps} steps", _HINT)
             self.check_time()

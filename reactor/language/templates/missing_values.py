@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reactor.language.errors import Fault, TemplateError, located
-from reactor.language.suggestions import closest
+from reactor.suggestions import closest
 
 
 class MissingValues:

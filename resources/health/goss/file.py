@@ -60,11 +60,11 @@ class FileRule(Rule):
         except (FileNotFoundError, NotADirectoryError):
             return {"exists": False}
         try:
-            return self._look(handle, path)
+            return self._attributes_of(handle, path)
         finally:
             os.close(handle)
 
-    def _look(self, handle: int, path: str) -> Mapping[str, Any]:
+    def _attributes_of(self, handle: int, path: str) -> Mapping[str, Any]:
         status = os.fstat(handle)
         found: dict[str, Any] = {
             "exists": True,

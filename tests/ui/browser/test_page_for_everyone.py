@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from live_pages import served, write_manifest
 
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 
 AXE = Path(sysconfig.get_path("purelib"), "axe_core_python/axe.min.js")
 """The script that looks for what keeps people out of a page."""
@@ -90,10 +90,10 @@ def test_states_have_the_colours_they_have_in_exported_pictures(page):
     for scheme in ("light", "dark"):
         page.prefer(color_scheme=scheme)
         exported = {
-            state: {"fill": look.fill, "border": look.border}
+            state: {"fill": appearance.fill, "border": appearance.border}
             if scheme == "light"
-            else {"fill": look.dark_fill, "border": look.dark_border}
-            for state, look in STATES.items()
+            else {"fill": appearance.dark_fill, "border": appearance.dark_border}
+            for state, appearance in STATES.items()
         }
         page.wait(f"page.drawing.looks.get('ok').fill === '{exported['ok']['fill']}'")
         assert page.evaluate("Object.fromEntries(page.drawing.looks)") == exported

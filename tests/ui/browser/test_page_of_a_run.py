@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from live_pages import file, paused, served, vertex, write_manifest
 
-from reactor.graph.export.picture import STATES
+from reactor.graph.export.colours import STATES
 
 SLOW = "sleep 1"
 

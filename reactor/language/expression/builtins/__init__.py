@@ -1,13 +1,14 @@
-"""The builtin functions, by topic: strings, numbers, lists and maps, conversions, times, predicates."""
+"""The builtin functions, by topic: strings, numbers, lists and maps, conversions, encodings, times, predicates."""
 
 from __future__ import annotations
 
-from reactor.language.expression.builtins import collections, conversions, numbers, strings, times
+from reactor.language.expression.builtins import collections, conversions, encodings, numbers, strings, times
 from reactor.language.expression.builtins.predicates import PREDICATES
 from reactor.language.expression.builtins.signature import Builtin
 
 BUILTINS: dict[str, Builtin] = {
-    **strings.BUILTINS, **numbers.BUILTINS, **collections.BUILTINS, **conversions.BUILTINS, **times.BUILTINS,
+    **strings.BUILTINS, **numbers.BUILTINS, **collections.BUILTINS, **conversions.BUILTINS, **encodings.BUILTINS,
+    **times.BUILTINS,
 }  # fmt: skip
 
 __all__ = ["BUILTINS", "PREDICATES", "Builtin", "arguments_problem"]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault, located
-from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader, parse_cached
@@ -16,6 +15,7 @@ from reactor.language.templates.go.parser import parse
 from reactor.language.templates.go.renderer import Definition, Run
 from reactor.language.templates.literals import quote
 from reactor.language.templates.missing_values import MissingValues
+from reactor.suggestions import closest
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 _LOGIC = frozenset(("and", "or"))

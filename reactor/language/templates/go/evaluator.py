@@ -58,7 +58,7 @@ class Evaluator:
         self._at = 0
         """The offset of the node that is being evaluated. Errors use it."""
 
-    def _meet_nothing(self) -> None:
+    def _report_missing(self) -> None:
         """Report that a required value is missing. Raises Fault if that is an error."""
         fault = no_value(_DEFAULT) if self._missed is None else no_such_key(*self._missed, _DEFAULT)
         self._missed = None
@@ -165,7 +165,7 @@ class Evaluator:
 
     def _expect(self, value: Any, *, wanted: bool) -> None:
         if wanted and (value is None or value is MISSING):
-            self._meet_nothing()
+            self._report_missing()
 
     def _argument(self, node: nodes.Node, kind: str, dot: Any, *, wanted: bool) -> Any:
         """Return the value of an argument. If it is ``wanted`` but missing, report that."""

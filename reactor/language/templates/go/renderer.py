@@ -77,7 +77,7 @@ class Run(Evaluator):
         if callable(value):
             raise Fault("can't print a function")
         if value is MISSING:
-            self._meet_nothing()
+            self._report_missing()
         self._write("<no value>" if value is MISSING else string_of(value))
 
     def _if(self, node: nodes.If, dot: Any) -> None:
@@ -115,7 +115,7 @@ class Run(Evaluator):
                 raise Fault(f"can't use {value} to iterate over more than one variable")
             return ((number, number) for number in range(value))
         if value is MISSING:
-            self._meet_nothing()
+            self._report_missing()
             return ()
         raise Fault(f"range can't iterate over {string_of(value)}", "it takes a list, a map or a number")
 

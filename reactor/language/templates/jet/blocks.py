@@ -53,7 +53,7 @@ class Blocks(Evaluator):
         self._place = Place("", "")
         self._content: Callable[[nodes.Node | None], None] | None = None
 
-    def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
+    def _report_missing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
         fault = no_value(_ISSET) if missed is None else no_such_key(*missed, _ISSET)
         self._missing.report(fault, *self._place, self._at)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from reactor.language.errors import Fault, FunctionError, LimitFault
-from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import ANY, Functions, Signature, call_function, signature_of
 from reactor.language.templates.jet import nodes
@@ -24,6 +23,7 @@ from reactor.language.templates.jet.operators import (
     whole,
 )
 from reactor.language.templates.values import json_text
+from reactor.suggestions import closest
 
 NOTHING: Final = object()
 """The piped value of a call without one."""
@@ -75,9 +75,9 @@ class Evaluator:
         """Report each of ``values`` that is missing. Raises Fault if that is an error."""
         for value in values:
             if value is None or value is INVALID:
-                self._meet_nothing(None if value is None else self._missed)
+                self._report_missing(None if value is None else self._missed)
 
-    def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
+    def _report_missing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
         raise NotImplementedError
 
     def _member(self, value: Any, key: Any) -> Any:

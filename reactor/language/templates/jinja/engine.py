@@ -11,7 +11,6 @@ from typing import Any, NoReturn, cast
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
-from reactor.language.suggestions import closest
 from reactor.language.templates.budget import Limits
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engine import Delimiters, Loader
@@ -22,6 +21,7 @@ from reactor.language.templates.jinja.environment import (
     rendering,
 )
 from reactor.language.templates.missing_values import MissingValues
+from reactor.suggestions import closest
 
 _OF_JINJA = ("{%", "{#")
 """The delimiters that begin statements and comments."""

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, register_header_secrets, single_name
 from reactor.resources.download.source import http_filename
-from reactor.resources.file.properties import parse_mode
+from reactor.resources.file.property_types import parse_mode
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

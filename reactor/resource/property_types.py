@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os.path
 import re
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import (
@@ -161,29 +160,3 @@ Semaphores = Annotated[
     tuple[Annotated[str, AfterValidator(_check_semaphore)], ...], AfterValidator(_without_repeats)
 ]
 """Names, or ``name:count``; duplicates are removed."""
-
-
-_ALIKE = 0.61
-"""Two words of five letters need four in common: ``state`` is not similar to ``after``."""
-
-
-def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
-    """The hint for a misspelt word, or None when no choice is similar."""
-    close = nearest(word, choices)
-    return f"did you mean {close[0]!r}?" if close else None
-
-
-def nearest(word: str, choices: Iterable[str]) -> list[str]:
-    """Up to three choices that are similar to a misspelt word, the most similar first."""
-    from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
-
-    choices = list(choices)
-    alike = get_close_matches(word, choices, n=3, cutoff=_ALIKE)
-    shortened = get_close_matches(word, [each for each in choices if _abbreviates(word, each)], n=3)
-    return [*dict.fromkeys([*shortened, *alike])][:3]
-
-
-def _abbreviates(word: str, choice: str) -> bool:
-    """Whether ``choice`` has the letters of ``word`` in the same order: ``cmd`` is ``command`` rather than ``cwd``."""
-    rest = iter(choice)
-    return all(letter in rest for letter in word)

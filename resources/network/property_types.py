@@ -120,7 +120,7 @@ CidrText = Annotated[str, _checked_by(parse_cidr)]
 """An address with a prefix length."""
 
 
-def fault_of_name(check: Callable[[str], object], name: str, instead: str) -> Iterator[PropertyProblem]:
+def name_problem(check: Callable[[str], object], name: str, instead: str) -> Iterator[PropertyProblem]:
     """The problem with the name of a resource that is used as the property ``instead``, if ``check`` refuses it."""
     try:
         check(name)

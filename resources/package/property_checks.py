@@ -25,7 +25,7 @@ NO_PURGE = (
 NO_PURGE_HINT = "write ensure: absent, and have file resources remove the .rpmsave files"
 
 
-def fault_of_name(name: str) -> str | None:
+def name_problem(name: str) -> str | None:
     """Why ``name`` is not a valid package name; None if it is."""
     if _NAME.fullmatch(name):
         return None
@@ -34,7 +34,7 @@ def fault_of_name(name: str) -> str | None:
     return f'package name contains invalid characters: "{name}" (allowed: alphanumeric, ._+:~-)'
 
 
-def fault_of_ensure(ensure: str) -> str | None:
+def ensure_problem(ensure: str) -> str | None:
     """Why ``ensure`` is invalid; None if it is valid. A version contains a digit, unlike a misspelt word."""
     if not _VERSION.fullmatch(ensure):
         return f'package version/ensure contains dangerous characters: "{ensure}"'

@@ -1,0 +1,78 @@
+"""Sets the owner, group and mode of files and directories, through a descriptor and never through a symlink."""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import partial
+
+from reactor.hostfs.attributes import Attributes
+from reactor.hostfs.disks import changing
+from reactor.hostfs.errors import resource_error
+from reactor.hostfs.fsync import change_on_disk
+from reactor.hostfs.safe_open import Parent, refuse_foreign_link
+from reactor.resource.plan import ResourceError
+
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_SPECIAL_BITS = 0o7000
+
+
+async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
+    """Set owner, group and mode of the file or directory at ``path``. Raises ResourceError.
+
+    A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
+    """
+    try:
+        await change_on_disk(path, partial(_set_attributes_of, path, attributes, special))
+    except OSError as error:
+        raise resource_error(error, f"set the attributes of {path}") from error
+
+
+async def _set_attributes_of(path: str, attributes: Attributes, special: int) -> None:
+    with Parent(path) as (directory, base):
+        await changing(set_attributes_in, path, directory, base, attributes, special)
+
+
+def give(fd: int, attributes: Attributes, path: str) -> int:
+    """Set the attributes of the file; return its device. Raises ResourceError if the file system ignores them."""
+    found = os.fstat(fd)
+    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
+        return found.st_dev
+    if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+        os.fchown(fd, attributes.uid, attributes.gid)  # takes the setgid bit away
+    if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
+        os.fchmod(fd, attributes.mode)
+    _require_kept(os.fstat(fd), attributes, path)
+    return found.st_dev
+
+
+def set_attributes_in(path: str, directory: int, base: str, attributes: Attributes, special: int) -> None:
+    """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink."""
+    itself: int | str
+    try:
+        itself = fd = os.open(base, _READ, dir_fd=directory)
+    except OSError:
+        fd = os.open(base, _HANDLE, dir_fd=directory)
+        itself = f"/proc/self/fd/{fd}"
+    try:
+        found = os.fstat(fd)
+        if stat.S_ISLNK(found.st_mode):
+            raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
+        refuse_foreign_link(fd, path)
+        if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+            os.chown(itself, attributes.uid, attributes.gid)
+        kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
+        os.chmod(itself, attributes.mode | kept)
+        _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
+    finally:
+        os.close(fd)
+
+
+def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:
+    """Raise ResourceError unless the file has the attributes that were set: some file systems ignore them."""
+    if (has := Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))) == wanted:
+        return
+    words = f"{path} stays with owner {has.uid}, group {has.gid} and mode {has.mode:04o}"
+    hint = "its file system keeps no others: ask for these, or change the options that it is mounted with"
+    raise ResourceError(f"{words}, whatever it is given", hint)

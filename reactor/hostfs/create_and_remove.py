@@ -1,0 +1,89 @@
+"""Creates directories, and removes files and directories.
+
+Everything is done relative to a descriptor of the parent directory, and no symlink is followed as the last component.
+The content of a regular file goes to the backup store before the file is removed.
+
+Nothing is flushed to the disk: a power failure may undo a new directory or a removal, but never leaves a mix, and the
+next check makes the change again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from functools import partial
+
+from reactor.hostfs.attribute_changes import set_attributes_in
+from reactor.hostfs.attributes import Attributes
+from reactor.hostfs.backups import PreviousContent
+from reactor.hostfs.disks import at_length, changing
+from reactor.hostfs.errors import ErrorContext
+from reactor.hostfs.fsync import change_on_disk
+from reactor.hostfs.safe_open import Parent, make_directories
+from reactor.hostfs.temp_files import is_stale_temporary
+from reactor.hostfs.tree import remove_tree
+
+
+async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
+    """Make ``path`` a directory with these attributes, and replace anything else that is there. Raises ResourceError.
+
+    Missing parents get mode 0755. ``special`` as in `set_attributes`.
+    """
+    with ErrorContext(f"create the directory {path}"):
+        await change_on_disk(path, partial(_create_directory, path, attributes, special))
+
+
+async def _create_directory(path: str, attributes: Attributes, special: int) -> None:
+    await changing(make_directories, os.path.dirname(path))
+    with Parent(path) as (directory, base):
+        if not _is_directory(directory, base):
+            await _unlink(path, directory, base)
+            await changing(partial(os.mkdir, base, 0o700, dir_fd=directory))
+        await changing(set_attributes_in, path, directory, base, attributes, special)
+
+
+async def remove_path(path: str, *, recursive: bool) -> None:
+    """Remove the file, symlink or directory at ``path``; with ``recursive``, also a directory that is not empty.
+
+    The target of a symlink stays, also of one deep inside the directory. Raises ResourceError.
+    """
+    with ErrorContext(f"remove {path}"):
+        await change_on_disk(path, partial(_remove, path, recursive=recursive))
+
+
+async def _remove(path: str, *, recursive: bool) -> None:
+    with Parent(path) as (directory, base):
+        if not _is_directory(directory, base):
+            await _unlink(path, directory, base)
+        elif recursive:
+            await at_length(remove_tree, path, directory, base)
+        else:
+            await changing(partial(os.rmdir, base, dir_fd=directory))
+
+
+async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
+    """Remove the stale temporary files ``names`` beside ``path``, owned by us or by ``uid``. Raises ResourceError."""
+    with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
+        await change_on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
+
+
+async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
+    with Parent(path) as (directory, _):
+        for name in names:
+            if is_stale_temporary(name, uid, directory):
+                await changing(partial(os.unlink, name, dir_fd=directory))
+
+
+async def _unlink(path: str, directory: int, base: str) -> None:
+    with PreviousContent(path, f"file#{path}", directory, base) as former:
+        with suppress(FileNotFoundError):
+            await changing(partial(os.unlink, base, dir_fd=directory))
+        await former.keep()
+
+
+def _is_directory(directory: int, base: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(base, dir_fd=directory, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,208 @@
+"""Replaces regular files atomically: a finished temporary file is renamed over the old one.
+
+Readers see the old file or the new one, also after a crash. Everything is done relative to a descriptor of the parent
+directory, and no symlink is followed as the last component. The old content goes to the backup store first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from functools import partial
+from typing import Protocol
+
+from reactor.hostfs.attribute_changes import give
+from reactor.hostfs.attributes import Attributes
+from reactor.hostfs.backups import PreviousContent
+from reactor.hostfs.content import Content, copy
+from reactor.hostfs.disks import changing, changing_to_the_end
+from reactor.hostfs.errors import resource_error
+from reactor.hostfs.fsync import change_on_disk, flush, flush_directory, is_in_memory
+from reactor.hostfs.private import private_copy
+from reactor.hostfs.safe_open import Parent
+from reactor.hostfs.temp_files import lock_temporary, temporary_name
+from reactor.hostfs.writers import others_may_replace
+
+_TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FINISHED = os.O_RDONLY | os.O_CLOEXEC
+_READABLE_BY_ALL = 0o444
+_WRITABLE_BY_OTHERS = 0o022
+
+_left: dict[str, str] = {}
+"""By target: the temporary file that an attempt could not remove, as in an append-only directory."""
+
+
+class Validator(Protocol):
+    """Validates new content before it replaces the old content."""
+
+    async def approve(self, candidate: str, path: str) -> None:
+        """Raise ResourceError unless the file ``candidate`` may become ``path``."""
+
+
+async def write_file(
+    path: str, content: Content, attributes: Attributes, validator: Validator | None = None
+) -> None:
+    """Replace ``path`` by a regular file with this content and these attributes, atomically and durably.
+
+    Raises ResourceError when that fails, or when ``validator`` does not approve. ``path`` is then unchanged.
+    """
+    try:
+        with Parent(path) as (directory, base):
+            if is_in_memory(directory) and await _replaced(
+                path, directory, base, content, attributes, validator=validator
+            ):
+                return
+        await change_on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
+    except OSError as error:
+        raise resource_error(error, f"write {path}") from error
+
+
+async def _store_on_disk(
+    path: str, content: Content, attributes: Attributes, validator: Validator | None
+) -> None:
+    """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
+    with Parent(path) as (directory, base):
+        await _replaced(path, directory, base, content, attributes, validator=validator, is_on_disk=True)
+
+
+async def _replaced(
+    path: str,
+    directory: int,
+    base: str,
+    content: Content,
+    attributes: Attributes,
+    *,
+    validator: Validator | None,
+    is_on_disk: bool = False,
+) -> bool:
+    """Store the content in the directory open at ``directory``. A file in memory is not flushed.
+
+    A mount point can't be replaced. With ``is_on_disk`` it is overwritten; otherwise this returns False, because
+    another disk may be mounted there.
+    """
+    temporary = _TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
+    is_failing = True
+    try:
+        await changing(temporary.make) if is_on_disk else temporary.make()
+        await content.copy_to(temporary.fd)
+        if validator is not None:
+            temporary.finish_writing()
+            await _approved(validator, path, directory, temporary, attributes)
+        if is_on_disk:
+            device = await changing(give, temporary.fd, attributes, path)
+            await flush(temporary.fd, device)
+        else:
+            device = give(temporary.fd, attributes, path)
+        with PreviousContent(path, f"file#{path}", directory, base, device) as former:
+            replace = temporary.replace_target
+            replaced = await changing(replace) if is_on_disk else replace()
+            if not (replaced or is_on_disk):
+                return False
+            await former.keep()
+        if not replaced:
+            await _overwrite(path, directory, base, temporary.fd, attributes)
+        is_failing = False
+    finally:
+        if temporary.fd != -1:
+            await changing_to_the_end(temporary.close, is_failing)
+    if is_on_disk:
+        await flush_directory(directory, device)
+    return True
+
+
+async def _approved(
+    validator: Validator, path: str, directory: int, temporary: _TemporaryFile, attributes: Attributes
+) -> None:
+    """Let ``validator`` read the finished temporary file, or a private copy if other users could replace or change it.
+
+    The copy is made before the temporary file gets its owner.
+    """
+    is_theirs = attributes.uid not in (0, os.geteuid()) or attributes.mode & _WRITABLE_BY_OTHERS
+    if is_theirs or others_may_replace(directory, temporary.name):
+        with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
+            await validator.approve(candidate, path)
+    else:
+        await changing(give, temporary.fd, attributes, path)
+        await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
+
+
+async def _overwrite(path: str, directory: int, base: str, finished: int, attributes: Attributes) -> None:
+    """Copy the file open at ``finished`` over the bind-mounted file ``base``, such as /etc/hosts in a container."""
+    fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        await copy(finished, fd)
+        await changing(os.ftruncate, fd, os.lseek(fd, 0, os.SEEK_CUR))
+        await flush(fd, await changing(give, fd, attributes, path))
+    finally:
+        os.close(fd)
+
+
+class _TemporaryFile:
+    """A temporary file that is renamed to ``base``, or removed by `close`.
+
+    If it can't be removed, the next attempt for ``path`` begins by removing it, so there is never more than one.
+
+    Until it gets its owner, its permissions allow nothing that ``mode`` does not allow every user.
+    """
+
+    def __init__(self, path: str, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
+        self._path = path
+        self._directory = directory
+        self._base = base
+        self._mode = 0o644 if mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
+        self._same_suffix = same_suffix
+        self.name = ""
+        self.fd = -1
+
+    def make(self) -> None:
+        """Make the file, empty, locked and open for writing."""
+        if self._path in _left:
+            self._remove(_left[self._path])
+            del _left[self._path]
+        while True:
+            self.name = temporary_name(self._base, same_suffix=self._same_suffix)
+            try:
+                self.fd = os.open(self.name, _TEMPORARY, self._mode, dir_fd=self._directory)
+            except FileExistsError:
+                continue
+            if lock_temporary(self.fd):
+                return
+            self.close(is_failing=False)  # another process is checking whether it is stale
+
+    def close(self, is_failing: bool) -> None:
+        """Close the file, and remove it unless it has replaced the target."""
+        fd, self.fd = self.fd, -1
+        os.close(fd)
+        if self.name:
+            try:
+                self._remove(self.name)
+            except OSError:
+                _left[self._path] = self.name
+                if not is_failing:
+                    raise
+
+    def _remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._directory)
+
+    def finish_writing(self) -> None:
+        """Replace the descriptor by a read-only one: a program that is open for writing can't be started."""
+        fd = os.open(
+            f"/proc/self/fd/{self.fd}", _FINISHED
+        )  # not by its name, which may lead to another file by now
+        lock_temporary(fd)
+        os.close(self.fd)
+        self.fd = fd
+
+    def replace_target(self) -> bool:
+        """Rename it over the target and close it; False if that is impossible because the target is a mount point."""
+        try:
+            os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except OSError as error:
+            if error.errno not in (errno.EBUSY, errno.EXDEV):
+                raise
+            return False
+        self.name = ""
+        self.close(is_failing=False)
+        return True

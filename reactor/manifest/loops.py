@@ -1,0 +1,141 @@
+"""``for_each``: one declaration that makes a resource for each element of a list or map.
+
+``item`` is the element, and ``key`` its key in a map or its index in a list, from 0. ``subitems`` loops once more,
+within each element: over a list or map that is made from ``item``, with ``subitem`` and ``subkey``.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reactor.language.expression import parse_template
+from reactor.language.secrets import paths_of_secrets
+from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.nodes import Mapping
+from reactor.manifest.phrasing import shown
+from reactor.manifest.source import Problems
+from reactor.manifest.values import ValueReader
+from reactor.resource.property_types import Model
+
+if TYPE_CHECKING:
+    from reactor.language.expression.scope import Scope
+
+FOR_EACH, SUBITEMS = "for_each", "subitems"
+_KEYS = frozenset((FOR_EACH, SUBITEMS))
+_NONE: frozenset[str] = frozenset()
+
+
+class Loop(Model):
+    """The keys of a declaration that make it a loop."""
+
+    for_each: Any
+    subitems: Any = None
+
+
+class Iteration(NamedTuple):
+    """The names that the expressions of one resource can use, and the reader of its values.
+
+    ``key`` names it in messages.
+    """
+
+    expression_context: ExpressionContext
+    reader: ValueReader
+    key: str = ""
+
+
+Secrets = frozenset[tuple[str, ...]]
+
+
+class Element(NamedTuple):
+    """One element of a list or map, and the paths inside it that are secret; ``()`` is all of it."""
+
+    key: Any
+    value: Any
+    secrets: Secrets
+
+
+class Loops:
+    """The loops of one file. If they are not ``allowed``, as in the `ccm:` form, ``for_each`` is a key like others."""
+
+    def __init__(self, problems: Problems, expression_context: ExpressionContext, *, allowed: bool) -> None:
+        self._problems = problems
+        self._allowed = allowed
+        self.outside = Iteration(expression_context, ValueReader(problems, expression_context.scope))
+        """The only iteration of a declaration that is no loop."""
+
+    def keys(self, body: Mapping | None) -> frozenset[str]:
+        """Return the keys that make the declaration with this body a loop, and are no properties. Empty for others."""
+        return _KEYS if body is not None and FOR_EACH in body and self._allowed else _NONE
+
+    def iterations(self, body: Mapping | None) -> list[Iteration] | None:
+        """Return the iterations of the declaration with this body. If they are not known, report why: None."""
+        if body is None or not self.keys(body):
+            return [self.outside]
+        if (elements := self._elements(body, FOR_EACH, self.outside)) is None:
+            return None
+        outer = [self._inside(self.outside, ("item", "key"), each) for each in elements]
+        return self._nested(body, outer) if SUBITEMS in body else outer
+
+    def _nested(self, body: Mapping, outer: list[Iteration]) -> list[Iteration] | None:
+        found: list[Iteration] = []
+        for around in outer:
+            with self._problems.in_iteration(around.key, body.key_at(FOR_EACH)):
+                elements = self._elements(body, SUBITEMS, around)
+            if elements is None:
+                return None
+            found += (self._inside(around, ("subitem", "subkey"), each) for each in elements)
+        return found
+
+    def _inside(self, around: Iteration, names: tuple[str, str], element: Element) -> Iteration:
+        item, key = names
+        secrets = frozenset((item, *path) for path in element.secrets)
+        context = around.expression_context.inside({item: element.value, key: element.key}, secrets)
+        label = f"{around.key}, {shown(element.key)}" if around.key else shown(element.key)
+        return Iteration(context, ValueReader(self._problems, context.scope), label)
+
+    def _elements(self, body: Mapping, name: str, around: Iteration) -> list[Element] | None:
+        """Return the elements of the list or map that the property ``name`` gives, or report why not."""
+        values = around.reader.read(body, Loop, leave=body.keys() - {name})
+        if values.invalid:
+            return None
+        value = values.plain[name]
+        if not isinstance(value, dict | list):
+            hint = "give a list, a map, or an expression that is one: '{{ Data.users }}'"
+            message = f"{name} must be a list or a map, not {shown(value)}"
+            self._problems.add("R0109", message, body.value_at(name), hint)
+            return None
+        if name in values.secret and isinstance(body[name], str):
+            return _partly_secret(body[name], around.expression_context.scope) or _elements_of(value)
+        return _elements_of(value)
+
+
+def _elements_of(value: dict[str, Any] | list[Any]) -> list[Element]:
+    """Return the elements of a value in which secrets are marked."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    return [Element(key, each, _secret_paths(each)) for key, each in pairs]
+
+
+def _secret_paths(value: Any) -> Secrets:
+    return frozenset(path[1:] for path in paths_of_secrets({"": value}))
+
+
+def _partly_secret(text: str, scope: Scope) -> list[Element] | None:
+    """Return the elements of the map that ``text`` names, with only those paths secret that are secret there.
+
+    An expression that computes a map makes all of it secret when it touches a secret. So does a list.
+    """
+    template = parse_template(text)
+    path = template.path if template else None
+    if path is None or path[0] not in scope.names:
+        return None
+    below = [secret[len(path) :] for secret in scope.secrets if secret[: len(path)] == path]
+    value: Any = scope.names
+    for step in path:
+        value = value[step]
+    if not all(below) or not isinstance(value, collections.abc.Mapping):
+        return None
+    return [
+        Element(key, each, frozenset(secret[1:] for secret in below if secret[0] == key))
+        for key, each in value.items()
+    ]
