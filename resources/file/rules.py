@@ -16,8 +16,35 @@ if TYPE_CHECKING:
 _CONTENTS = ("content", "source", "template")
 
 
-def problems_of(file: File) -> Iterator[PropertyProblem]:
+_WITH_RULES = frozenset(
+    (
+        "source",
+        "template",
+        "engine",
+        "data",
+        "checksum",
+        "validate_with",
+        "target",
+        "setgid",
+        "sticky",
+        "force",
+    )
+)
+"""The properties that not every file may have."""
+
+
+def problems_of(file: File) -> Iterable[PropertyProblem]:
     """The combinations of properties of ``file`` that are not allowed."""
+    if (
+        file.ensure == "present"
+        and _WITH_RULES.isdisjoint(file.model_fields_set)
+        and None not in (file.owner, file.group, file.mode)
+    ):
+        return ()  # the usual case
+    return _problems_of(file)
+
+
+def _problems_of(file: File) -> Iterator[PropertyProblem]:
     given = [name for name in _CONTENTS if getattr(file, name) is not None]
     for first, second in pairwise(given):
         words = f"'{first}' and '{second}' are mutually exclusive"
