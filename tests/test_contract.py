@@ -55,6 +55,21 @@ def file_with_template(root):
     return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
 
 
+def file_with_acl(root):
+    path = root / "shared"
+
+    def make():
+        more = {"acl": ["u:1234:rw"], "xattrs": {"user.origin": "here"}}
+        return File(name=str(path), ensure="present", content="x", mode="0640", **more, **OWNERS)
+
+    def world():
+        return tree(root), path.exists() and [
+            (name, os.getxattr(path, name)) for name in sorted(os.listxattr(path))
+        ]
+
+    return Case(make, world, lambda: os.removexattr(path, "system.posix_acl_access"))
+
+
 def file_with_validator(root):
     path = root / "script.sh"
 
@@ -162,7 +177,7 @@ def absent_scaffold(root):
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_template, file_with_validator, file_with_attributes_only, directory, link,
+    file_with_content, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, link,
     forced_link, absent_file,
     exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
 ]  # fmt: skip

@@ -26,6 +26,7 @@ into a sentence.
 - ``normal_forms``: recognizes values that the system writes in another spelling;
 - ``tree``: removes directories with everything in them;
 - ``writers``: finds out whether other users can write to a file, or replace it;
+- ``extended``: ACLs, capabilities and other extended attributes;
 - ``links``: makes symbolic links;
 - ``replacement``: replaces files atomically; ``attribute_changes``: sets owner, group and mode;
 - ``create_and_remove``: creates directories, and removes files and directories.
@@ -49,6 +50,13 @@ if TYPE_CHECKING:
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
+    from reactor.hostfs.extended import (
+        Extended,
+        read_extended,
+        refuse_exposed,
+        require_support,
+        set_extended,
+    )
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
     from reactor.hostfs.links import (
         KEEP,
@@ -99,6 +107,7 @@ _HOMES = {
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
+    "extended": ("Extended", "read_extended", "refuse_exposed", "require_support", "set_extended"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
     "links": ("KEEP", "LinkOwner", "find_stale_links", "link_text", "remove_stale_links", "set_link_owner", "write_link"),
     "normal_forms": ("NormalForms", "spelled_alike"),
@@ -124,6 +133,7 @@ __all__ = [
     "Change",
     "Content",
     "ErrorContext",
+    "Extended",
     "FileType",
     "Inline",
     "LinkOwner",
@@ -173,17 +183,21 @@ __all__ = [
     "private_copy",
     "private_directory",
     "read",
+    "read_extended",
     "read_record",
+    "refuse_exposed",
     "refuse_foreign_link",
     "refuse_mounts",
     "refuse_read_only",
     "remove_path",
     "remove_stale_links",
     "remove_stale_temporaries",
+    "require_support",
     "resource_error",
     "scan_directory",
     "secret_diff",
     "set_attributes",
+    "set_extended",
     "set_link_owner",
     "spelled_alike",
     "stamp_is_reliable",

@@ -28,7 +28,15 @@ def keeper_of(file: File) -> Keeper:
         from reactor.resources.file.link import DesiredLink, LinkKeeper  # noqa: PLC0415 - few files are links
 
         return LinkKeeper(DesiredLink(file.name, file.target, file.owner, file.group, file.force))
-    return Observer(_desired(file))
+    observer = Observer(_desired(file))
+    if file.acl is None and file.xattrs is None and file.capabilities is None:
+        return observer
+    from reactor.resources.file.acl import parse_acl  # noqa: PLC0415 - few files have these
+    from reactor.resources.file.extended import DesiredExtended, ExtendedKeeper  # noqa: PLC0415
+
+    entries = None if file.acl is None else parse_acl(file.acl)
+    mode = observer.desired.mode
+    return ExtendedKeeper(observer, DesiredExtended(mode, entries, file.xattrs, file.capabilities))
 
 
 def permissions_of(file: File) -> int:

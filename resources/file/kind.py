@@ -36,11 +36,14 @@ from reactor.resources.file.keepers import keeper_of, permissions_of
 from reactor.resources.file.property_types import (
     MAX_MODE,
     Account,
+    Acl,
+    Capabilities,
     LinkTarget,
     Mode,
     SourcePath,
     Template,
     Text,
+    Xattrs,
     mode_properties,
 )
 from reactor.resources.file.rules import problems_of
@@ -88,6 +91,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """The setgid bit: new files in a directory get its group. Unset, a directory keeps the bit and a file loses it."""
     sticky: Flag | None = None
     """The sticky bit of a directory: only the owner of a file may remove it. Unset, the bit is not managed."""
+    acl: Acl | None = None
+    """The exact list of further users and groups: ``u:alice:rw``, ``g:web:rx``; ``d:u:alice:rwx`` for new files in it."""
+    xattrs: Xattrs | None = None
+    """Extended attributes: ``user.origin: backup``. One with null is removed; others are left alone."""
+    capabilities: Capabilities | None = None
+    """The capabilities of a program: ``cap_net_bind_service=ep``; empty for none."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
     force: Flag = False
@@ -123,6 +132,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             "group": group,
         }
         found |= mode_properties(state.mode)
+        if state.type in (FileType.FILE, FileType.DIRECTORY):
+            from reactor.resources.file.extended import extended_properties  # noqa: PLC0415 - only to show a file
+
+            found |= extended_properties(self.name)
         if state.type is FileType.FILE:
             found["checksum"] = (await self.outputs())["checksum"]
         return found
@@ -238,6 +251,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         if self.target is not None:
             yield os.path.normpath(os.path.join(os.path.dirname(self.name), self.target))
         yield from accounts_of(self.owner, self.group)
+        if self.acl is not None:
+            from reactor.resources.file.extended import accounts_in  # noqa: PLC0415 - few files have an ACL
+
+            yield from accounts_in(self.acl)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
 
@@ -253,6 +270,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             desired.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
             desired.update({name: value for name, value in special.items() if value is not None})
+            more = {"acl": self.acl, "xattrs": self.xattrs, "capabilities": self.capabilities}
+            desired.update({name: value for name, value in more.items() if value is not None})
             if self.content is not None:
                 desired["content"] = self.content
             elif self.source is not None:

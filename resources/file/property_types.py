@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reactor.resources.scaffold.rendering import Values
 
 MAX_MODE = 0o777
+_LONGEST_NAME, _LONGEST_VALUE = 255, 65536
 _LONGEST_TARGET = 4095
 """Bytes."""
 
@@ -123,3 +124,45 @@ LinkTarget = Annotated[str, AfterValidator(_check_target)]
 
 Template = Annotated[str, AfterValidator(_take_template)]
 """The path of a template; a relative one starts at the manifest's directory. It has the values for the template."""
+
+
+def _check_acl(entries: tuple[str, ...]) -> tuple[str, ...]:
+    from reactor.resources.file.acl import parse_acl  # noqa: PLC0415 - few files have one
+
+    for entry in parse_acl(entries):
+        _check_account(entry.name or "0")
+    return entries
+
+
+def _check_xattrs(values: dict[str, str | None]) -> dict[str, str | None]:
+    from reactor.resources.file.extended import value_of  # noqa: PLC0415 - few files have some
+
+    for name, text in values.items():
+        if name.startswith("system.posix_acl") or name == "security.capability":
+            raise ValueError(f"{name}: acl and capabilities are properties of their own")
+        if not name.startswith(("user.", "trusted.", "security.")) or name.endswith(".") or "\0" in name:
+            raise ValueError(
+                f"{name!r} is no extended attribute to set: its name begins with user. or trusted."
+            )
+        if len(name.encode()) > _LONGEST_NAME or len(value_of(text or "")) > _LONGEST_VALUE:
+            raise ValueError(
+                f"{name}: a name has at most {_LONGEST_NAME} bytes, and a value {_LONGEST_VALUE}"
+            )
+    return values
+
+
+def _check_capabilities(text: str) -> str:
+    from reactor.resources.file.capabilities import encode  # noqa: PLC0415 - few files have some
+
+    encode(text)
+    return text
+
+
+Acl = Annotated[tuple[str, ...], AfterValidator(_check_acl)]
+"""The entries of an ACL, as setfacl(1) takes them."""
+
+Xattrs = Annotated[dict[str, str | None], AfterValidator(_check_xattrs)]
+"""Extended attributes by name; null for one that must not be there."""
+
+Capabilities = Annotated[str, AfterValidator(_check_capabilities)]
+"""File capabilities, as setcap(8) takes them."""

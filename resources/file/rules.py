@@ -17,7 +17,7 @@ _CONTENTS = ("content", "source", "template")
 
 
 _WITH_RULES = frozenset(
-    (
+    [
         "source",
         "template",
         "engine",
@@ -28,7 +28,10 @@ _WITH_RULES = frozenset(
         "setgid",
         "sticky",
         "force",
-    )
+        "acl",
+        "xattrs",
+        "capabilities",
+    ]
 )
 """The properties that not every file may have."""
 
@@ -64,6 +67,7 @@ def _problems_of(file: File) -> Iterator[PropertyProblem]:
     elif file.template == file.name:
         yield PropertyProblem(("template",), "the template is the file itself", "name another file")
     yield from _of_type(file)
+    yield from _of_extended(file)
     yield from _of_force(file)
 
 
@@ -99,6 +103,26 @@ def _of_link(file: File) -> Iterable[PropertyProblem]:
         if getattr(file, name) is not None:
             hint = f"remove {name}: the permissions of what the link leads to count"
             yield PropertyProblem((name,), f"a link has no {name}", hint)
+
+
+def _of_extended(file: File) -> Iterable[PropertyProblem]:
+    """The rules of ACLs, extended attributes and capabilities."""
+    if file.ensure in ("absent", "link"):
+        for name in ("acl", "xattrs", "capabilities"):
+            if getattr(file, name) is not None:
+                what = "a link" if file.ensure == "link" else "what is absent"
+                yield PropertyProblem((name,), f"{what} has no {name}", f"remove {name}")
+        return
+    if file.ensure == "directory" and file.capabilities is not None:
+        yield PropertyProblem(("capabilities",), "a directory has no capabilities", "remove capabilities")
+    for index, text in enumerate(file.acl or ()):
+        if file.ensure == "present" and text.startswith("d"):
+            words = "only a directory has default entries, for the files that are created in it"
+            yield PropertyProblem(("acl", index), words, "remove d:, or write ensure: directory")
+    names = [name for name in ("acl", "xattrs", "capabilities") if getattr(file, name) is not None]
+    if names and file.meta.reverse:
+        words = f"what {names[0]} was before is not recorded, so a change can't be undone"
+        yield PropertyProblem(("meta", "reverse"), words, "remove reverse")
 
 
 def _of_validation(file: File, text: str) -> Iterable[PropertyProblem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reactor.hostfs import NOTHING_WANTED, Attributes, Content, FileType
+from reactor.hostfs import NOTHING_WANTED, Attributes, Change, Content, Extended, FileType
 from reactor.resources.file.validator import Validator
 
 
@@ -23,6 +23,8 @@ class Desired(NamedTuple):
     """Those of the setgid and sticky bits of a directory that are managed; the other bits stay."""
     is_covered: bool = False
     """Whether another resource manages the root of the file system that is mounted on the directory."""
+    extended: Extended | None = None
+    """The extended attributes of new content."""
 
 
 class FileState(NamedTuple):
@@ -50,3 +52,5 @@ class FileState(NamedTuple):
     """Whether the file has other names (hard links)."""
     points_to: str | None = None
     """The text of a symlink, if the desired state is a link."""
+    changes: tuple[Change, ...] = ()
+    """The extended attributes that differ."""
