@@ -101,6 +101,18 @@ def directory(root):
     return Case(make, lambda: tree(root), path.rmdir)
 
 
+def recursive_directory(root):
+    path = root / "tree"
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "file").write_text("x")
+    (path / "deep" / "file").chmod(0o600)
+
+    def make():
+        return File(name=str(path), ensure="directory", mode="0750", recurse=True, file_mode="0640", **OWNERS)
+
+    return Case(make, lambda: tree(root), lambda: (path / "deep" / "file").chmod(0o666))
+
+
 def link(root):
     path = root / "current"
 
@@ -177,7 +189,7 @@ def absent_scaffold(root):
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, link,
+    file_with_content, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, recursive_directory, link,
     forced_link, absent_file,
     exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
 ]  # fmt: skip

@@ -28,6 +28,20 @@ def keeper_of(file: File) -> Keeper:
         from reactor.resources.file.link import DesiredLink, LinkKeeper  # noqa: PLC0415 - few files are links
 
         return LinkKeeper(DesiredLink(file.name, file.target, file.owner, file.group, file.force))
+    itself = _keeper_itself(file)
+    if not file.recurse:
+        return itself
+    from reactor.resources.file.owned_tree import DesiredTree, TreeKeeper  # noqa: PLC0415 - few directories
+
+    special = special_bits(file.setgid is not None, file.sticky is not None)
+    file_mode = None if file.file_mode is None else parse_mode(file.file_mode)
+    spared = file.declared.managed_paths
+    tree = DesiredTree(file.name, permissions_of(file), special, file_mode, spared)
+    return TreeKeeper(itself, tree, file.heard)
+
+
+def _keeper_itself(file: File) -> Keeper:
+    """The keeper of the path alone."""
     observer = Observer(_desired(file))
     if file.acl is None and file.xattrs is None and file.capabilities is None:
         return observer

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from reactor import (
     AbsolutePath,
+    ChangedPaths,
     Claim,
     Flag,
     PathWatch,
@@ -91,6 +92,10 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """The setgid bit: new files in a directory get its group. Unset, a directory keeps the bit and a file loses it."""
     sticky: Flag | None = None
     """The sticky bit of a directory: only the owner of a file may remove it. Unset, the bit is not managed."""
+    recurse: Flag = False
+    """Whether owner, group and, for directories, ``mode`` are those of everything in the directory."""
+    file_mode: Mode | None = None
+    """With ``recurse``, the permissions of the files in it. A program stays executable for all who may read it."""
     acl: Acl | None = None
     """The exact list of further users and groups: ``u:alice:rw``, ``g:web:rx``; ``d:u:alice:rwx`` for new files in it."""
     xattrs: Xattrs | None = None
@@ -147,7 +152,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
 
     def watches(self) -> Iterable[PathWatch]:
         """The path, and the source file."""
-        yield PathWatch(self.name)
+        yield PathWatch(self.name, self.heard) if self.recurse else PathWatch(self.name)
         for source in self.source_files():
             yield PathWatch(source, is_input=True)
 
@@ -215,7 +220,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         dependencies = tuple(self._dependencies())
         if self.ensure == "absent":
             return Relations(removes=(self.name,), depends_on=dependencies)
-        return Relations(provides=(self.name,), depends_on=dependencies)
+        purges = self.name if self.recurse else None  # so that `declared` names what others manage in it
+        return Relations(provides=(self.name,), depends_on=dependencies, purges=purges)
 
     def might_provide(self, missing: str) -> bool:
         """Whether ``missing`` may be its path, a path above that, or neither a path nor an account.
@@ -270,6 +276,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             desired.update(owner=self.owner, group=self.group, mode=permissions_of(self) & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
             desired.update({name: value for name, value in special.items() if value is not None})
+            if self.recurse:
+                desired.update(recurse=True, file_mode=self.file_mode)
             more = {"acl": self.acl, "xattrs": self.xattrs, "capabilities": self.capabilities}
             desired.update({name: value for name, value in more.items() if value is not None})
             if self.content is not None:
@@ -285,7 +293,13 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         copied = super().__copy__()
         copied.__dict__.pop("_observer", None)
         copied.__dict__.pop("rendered", None)
+        copied.__dict__.pop("heard", None)
         return copied
+
+    @cached_property
+    def heard(self) -> ChangedPaths:
+        """The paths in the directory that had events, with ``recurse``."""
+        return ChangedPaths()
 
     @cached_property
     def rendered(self) -> TemplateContent:

@@ -17,7 +17,7 @@ _CONTENTS = ("content", "source", "template")
 
 
 _WITH_RULES = frozenset(
-    [
+    (
         "source",
         "template",
         "engine",
@@ -28,11 +28,8 @@ _WITH_RULES = frozenset(
         "setgid",
         "sticky",
         "force",
-        "acl",
-        "xattrs",
-        "capabilities",
-    ]
-)
+    )
+) | {"acl", "xattrs", "capabilities", "recurse", "file_mode"}
 """The properties that not every file may have."""
 
 
@@ -68,6 +65,7 @@ def _problems_of(file: File) -> Iterator[PropertyProblem]:
         yield PropertyProblem(("template",), "the template is the file itself", "name another file")
     yield from _of_type(file)
     yield from _of_extended(file)
+    yield from _of_recursion(file)
     yield from _of_force(file)
 
 
@@ -103,6 +101,25 @@ def _of_link(file: File) -> Iterable[PropertyProblem]:
         if getattr(file, name) is not None:
             hint = f"remove {name}: the permissions of what the link leads to count"
             yield PropertyProblem((name,), f"a link has no {name}", hint)
+
+
+def _of_recursion(file: File) -> Iterable[PropertyProblem]:
+    if not file.recurse:
+        if file.file_mode is not None:
+            hint = "add recurse: true, or remove file_mode"
+            yield PropertyProblem(("file_mode",), "file_mode is only valid with recurse", hint)
+        return
+    if file.ensure != "directory":
+        words = f"recurse is only valid with 'ensure: directory', got 'ensure: {file.ensure}'"
+        hint = "write force: true to remove a directory with everything in it"
+        yield PropertyProblem(("recurse",), words, hint if file.ensure == "absent" else "remove recurse")
+    elif file.name == "/":
+        yield PropertyProblem(
+            ("recurse",), "recurse cannot be used with the filesystem root", "name a directory"
+        )
+    if file.meta.reverse:
+        words = "the owners and modes in a directory are not recorded, so a change can't be undone"
+        yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or recurse")
 
 
 def _of_extended(file: File) -> Iterable[PropertyProblem]:

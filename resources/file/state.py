@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.hostfs import NOTHING_WANTED, Attributes, Change, Content, Extended, FileType
 from reactor.resources.file.validator import Validator
+
+if TYPE_CHECKING:
+    from reactor.resources.file.owned_tree import Wrong
 
 
 class Desired(NamedTuple):
@@ -54,3 +57,5 @@ class FileState(NamedTuple):
     """The text of a symlink, if the desired state is a link."""
     changes: tuple[Change, ...] = ()
     """The extended attributes that differ."""
+    wrong: tuple[Wrong, ...] = ()
+    """What is not as desired in the directory, with ``recurse``."""
