@@ -10,6 +10,7 @@ import pytest
 from reactor.resources.exec import Exec
 from reactor.resources.file import File
 from reactor.resources.scaffold import Scaffold
+from reactor.resources.tidy import Tidy
 from reactor.testing.contract import CONTRACT, Case
 
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
@@ -148,6 +149,19 @@ def absent_file(root):
     )
 
 
+def tidied_directory(root):
+    path = root / "logs"
+    path.mkdir()
+
+    def spoil():
+        (path / "old.log").write_text("x")
+        os.utime(path / "old.log", (1, 1))
+
+    spoil()
+    (path / "new.log").write_text("x")
+    return Case(lambda: Tidy(name=str(path), age="30d"), lambda: tree(root), spoil)
+
+
 def exec_with_creates(root):
     path = root / "made"
 
@@ -191,7 +205,7 @@ def absent_scaffold(root):
 CASES = [
     file_with_content, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, recursive_directory, link,
     forced_link, absent_file,
-    exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
+    exec_with_creates, exec_without_guards, tidied_directory, scaffold, absent_scaffold,
 ]  # fmt: skip
 
 

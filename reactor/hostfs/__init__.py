@@ -46,7 +46,12 @@ if TYPE_CHECKING:
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
-    from reactor.hostfs.create_and_remove import create_directory, remove_path, remove_stale_temporaries
+    from reactor.hostfs.create_and_remove import (
+        create_directory,
+        remove_path,
+        remove_same,
+        remove_stale_temporaries,
+    )
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
@@ -103,7 +108,7 @@ _HOMES = {
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),
-    "create_and_remove": ("create_directory", "remove_path", "remove_stale_temporaries"),
+    "create_and_remove": ("create_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
@@ -190,6 +195,7 @@ __all__ = [
     "refuse_mounts",
     "refuse_read_only",
     "remove_path",
+    "remove_same",
     "remove_stale_links",
     "remove_stale_temporaries",
     "require_support",

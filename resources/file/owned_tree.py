@@ -14,6 +14,8 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+import trio
+
 from reactor import Action, ChangedPaths, Diff, Plan, ResourceError, in_thread
 from reactor.hostfs import (
     Attributes,
@@ -204,6 +206,7 @@ class TreeKeeper:
     async def _set_all(self, todo: Iterable[Wrong]) -> None:
         self._touched = frozenset(each.path for each in todo)
         for each in todo:
+            await trio.lowlevel.checkpoint()  # a tree may be large, and other repairs do not wait for it
             try:
                 await set_attributes(each.path, each.wanted, self._tree.special)
             except ResourceError:

@@ -18,6 +18,7 @@ MODULES = {
     "cells_file": 3,
     "cells_link": 4,
     "cells_recurse": 2,
+    "cells_tidy": 4,
     "cells_service": 8,
     "cells_accounts": 6,
     "cells_exec": 2,
