@@ -40,6 +40,9 @@ MAY_IMPORT = {
     "reactor.http": {"reactor.resource"},
     "reactor.source": {"reactor.trust", "reactor.resource", "reactor.unpacking", "reactor.http"},
     "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source"},
+    "reactor.manifest_tests": {
+        "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading",
+    },
     "reactor.engine": {"reactor.resource", "reactor.graph"},
     "reactor.journal": {"reactor.trust", "reactor.resource", "reactor.engine", "reactor.clock"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
@@ -62,8 +65,9 @@ MAY_IMPORT = {
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
+        "reactor.manifest_tests",
     },
-    "reactor.__main__": {"reactor.cli"},
+    "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},
     "reactor.watchers": {"reactor"},
 }  # fmt: skip

@@ -53,7 +53,7 @@ def program(path: Path, body: str) -> str:
     return str(path)
 
 
-def test_a_python_that_is_too_old_is_told_in_one_line(setup, tmp_path: Path):
+def test_a_python_that_is_too_old_is_reported_in_one_line(setup, tmp_path: Path):
     old = program(
         tmp_path / "bin/python3",
         'case "$2" in *ensurepip*) ;; *platform*) echo 3.9.2 ;; *) exit 1 ;; esac',

@@ -91,7 +91,7 @@ class InotifyDescriptor(InotifyFD):
         return Watched(wd, holder)
 
     def unwatch(self, watched: Watched) -> None:
-        """Give up one share."""
+        """Release the share of one holder. The kernel watch ends with the last one."""
         self.remove_callbacks([watched])
 
     def forget(self, wd: int) -> None:

@@ -45,7 +45,7 @@ class PathTree:
         self._silence = silence
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """The directories that each kernel watch serves: several, when symlinks or mounts lead to one place."""
-        self.troubled: set[Directory] = set()
+        self.unreliable: set[Directory] = set()
         self.listeners: set[Listener] = set()
         """The listeners of all watched trees."""
         self.root = Directory(None, b"")
@@ -73,18 +73,18 @@ class PathTree:
         self._prune(directory if itself is None else itself)
         return (directory, name) if itself is None else (itself, b"")
 
-    def add_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+    def add_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Watch a tree for ``vertex``; the watch begins when the returned directory is given to `renew`."""
         top = self._reach(_components(path))
-        listener = Listener(vertex, changed_paths, top)
+        listener = Listener(vertex, paths, top, skip)
         self.listeners.add(listener)
         top.trees += (listener,)
         return top
 
-    def remove_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+    def remove_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Stop watching the tree at a path for ``vertex``; return its directory."""
         top = self._reach(_components(path))
-        removed = Listener(vertex, changed_paths, top)
+        removed = Listener(vertex, paths, top, skip)
         self.listeners.discard(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
         for directory in reversed(members):  # the deepest come first
@@ -94,7 +94,9 @@ class PathTree:
 
     def admit(self, directory: Directory, name: bytes) -> None:
         """Make a node of a name in a tree if it needs a watch of its own, which begins with `renew`."""
-        if name and name not in directory.children and self._silence(directory.path) is None:
+        if not name or name in directory.children or not directory.listeners_below(name):
+            return
+        if self._silence(directory.path) is None:
             with suppress(OSError):  # it has gone already
                 found = os.lstat(directory.path_of(name))
                 if stat.S_ISDIR(found.st_mode) or _has_other_links(found):
@@ -162,13 +164,13 @@ class PathTree:
 
     def problem_of(self, directory: Directory) -> str | None:
         """Why events below ``directory`` can't be relied upon: the nearest trouble on the way to it."""
-        if not self.troubled:
+        if not self.unreliable:
             return None
         return next((above.problem for above in directory.way_up if above.problem), None)
 
     def problem_for(self, listener: Listener) -> str | None:
         """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
-        inside = (directory.problem for directory in self.troubled if listener in directory.trees)
+        inside = (directory.problem for directory in self.unreliable if listener in directory.trees)
         return next(inside, None) or self.problem_of(listener.top)
 
     def _is_followed(self, directory: Directory, name: bytes) -> bool:
@@ -209,7 +211,7 @@ class PathTree:
         silence = self._silence(directory.path)
         if silence is not None:
             directory.problem = f"{silence}, {_POLLED}"
-            self.troubled.add(directory)
+            self.unreliable.add(directory)
         return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
@@ -226,7 +228,7 @@ class PathTree:
                 raise
             problem = _explain(error, directory.path)
         directory.problem = problem
-        (self.troubled.add if problem else self.troubled.discard)(directory)
+        (self.unreliable.add if problem else self.unreliable.discard)(directory)
         return self._hold(directory, watched)
 
     def _spread(self, directory: Directory) -> Iterator[None]:
@@ -283,7 +285,7 @@ class PathTree:
         while unused is not None and not unused.is_needed:
             unused.detach()
             self._hold(unused, None)
-            self.troubled.discard(unused)
+            self.unreliable.discard(unused)
             if unused.target is not None:
                 self._point(unused, None)
             unused = unused.parent

@@ -145,7 +145,7 @@ class UnitListener:
 
     async def _follow(self, bus: Bus, lost: str) -> None:
         """Listen as long as the connection lasts. ``lost`` is why there was no connection before, or empty."""
-        async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as news:
+        async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as messages:
             with trio.move_on_after(ANSWER_TIMEOUT) as timeout:
                 await subscribe(bus)
             if timeout.cancelled_caught:
@@ -158,7 +158,7 @@ class UnitListener:
             if lost:
                 self._sink.report(WatchState.ARMED, "the connection to systemd is back")
                 self._sink.mark_all(lost)
-            async for message in news:
+            async for message in messages:
                 await self._on_signal(bus, message)
 
     async def _listen(self, bus: Bus, units: Sequence[str]) -> None:

@@ -58,7 +58,7 @@ class Display:
         for sink in self._sinks:
             sink(event)
 
-    def say(self, message: str, record: dict[str, Any]) -> None:
+    def show(self, message: str, record: dict[str, Any]) -> None:
         """Show a message that is not an event, in order with the events: ``message`` as text, ``record`` as JSON."""
         if self._text:
             self._print("".join(f"{escaped(part)}\n" for part in message.splitlines()))

@@ -127,8 +127,8 @@ class TextSink:
         why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
         word = str(event.result).replace("_", " ")
         again = before is not None and before == self.open_problems.problems.get(event.ref)
-        said = escaped(self._result_text(event, again=again, recovered=before is not None))
-        yield self._row(event.ref, word, f"{said}{' ' if said else ''}{why}", role=word)
+        text = escaped(self._result_text(event, again=again, recovered=before is not None))
+        yield self._row(event.ref, word, f"{text}{' ' if text else ''}{why}", role=word)
         if event.result is Result.FAILED and not again:
             yield from self._error(event)
         for diff in event.diffs:
@@ -150,8 +150,8 @@ class TextSink:
             yield f"{self._indent}{self._style('bold', 'hint:')} {escaped(event.hint)}\n"
 
     def _reloaded(self, event: Reloaded) -> str:
-        said = what_differs(changed=event.changed, added=event.added, gone=event.gone, kept=event.kept)
-        return self._line("manifest", "changed", f"reloaded: {said}")
+        text = what_differs(changed=event.changed, added=event.added, gone=event.gone, kept=event.kept)
+        return self._line("manifest", "changed", f"reloaded: {text}")
 
     def _watcher(self, event: WatcherChanged) -> Iterable[str]:
         """The lines for a watcher. A watcher that works from the start has none."""

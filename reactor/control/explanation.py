@@ -136,7 +136,7 @@ class Explanation:
 
 
 def _in_words(causes: Iterable[str], failure: Entry | None) -> str:
-    """``causes`` as text, with the critical health checks in ``failure``. With a health check, "retry" is left out."""
+    """``causes`` as text. If a health check is among them, its name is taken from ``failure``, and "retry" is left out."""
     reasons = [
         _CAUSES[cause]
         for cause in causes

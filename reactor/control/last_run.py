@@ -33,7 +33,7 @@ def last_status(pauses: PauseFile, history: History, query: StatusQuery) -> dict
     shown = [
         record
         for names, record in records.items()
-        if query.matches(names) and query.selects(record["state"], is_fine=_is_ok(record))
+        if query.matches(names) and query.selects(record["state"], is_ok=_is_ok(record))
     ]
     counts = Counter(record["state"] for record in records.values())
     return {

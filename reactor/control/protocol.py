@@ -36,7 +36,7 @@ def short_socket_path(directory: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
+NOT_OK = (Result.FAILED, Result.BLOCKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class StatusQuery:
         """Whether the query matches the resource with these names."""
         return self.match is None or covers(self.match, names)
 
-    def selects(self, state: str | None, *, is_fine: bool) -> bool:
+    def selects(self, state: str | None, *, is_ok: bool) -> bool:
         """Whether to show a resource that the query matches."""
-        asked_for = self.match is not None or self.everything or not is_fine
-        return asked_for and (state in IN_TROUBLE or not self.failed)
+        asked_for = self.match is not None or self.everything or not is_ok
+        return asked_for and (state in NOT_OK or not self.failed)

@@ -148,6 +148,6 @@ class _StatusReply:
         if not self._query.matches(names):
             return
         self.matched = True
-        is_fine = resource_status.is_ok(self._now) and not engine_status.in_motion
-        if self._query.selects(resource_status.state, is_fine=is_fine):
+        is_ok = resource_status.is_ok(self._now) and not engine_status.in_motion
+        if self._query.selects(resource_status.state, is_ok=is_ok):
             self.records.append(json.dumps(record_of(resource_status, engine_status), separators=(",", ":")))

@@ -180,9 +180,9 @@ class _Places:
 
     @property
     def last(self) -> int:
-        """The last offset to which a comment may belong: the end of the text if a ``@secret`` follows the last key.
+        """The offset at which the search for comments ends: the last key, or the end of the text.
 
-        Such a ``@secret`` has no effect, so it must be found in order to warn about it.
+        A ``@secret`` after the last key has no effect. It is searched for only to warn about it.
         """
         last = self._offsets[-1] if self._offsets else -1
         return len(self._text) if _TAINTS.search(self._text, max(last, 0)) else last

@@ -129,7 +129,7 @@ class Blocking:
         return known[vertex, False]
 
     def _above(self, vertex: int, is_of_order: bool) -> tuple[list[int], list[_Question]]:
-        """What directly blocks ``vertex``: failed vertices, and blocked ones whose own reasons must be looked up."""
+        """The vertices that block ``vertex`` directly: the failed ones, and the blocked ones, whose own reasons come next."""
         if is_of_order:
             before = self._topology.ended_by.get(vertex, ())
             failed = [up for up in before if up in self.failed]
@@ -142,7 +142,7 @@ class Blocking:
     def _turned(self, vertex: int, step: int) -> list[int]:
         """Count that ``vertex`` failed (1) or recovered (-1) in its ordered chains.
 
-        Return the vertices whose `is_order_ended` changed by this.
+        Return the vertices whose `is_order_ended` has changed.
         """
         turned: list[int] = []
         stack = [] if self.is_order_ended(vertex) else [vertex]
@@ -179,8 +179,8 @@ class Blocking:
 class FailFast:
     """Holds back every vertex that is neither failed nor above a failed one, until no root failure is left.
 
-    A failed vertex may always start, and so may its ancestors over edges of any kind: it is retried only after all of
-    them have settled, so holding one of them back would hold the retry back for ever.
+    A failed vertex may always start, and so may its ancestors over edges of any kind: a retry waits until all
+    of them have settled, so holding one of them back would hold the retry back for ever.
     """
 
     def __init__(self, topology: Topology, blocking: Blocking) -> None:
@@ -230,7 +230,7 @@ class FailFast:
         return self._upstream
 
     def _walk_up(self, vertex: int, known: set[int]) -> list[int]:
-        """Add ``vertex`` and its ancestors to ``known``; return those that were not in it."""
+        """Add ``vertex`` and its ancestors to ``known``. Return the new ones."""
         if self._predecessors is None:
             self._predecessors = _reversed(self._topology)
         new, stack = [], [vertex]

@@ -61,25 +61,11 @@ class Engine:
         self._prechecks = Prechecks(self.vertex_table, self.results, self._watch_again)
         undoing = not (options.noop or options.monitor_only or options.partial)
         self.reversals = Reversals(run_store, undoing=undoing, recorded=options.recorded)
-        topology, _ = self.vertex_table.replace_graph(self.reversals.join(graph))
-        self.scheduler = Scheduler(
-            topology,
-            jobs=options.jobs,
-            default_retry=UNLIMITED if options.watch else 0,
-            fail_fast=options.fail_fast,
-            limits=self.vertex_table.limits,
-        )
+        self.scheduler = self._make_scheduler(graph)
         self._pending_refreshes = PendingRefreshes(
             self.vertex_table, self.results, self.scheduler, run_store, options.pending_refreshes
         )
-        self.dispatcher = Dispatcher(
-            self.scheduler,
-            self.vertex_table,
-            self._recorder,
-            self._prechecks,
-            slice_seconds=SLICE if options.watch else UNWATCHED_SLICE,
-            on_idle=self._on_idle,
-        )
+        self.dispatcher = self._make_dispatcher()
         self._vertex_checks = VertexChecks(
             self.dispatcher,
             self.results,
@@ -94,10 +80,31 @@ class Engine:
         self.watch_manager = WatchManager(
             self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
         )
+        self._vertex_checks.follow_watches = self._follow_watches
         self.scheduler.blocking.composites = self._prechecks.index_graph()
         self._end_reason = ""
         self._over = trio.Event()
         self._is_frozen = False
+
+    def _make_scheduler(self, graph: Graph) -> Scheduler:
+        topology, _ = self.vertex_table.replace_graph(self.reversals.join(graph))
+        return Scheduler(
+            topology,
+            jobs=self.options.jobs,
+            default_retry=UNLIMITED if self.options.watch else 0,
+            fail_fast=self.options.fail_fast,
+            limits=self.vertex_table.limits,
+        )
+
+    def _make_dispatcher(self) -> Dispatcher:
+        return Dispatcher(
+            self.scheduler,
+            self.vertex_table,
+            self._recorder,
+            self._prechecks,
+            slice_seconds=SLICE if self.options.watch else UNWATCHED_SLICE,
+            on_idle=self._on_idle,
+        )
 
     # ---- the run ----
 
@@ -218,6 +225,11 @@ class Engine:
         if self.options.watch:
             self.watch_manager.forget([vertex])
             self.watch_manager.declare(vertex, self.vertex_table.resources[vertex])
+
+    def _follow_watches(self, vertex: int, resource: Resource) -> None:
+        """Watch ``resource``, whose watches may move, where it is now; if it moved, check it again once that is armed."""
+        if self.options.watch and self.watch_manager.follow(vertex, resource):
+            self.dispatcher.mark(vertex, Cause.DRIFT)
 
     def _mark_everything(self) -> None:
         self.scheduler.mark_all(Cause.INITIAL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,6 +14,8 @@ WINDOW = 10.0
 SLOW_REPAIRS = 10
 SHARE = 3
 """Slow repairs are flapping when they take at least one third of the elapsed time."""
+_ENDED_AFTER = 10
+"""A streak has ended after this many times the duration of its last repair, and at least after `WINDOW`."""
 FIRST_WAIT = 0.01
 LONGEST_WAIT = 1.0
 
@@ -30,7 +32,7 @@ class _Repair(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class _RepairStreak:
-    """Repairs of one vertex with little calm between them. Kept small: every vertex that ever drifted has one."""
+    """Repairs of one vertex with little calm between them."""
 
     repairs: deque[_Repair] = field(default_factory=lambda: deque(maxlen=REPAIRS))
     backoff: Backoff | None = None
@@ -69,7 +71,8 @@ class FlapDetector:
     """
 
     def __init__(self) -> None:
-        self._streaks: dict[int, _RepairStreak] = {}
+        self._streaks: OrderedDict[int, _RepairStreak] = OrderedDict()
+        """By vertex; the one that was repaired last is at the end. A streak takes a kilobyte, so old ones go."""
         self.again: Counter[int] = Counter()
         """How often in a row each vertex drifted right after its repair."""
 
@@ -79,9 +82,11 @@ class FlapDetector:
         Return a Flap if it is flapping, else None.
         """
         repair = _Repair(now, took, actions)
+        self._drop_ended(now)
         streak = self._streaks.get(vertex)
         if streak is None or not streak.continues_with(repair):
             streak = self._streaks[vertex] = _RepairStreak()
+        self._streaks.move_to_end(vertex)
         streak.repairs.append(repair)
         if streak.backoff is not None:
             return Flap(streak.backoff.next_wait(now), None)
@@ -90,6 +95,15 @@ class FlapDetector:
         streak.backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
         counted = Counter(action for each in streak.repairs for action in each.actions)
         return Flap(streak.backoff.next_wait(now), dict(counted))
+
+    def _drop_ended(self, now: float) -> None:
+        """Drop the streaks that no repair can continue. One that takes as long as the last ones has begun by then."""
+        while self._streaks:
+            vertex, streak = next(iter(self._streaks.items()))
+            last = streak.repairs[-1]
+            if now - last.ended <= max(WINDOW, _ENDED_AFTER * last.took):
+                return
+            del self._streaks[vertex]
 
     def drifted_again(self, vertex: int) -> int:
         """Record that ``vertex`` drifted right after its repair. Return how often that happened in a row."""

@@ -22,10 +22,10 @@ _Began = tuple[int, int, int, Hashable]
 
 
 class ChangeLog:
-    """Counts the checks that changed something when they end, including those that failed halfway.
+    """Counts the checks that changed something, including those that failed halfway, when they end.
 
-    Most runs change nothing. So a check that began before the first change is recorded only if it changes something
-    itself; a vertex without a record is known to have begun before the first change.
+    Most runs change nothing. So a check that began before the first change gets no record, unless it changes something
+    itself: a vertex without a record began before the first change.
     """
 
     def __init__(self) -> None:

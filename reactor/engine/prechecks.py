@@ -49,7 +49,7 @@ class Prechecks:
         """Whether there are composites; if not, `affected_composites` finds nothing."""
 
     def index_graph(self) -> Mapping[int, Collection[int]]:
-        """Another generation is in force: learn which resources use outputs. Return the composites of each member."""
+        """Index a new generation: which resources use which outputs. Return the composites of each member."""
         self._consumers, self._composites = {}, {}
         self._bad.clear()
         for vertex in sorted(self._vertex_table.present):
@@ -82,7 +82,9 @@ class Prechecks:
         except ResourceError as error:
             return Verdict.failed(error)
         except OSError as error:
-            return Verdict(Outcome.FAILED, error=f"its values can't be told: {error.strerror}", code="R0502")
+            return Verdict(
+                Outcome.FAILED, error=f"its values can't be evaluated: {error.strerror}", code="R0502"
+            )
         finally:
             if watches != _watches(resource):
                 self._changed(vertex)
@@ -100,10 +102,6 @@ class Prechecks:
             resource = deferred.settle(resource, self._outputs.get, briefly=briefly)
         return reason, resource
 
-    def watch_again(self, vertex: int) -> None:
-        """The resource of ``vertex`` has other watches than before."""
-        self._changed(vertex)
-
     def settle_all(self, resources: dict[str, Resource]) -> None:
         """Resolve the deferred values of ``resources``, the next generation.
 
@@ -116,9 +114,9 @@ class Prechecks:
                     resources[ref] = deferred.settle(resource, self._outputs.get)
 
     def changed_conditions(self, kept: Collection[int]) -> list[int]:
-        """The vertices of ``kept``, whose properties are unchanged, whose conditions may now give another answer.
+        """The vertices whose conditions may now give another answer. The properties of the ``kept`` vertices are unchanged.
 
-        Conditions that take too long to evaluate are included: the checks decide.
+        Vertices whose conditions take too long to evaluate are included: their checks decide.
         """
         deadline = time.monotonic() + _BRIEF_SECONDS
         found = []

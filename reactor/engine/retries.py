@@ -25,8 +25,7 @@ class Backoff:
 
     Each failure doubles the wait, from ``base`` up to ``cap`` seconds, with ±10 % jitter so that many vertices that
     fail together do not retry together. One success does not reset it: otherwise something that fails every second
-    time would never slow down. Instead, it decays with time: for each wait's length without a failure, by one
-    doubling.
+    time would never slow down. Instead, the wait is halved each time a whole wait passes without a failure.
     """
 
     base: float

@@ -261,7 +261,7 @@ class Scheduler:
         )
 
     def _start(self, vertex: int, now: float) -> bool:
-        """Start ``vertex`` unless something prevents it; if so, what prevents it makes ``vertex`` ready again later."""
+        """Start ``vertex``, unless something prevents it; this makes ``vertex`` ready again when it is over."""
         if not self._may_start(vertex):
             return False
         if self.fail_fast and self._barrier.holds_back(vertex):

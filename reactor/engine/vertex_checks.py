@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -74,6 +74,8 @@ class VertexChecks:
             repairs=self._repairs,
             is_one_shot=self._is_one_shot,
         )
+        self.follow_watches: Callable[[int, Resource], None]
+        """Called after each check of a resource whose watches may move. Set by the engine."""
         self.fragile: FragileMounts
         """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
 
@@ -98,24 +100,17 @@ class VertexChecks:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop:
             verdict = self._noop_verdict(vertex, verdict, monitor_only)
+        if resource.has_moving_watches:
+            self.follow_watches(vertex, resource)
         reported = causes
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.completion.cancelled(vertex)
                 return trio.current_time()
             verdict, reported = found, await self._reported(causes, resource)
-        ended = self.completion.complete(
+        return self.completion.complete(
             vertex, resource, verdict, causes=causes, reported=reported, started=started, run_store=run_store
         )
-        if not self._is_one_shot and resource.has_new_watches():
-            self._watch_again(vertex, resource)
-        return ended
-
-    def _watch_again(self, vertex: int, resource: Resource) -> None:
-        """Arm the new watches of ``resource``, and check it again: what they watch may have changed before."""
-        if self._vertex_table.resources[vertex] is resource:
-            self._prechecks.watch_again(vertex)
-            self._dispatcher.mark(vertex, Cause.DRIFT)
 
     def _noop_verdict(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
         """The verdict of a dry run: adds consequences, and drops a failure that an earlier change may prevent."""
@@ -270,7 +265,7 @@ class VertexChecks:
             return Verdict.failed(error, verdict.actions)
         except OSError as error:
             return Verdict(
-                Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}", code="R0502"
+                Outcome.FAILED, verdict.actions, error=f"its outputs can't be read: {error}", code="R0502"
             )
         for consumer in consumers:
             if not self._scheduler.in_motion(consumer):

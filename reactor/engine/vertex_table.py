@@ -18,7 +18,7 @@ from reactor.resource.redaction import show_names
 class GraphDiff(NamedTuple):
     """The differences between two generations, as vertex numbers. ``kept`` are equal in all their properties.
 
-    ``gone`` have left the graph. ``absent`` are those, and the ones that left earlier and had a number until now.
+    ``gone`` have left the graph now. ``absent`` are these, and the vertices that left earlier but kept their number.
     """
 
     kept: list[int]

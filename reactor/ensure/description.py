@@ -17,7 +17,7 @@ _BY_MEMBERS = "Nothing itself: what is in it is watched as each kind says."
 
 @dataclass(frozen=True)
 class Description:
-    """One kind. All strings are Markdown. `own` are the properties that other kinds do not have, with ``ensure``."""
+    """One kind. All strings are Markdown. `own` has ``ensure`` and the properties that only this kind has."""
 
     kind: str
     meaning: str
@@ -83,7 +83,7 @@ def _is_common(found: Property) -> bool:
 
 
 def _words(model: type[Resource], method: str) -> str:
-    """The first paragraph of the docstring of a method, if the kind overrides it; without what it raises."""
+    """The first paragraph of the docstring of a method, if the kind overrides it, without its exceptions."""
     own = getattr(model, method)
     inherited = getattr(Resource, method)
     if getattr(own, "__func__", own) is getattr(inherited, "__func__", inherited):

@@ -166,7 +166,7 @@ def _time(short: Ensured) -> str:
 
 
 def _provider(resource: Resource) -> str:
-    """The requested provider; else the first one that works on this host."""
+    """The requested provider, or the first that works on this host."""
     usable = (name for name in resource.providers if resource.unavailable_reason(name) is None)
     return resource.provider or next(usable, "")
 

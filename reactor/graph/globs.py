@@ -10,7 +10,7 @@ HOW_TO_WRITE = "write it as kind#name; * stands for anything: 'file#/etc/*'"
 
 
 def covers(pattern: str, names: Iterable[str]) -> bool:
-    """Whether ``pattern`` matches one of ``names``, those of one resource.
+    """Whether ``pattern`` matches one of ``names``, the names of one resource.
 
     A name that contains ``[`` also matches itself.
     """

@@ -103,8 +103,8 @@ class Edge(NamedTuple):
     """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``).
 
     ``quiet`` says how long a refresh over this edge waits for further ones. With ``ends``, a failure of ``first`` ends
-    the ordered chain that both are part of: ``second``, and what comes after it over such edges, is blocked, whatever
-    the kinds of the edges. If ``first`` is only blocked, the chain does not end.
+    the ordered chain of both: ``second`` and everything after it over such edges is blocked, whatever the kinds of
+    the edges. If ``first`` is only blocked, the chain does not end.
     """
 
     first: str

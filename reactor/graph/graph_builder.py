@@ -84,7 +84,7 @@ class GraphBuilder:
 
     @cached_property
     def managed(self) -> list[int]:
-        """The vertices whose properties are known and that are managed on this host."""
+        """The vertices that are managed on this host and whose properties are known."""
         return [vertex for vertex in range(self._valid_count) if vertex not in self.declined]
 
     def relations(self, vertex: int) -> Relations:

@@ -55,8 +55,8 @@ class Names:
     def hint(self, name: str, owner: int | None = None) -> str | None:
         """The hint when ``owner`` refers to a name that does not exist; None when no name is similar.
 
-        Comparing with all of 10,000 names takes a second. A misspelt name equals the right one before or after the
-        mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.
+        Comparing with all of 10,000 names takes a second. But a misspelt name and the right one begin or end alike, so
+        they are neighbours in the sorted list of the names, or of the reversed names. Only neighbours are compared.
         """
         if name not in self._nearest:
             forwards = _around(self._sorted, name)

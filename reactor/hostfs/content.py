@@ -49,12 +49,16 @@ class Content(Protocol):
 
 
 class Inline:
-    """A string as content."""
+    """A string as content, or bytes that need not be text."""
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str | bytes) -> None:
         self._text = text
+
+    @property
+    def _data(self) -> bytes:
+        return self._text if isinstance(self._text, bytes) else self._text.encode()
 
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""
@@ -62,7 +66,7 @@ class Inline:
 
     def equals_now(self, fd: int, size: int) -> bool | None:
         """Whether a small file has the content; False for a file of another size."""
-        wanted = self._text.encode()
+        wanted = self._data
         if len(wanted) != size:
             return False
         if size > INLINE_LIMIT or (found := _read_from_memory(fd, size)) is None:
@@ -71,11 +75,11 @@ class Inline:
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
-        return await _same_aside(fd, io.BytesIO(self._text.encode()).read)
+        return await _same_aside(fd, io.BytesIO(self._data).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        data = self._text.encode()
+        data = self._data
         if len(data) <= INLINE_LIMIT:
             await changing(_write, fd, data)
         else:
@@ -86,7 +90,7 @@ class Inline:
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the string."""
-        return self._text.encode()[:limit]
+        return self._data[:limit]
 
 
 EMPTY = Inline("")
@@ -184,14 +188,14 @@ async def at_hand(path: str, fd: int, size: int) -> None:
     if size > INLINE_LIMIT or _read_from_memory(fd, size) is not None or (disk := disk_of(fd)) is None:
         return
 
-    async def bring() -> None:
+    async def read_into_memory() -> None:
         own = os.dup(fd)  # the caller closes its descriptor when the disk hangs
         try:
             await changing(os.pread, own, size, 0)
         finally:
             os.close(own)
 
-    await disk.make(path, bring)
+    await disk.make(path, read_into_memory)
 
 
 def _read_from_memory(fd: int, size: int) -> bytes | bytearray | None:

@@ -56,7 +56,7 @@ class Listing:
         self._until = time.monotonic() + _RECENT
 
     def collect(self, names: Iterable[str]) -> None:
-        """Record those of ``names`` that are temporary files."""
+        """Record the temporary files among ``names``."""
         for name in names:
             if ".reactor" in name and (match := _NAME.fullmatch(name)):
                 self.temporary.setdefault(match[1] + (match[2] or ""), []).append(name)

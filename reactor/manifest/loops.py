@@ -121,7 +121,7 @@ def _secret_paths(value: Any) -> Secrets:
 
 
 def _partly_secret(text: str, scope: Scope) -> list[Element] | None:
-    """Return the elements of the map that ``text`` names, with only those paths secret that are secret there.
+    """Return the elements of the map that ``text`` names; only its secret paths stay secret.
 
     An expression that computes a map makes all of it secret when it touches a secret. So does a list.
     """

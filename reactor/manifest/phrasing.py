@@ -44,7 +44,10 @@ _HOME: Final = {
     "path": ("name", _NAME),
     "dest": ("name", _NAME),
     "register": ("name", 'take it away: an expression of another resource reads output("KIND#NAME")'),
-    "become": ("name", "take it away: all is done as whoever starts reactor; an exec may have a user"),
+    "become": (
+        "name",
+        "remove it: everything is done as the user who starts reactor; an exec may have a user",
+    ),
     "become_user": ("user", "did you mean 'user'?"),
     "with_items": ("name", _LOOP),
     "with_dict": ("name", _LOOP),

@@ -16,7 +16,7 @@ from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.property_types import Model, References
-from reactor.resource.relations import NO_RELATIONS, Claim, Exclusion, Relations, SandboxAccess
+from reactor.resource.relations import NO_RELATIONS, Claim, Contradiction, Exclusion, Relations, SandboxAccess
 from reactor.resource.watch import Watch
 from reactor.suggestions import did_you_mean
 
@@ -61,6 +61,10 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     Then a dry run can't tell what will be missing.
     """
+    has_moving_watches: ClassVar[bool] = False
+    """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
+    grouped_as: ClassVar[str] = ""
+    """Kinds that share one `apply_group` may share their groups, too: those with an equal name here."""
     deferred_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
 
@@ -158,16 +162,16 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """
 
     def consequences(self, changed: Collection[str]) -> Sequence[str]:  # noqa: ARG002 - most have none
-        """Sentences that say what this resource would do if the paths or accounts ``changed`` were changed before it.
+        """Sentences about what this resource would do after a change of the paths or accounts ``changed``.
 
         Called only by a dry run (noop): in a real run, `observe` sees the changes.
         """
         return ()
 
     def group_key(self) -> Hashable | None:
-        """Resources of one kind with equal keys that are ready at the same time are applied together.
+        """Resources with equal keys that are ready at the same time are applied together.
 
-        None: always alone. A key never changes. Applying one resource may change others of its group: a run without
+        They are of one kind, or of kinds with one `grouped_as`. None: always alone. A key never changes. Applying one resource may change others of its group: a run without
         watches checks all of them once more at its end.
         """
         return None
@@ -177,9 +181,9 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """Bring all ``members``, which have equal keys, to their desired states at once.
 
         Replaces their plans. Returns the errors of single members by ref. Raises ResourceError or OSError when the
-        whole apply failed and it is not known which members are the reason: then the engine retries in two halves the
-        members that are not as desired yet, except those that a GroupError names. In any case, each member is verified
-        by itself afterwards.
+        apply failed and the members that caused it are unknown. Then the engine takes the members that are not as
+        desired yet, without those that a GroupError names, and retries them in two halves. In any case, each member is
+        verified by itself afterwards.
         """
         raise NotImplementedError
 
@@ -219,6 +223,14 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """The spaces in which other resources must not claim anything. If one does, the manifest is invalid."""
         return ()
 
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - most have none
+        """The pairs of ``members``, all the resources with one group key, that can't both be as desired.
+
+        Contradictory resources make the manifest invalid.
+        """
+        return ()
+
     def source_files(self) -> Collection[str]:
         """Absolute paths of files that define the desired state. A change of one is reported as an edit, not as drift.
 
@@ -253,13 +265,6 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     def has_same_inputs(self, other: Self) -> bool:  # noqa: ARG002 - most have properties only
         """Whether ``other``, with equal properties, also gets the same from all other sources of the desired state."""
         return True
-
-    def has_new_watches(self) -> bool:
-        """Whether `watches` returns others than at the last call of this method, or than at first.
-
-        Called after each check of a run that watches. If so, the new ones are armed, and it is checked again.
-        """
-        return False
 
     @property
     def unconditional(self) -> bool:

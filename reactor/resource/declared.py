@@ -37,6 +37,10 @@ class Deferred(ABC):
     moving: tuple[str, ...] = ()
     """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
 
+    @abstractmethod
+    def advance_clock(self) -> None:
+        """Let the next `settle` see the present time. The engine calls it at each audit with ``meta: {now: audit}``."""
+
     @property
     @abstractmethod
     def reads(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ class Presentation:
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - a kind may use them
-        """Values, as strings, for properties that a manifest must give but a user of the shell need not."""
+        """Defaults, as strings, that `reactor ensure` uses for properties that a manifest must set."""
         return {}
 
     @classmethod

@@ -119,7 +119,7 @@ def redacted(value: Any) -> Any:
 
 
 def redacted_record(record: dict[str, Any]) -> dict[str, Any]:
-    """The same for a map whose keys, and whose ``event`` type, are part of the program."""
+    """``record`` with its values redacted. Its keys and its ``event`` type come from the program, so they stay."""
     return {key: value if key == "event" else redacted(value) for key, value in record.items()}
 
 

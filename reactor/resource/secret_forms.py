@@ -64,10 +64,10 @@ def hex_forms(value: str) -> set[str]:
 
 
 def _base64_forms(secret: bytes) -> Iterator[str]:
-    """The part that all base64 encodings have in common if the encoded bytes contain ``secret``, for each alignment.
+    """The strings that show ``secret`` in base64, for each of its three alignments within the encoded bytes.
 
-    If the secret is at the end of the encoded bytes, also with its last characters, with and without padding. If it is
-    encoded alone, also wrapped into lines.
+    For each alignment: the characters that depend on the secret alone; and the form at the end of the encoded bytes,
+    with and without padding. For a secret that is encoded alone, also these forms wrapped into lines.
     """
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + secret).decode()
@@ -83,7 +83,7 @@ def _base64_forms(secret: bytes) -> Iterator[str]:
 
 
 def _dumped(value: str) -> Iterator[str]:
-    """The text column of a dump, if it takes several lines."""
+    """The lines that show ``value`` in the text column of a hex dump, if it needs more than one."""
     if len(value) > _DUMPED:
         armour = "\n".join(line for line in value.split("\n") if _ARMOUR.fullmatch(line))
         shown = "".join(c if c.isascii() and c.isprintable() else "." for c in value)

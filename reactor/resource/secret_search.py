@@ -267,7 +267,7 @@ _ESCAPES = (("%", _PERCENT, _percent), ("\\", _BACKSLASH, _backslash), ("&", _EN
 
 
 def with_each(text: str, spans: Iterable[Span], make: Callable[[str], str]) -> str:
-    """``text`` with each of ``spans``, which are in order, replaced by what ``make`` returns for it."""
+    """``text`` with each span replaced by the result of ``make`` for its text. ``spans`` are in order."""
     parts: list[str] = []
     done = 0
     for start, end in spans:

@@ -56,13 +56,15 @@ class PathWatch(Watch):
     """The thing at an absolute path: its content, attributes and existence, whatever inode it is.
 
     With ``below``, the path is a directory, and everything in it at any depth is watched too; each path there that has
-    an event is added to ``below``. Symlinks in it are not followed. ``is_input`` marks a path that is only read, such
-    as the source of a copy: a program that writes it without closing it gets more time before the event is reported.
+    an event is added to ``below``. Symlinks in it are not followed. Directories in it whose names are in ``without`` are
+    not entered, at any depth; ``*`` stands for all. ``is_input`` marks a path that is only read, such as the source of a copy: a program that
+    writes it without closing it gets more time before the event is reported.
     """
 
     path: str
     below: ChangedPaths | None = None
     is_input: bool = False
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,10 @@ class WatchSink(Protocol):
         """Report the state of the watcher, for one vertex or (``None``) as a whole."""
 
     async def follow(self, wait: Callable[[], Awaitable[None]], handle: Callable[[], None]) -> None:
-        """Await ``wait`` and call ``handle``, in a loop. Raises what either of them raises.
+        """Await ``wait`` and call ``handle``, in a loop. Raises the exceptions of both.
 
-        The engine checks what ``handle`` marks in the same task, sooner than what is marked elsewhere. That task is
-        not the caller's.
+        The loop runs in a task of the engine, which also checks the vertices that ``handle`` marks. So these checks
+        start sooner than others.
         """
         while True:
             await wait()

@@ -95,7 +95,7 @@ programs, and ProtectHostname= would hide a change of the host name from us.
 def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterator[str]:
     """Lines for the section ``[Service]``: the settings, and comments why others can't be used.
 
-    ``paths`` are those that reactor itself writes to.
+    ``paths`` are the paths that reactor itself writes.
     """
     needs = _needs(resources, paths)
     if SandboxAccess.ANYTHING in needs:

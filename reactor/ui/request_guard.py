@@ -97,11 +97,11 @@ class RequestGuard:
         offered = request.query_params.get("token")
         if path != "/" or offered is None or not self._is_token(offered):
             return False
-        welcome = RedirectResponse(f"{self._home}/", 303)
-        welcome.set_cookie(
+        redirect = RedirectResponse(f"{self._home}/", 303)
+        redirect.set_cookie(
             self._cookie, self._access.token, path=f"{self._home}/", httponly=True, samesite="strict"
         )
-        raise AnsweredError(welcome)
+        raise AnsweredError(redirect)
 
     def _is_token(self, offered: str) -> bool:
         return hmac.compare_digest(offered.encode(errors="surrogateescape"), self._access.token.encode())

@@ -40,7 +40,7 @@ class StatusStream:
         return await self._changes_of(sorted(vertex_table.present))
 
     async def follow(self, touched: Iterable[str]) -> str | None:
-        """The same for the ``touched`` resources, which had events, and for those that are or were active."""
+        """The changed statuses, among the resources that had events (``touched``) and those that are or were active."""
         vertex_table = self._engine.vertex_table
         numbers = {vertex_table.number(ref) for ref in touched if ref in self._status_table.resource_statuses}
         moving = set(self._in_motion())
@@ -97,9 +97,9 @@ class StatusStream:
         return "waiting" if paused or order.waiting[vertex] else "dirty"
 
 
-def _text(state: str, activity: str | None, paused: bool, fine: bool) -> str:
+def _text(state: str, activity: str | None, paused: bool, is_ok: bool) -> str:
     moves = activity is not None
-    status = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": fine}
+    status = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": is_ok}
     return json.dumps(status, separators=(",", ":"))
 
 

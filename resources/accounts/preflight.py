@@ -64,16 +64,16 @@ def _refuse_taken(what: str, number: int, owner: str | None) -> None:
 
 
 async def _require_group(which: str | int) -> None:
-    look = partial(grp.getgrnam, which) if isinstance(which, str) else partial(grp.getgrgid, which)
-    if not await _is_known(look):
+    lookup = partial(grp.getgrnam, which) if isinstance(which, str) else partial(grp.getgrgid, which)
+    if not await _is_known(lookup):
         hint = "declare the group, and let this require it"
         raise ResourceError(f"there is no group {which}", hint, missing=f"group#{which}")
 
 
-async def _is_known(look: Callable[[], object]) -> bool:
+async def _is_known(lookup: Callable[[], object]) -> bool:
     """Whether the account exists. Looked up in a thread: a directory service may answer late."""
     try:
-        await in_thread(look, abandon_on_cancel=True)
+        await in_thread(lookup, abandon_on_cancel=True)
     except KeyError:
         return False
     return True

@@ -90,6 +90,8 @@ class _Fetching:
         async with http_response(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
             if answer.status == HTTPStatus.NOT_MODIFIED and self._known is not None:
                 return False
+            if source.is_plain:
+                answer.refuse_encoding()
             if self._accepts(answer):
                 await self._take(answer)
                 return True
@@ -144,7 +146,7 @@ class _Fetching:
                     if gathered >= _BUFFER:
                         await self._partial.append(pieces)
                         gathered = 0
-                        self._progress(lambda: self._said(whole))
+                        self._progress(lambda: self._emitted_at(whole))
         finally:
             with trio.CancelScope(shield=True):  # keep these bytes: the download can be resumed
                 await self._partial.append(pieces)
@@ -160,7 +162,7 @@ class _Fetching:
         self._partial.restart(None)
         return _failed(f"it is larger than {size_in_words(self._source.max_size)}", self._source.hint)
 
-    def _said(self, whole: int | None) -> str:
+    def _emitted_at(self, whole: int | None) -> str:
         size = self._partial.size
         of = f" of {size_in_words(whole)} ({100 * size // whole} %)" if whole else ""
         return f"downloaded {size_in_words(size)}{of}"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
+_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".Z")
+"""The ends of URLs of files that many servers call encoded."""
 _TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
@@ -73,6 +75,7 @@ def _desired(file: File) -> Desired:
         validator=None if file.validate_with is None else Validator(file.validate_with),
         special=special_bits(file.setgid is not None, file.sticky is not None),
         is_covered=file.declared.is_covered,
+        mounted_root=file.mounted_root or file.declared.form.is_ccm,
     )
 
 
@@ -86,5 +89,7 @@ def _remote(file: File, url: str) -> Content:
     from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
     bare, credentials = split_credentials(url)
-    download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, "name a smaller file")
+    is_plain = file.checksum is None and not bare.partition("?")[0].endswith(_PACKED)
+    hint = "name a smaller file"
+    download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, hint, is_plain=is_plain)
     return Remote(file.name, download, file.checksum, file.meta.poll)

@@ -31,7 +31,7 @@ from reactor.hostfs import (
     keep_for_undo,
     names_of,
 )
-from reactor.resources.download.source import Checksum, is_url
+from reactor.resources.download.source import Checksum, is_url, unprotected
 from reactor.resources.file.keeper import Keeper
 from reactor.resources.file.keepers import keeper_of, permissions_of
 from reactor.resources.file.property_types import (
@@ -107,6 +107,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty, and a link replace a file or a directory."""
 
+    mounted_root: Flag = False
+    """Whether owner and mode are those of the root of a file system that others have mounted on the directory."""
+
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
         """An existing file keeps its owner, group and mode; a new one gets those of a file that this user creates."""
@@ -150,8 +153,17 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         yield from super().property_problems()
         yield from problems_of(self)
 
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A download that an attacker on the network could replace."""
+        if self.ensure == "present" and self.source is not None:
+            yield from unprotected(self.source, self.checksum)
+
     def watches(self) -> Iterable[PathWatch]:
-        """The path, and the source file."""
+        """The path, and the source file; the template, and what it has read."""
+        if self.template is not None:
+            self.__dict__["has_moving_watches"] = (
+                True  # of this file alone: a class attribute would cost all of them
+            )
         yield PathWatch(self.name, self.heard) if self.recurse else PathWatch(self.name)
         for source in self.source_files():
             yield PathWatch(source, is_input=True)
@@ -230,8 +242,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """
         if not missing.startswith(("/", "user#", "group#")):
             return True
-        brought = f"{self.name}/" if self.ensure == "directory" else self.name
-        return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
+        provided = f"{self.name}/" if self.ensure == "directory" else self.name
+        return self.ensure != "absent" and (missing == self.name or provided.startswith(f"{missing}/"))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The path; the setgid bit; everything, if a command validates the content."""
@@ -321,10 +333,6 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         if self.template is None or other.template is None:
             return True
         return self.rendered.values.matches(other.rendered.values)
-
-    def has_new_watches(self) -> bool:
-        """Whether the template has read other files than before."""
-        return self.template is not None and self.rendered.has_new_inputs()
 
     @cached_property
     def _observer(self) -> Keeper:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 
-from reactor import Plan
+from reactor import Plan, emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
@@ -31,6 +31,7 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
+from reactor.resources.file.mounts import is_always_mounted
 from reactor.resources.file.planner import plan_file
 from reactor.resources.file.state import Desired, FileState
 
@@ -39,6 +40,10 @@ _FILE = (
     FileType.FILE
 )  # looking an enum member up takes a tenth of the time of an lstat, for each of many files
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_COVERED = (
+    "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
+    "the directory below, and are not compared until it is unmounted. If the mounted root is meant: mounted_root: true"
+)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -49,7 +54,7 @@ class Observer:
     content is not read again.
     """
 
-    __slots__ = ("_correct", "_ids", "_is_likely_file", "_stale_temporaries", "_stamp", "desired")
+    __slots__ = ("_correct", "_ids", "_is_likely_file", "_is_told", "_stale_temporaries", "_stamp", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
@@ -57,6 +62,7 @@ class Observer:
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._is_likely_file = False
+        self._is_told = False
         self._correct = _correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
@@ -147,15 +153,33 @@ class Observer:
         try:
             found = os.fstat(fd)
             kind = type_of(found.st_mode)
-            if kind is FileType.DIRECTORY and desired.is_covered and is_mount_point(desired.path, fd):
-                # The attributes of the directory itself can't be read while something is mounted on it.
-                wanted = Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
             if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
                 return self._follow(found, wanted)
             occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(fd)
-            return self._state(kind, found, wanted, occupied=occupied)
+            state = self._state(kind, found, wanted, occupied=occupied)
+            if kind is FileType.DIRECTORY and self._is_covered(state, fd):
+                # The attributes of the directory itself can't be read while something is mounted on it.
+                state = state._replace(wanted=Attributes(state.uid, state.gid, state.mode))
+            return state
         finally:
             os.close(fd)
+
+    def _is_covered(self, state: FileState, fd: int) -> bool:
+        """Whether ``state``, which is open at ``fd``, is that of a file system mounted on the desired directory."""
+        desired = self.desired
+        if desired.is_covered:
+            return is_mount_point(desired.path, fd)
+        is_covered = (
+            desired.ensure == "directory"
+            and not desired.mounted_root
+            and (state.uid, state.gid, state.mode) != state.wanted
+            and is_mount_point(desired.path, fd)
+            and not is_always_mounted(desired.path, fd)
+        )
+        if is_covered and not self._is_told:
+            emit_note(_COVERED)
+        self._is_told = is_covered
+        return is_covered
 
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of a regular file, compared with ``content``; None if the comparison could block."""

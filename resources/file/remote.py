@@ -35,7 +35,7 @@ class Remote:
         self._path = path
         self._source = source
         self._checksum = checksum
-        self._believed = min(_MOST_OF_AN_ANSWER, (poll or math.inf) / 2)
+        self._valid_for = min(_MOST_OF_AN_ANSWER, (poll or math.inf) / 2)
         self._version: Origin | None = None
         self._answered = -math.inf
         self._body: int | None = None
@@ -74,7 +74,7 @@ class Remote:
         self._drop()
 
     def _is_fresh(self) -> bool:
-        return self._version is not None and trio.current_time() - self._answered < self._believed
+        return self._version is not None and trio.current_time() - self._answered < self._valid_for
 
     async def _current(self) -> str:
         """The SHA-256 of the present content of the server."""

@@ -26,6 +26,8 @@ class Desired(NamedTuple):
     """Those of the setgid and sticky bits of a directory that are managed; the other bits stay."""
     is_covered: bool = False
     """Whether another resource manages the root of the file system that is mounted on the directory."""
+    mounted_root: bool = False
+    """Whether owner and mode are those of the root of whatever is mounted on the directory."""
     extended: Extended | None = None
     """The extended attributes of new content."""
 

@@ -121,7 +121,6 @@ class TemplateContent:
         self._make = partial(self._renderer_of, engine, data)
         self._renderer: Renderer | None = None
         self._inline: Inline | None = None
-        self._watched = self.inputs
 
     def _renderer_of(self, engine: str, data: dict[str, Any] | None) -> Renderer:
         make: Callable[..., Any] = partial(sandboxed_engine(engine).tree, delimiters=None)
@@ -133,11 +132,6 @@ class TemplateContent:
         """The absolute paths of the template, and of all that the last rendering has read."""
         read = frozenset() if self._renderer is None else self._renderer.reads
         return self._source.paths | read
-
-    def has_new_inputs(self) -> bool:
-        """Whether `inputs` has changed since the last call."""
-        before, self._watched = self._watched, self.inputs
-        return before != self._watched
 
     def unchanged(self) -> bool:
         """Whether nothing that the last rendering has read has changed."""

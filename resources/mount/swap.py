@@ -78,10 +78,10 @@ def off(desired: Desired, state: MountState) -> Plan:
 async def refuse(desired: Desired, state: MountState) -> None:
     """Raise the ResourceError with which turning the area on would fail."""
     if desired.ensure == "mounted" and not state.mounts:
-        await in_thread(_look, desired.entry.device)
+        await in_thread(_check_device, desired.entry.device)
 
 
-def _look(path: str) -> None:
+def _check_device(path: str) -> None:
     with _swap_area(path):
         pass
 

@@ -168,6 +168,9 @@ class Apt(Provider):
         form = r"${Package}\t${Architecture}\t${Version}\n"
         return await self._programs.read("dpkg-deb", "--show", "--showformat", form, path)
 
+    async def _verify_file(self, path: str) -> None:
+        """Do nothing: a .deb has no signature."""
+
     async def _answer(self, answers: Collection[str]) -> None:
         await preseed(answers, self._environment)
 

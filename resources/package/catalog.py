@@ -30,7 +30,7 @@ class Catalog:
 
     def __init__(self, ask: Ask, stamp: Callable[[], Hashable]) -> None:
         self._ask = ask
-        self._look = stamp
+        self._read_stamp = stamp
         self._stamp: Hashable = None
         self._wanted: set[str] = set()
         self._offers: Mapping[str, Offer] = {}
@@ -42,7 +42,7 @@ class Catalog:
 
     async def offers(self, names: Collection[str]) -> Mapping[str, Offer]:
         """The offers for ``names``, and possibly others, by name. A package in no repository is missing."""
-        stamp = self._look()
+        stamp = self._read_stamp()
         if stamp != self._stamp or not self._known.issuperset(names):
             wanted = self._wanted.union(names)
             self._offers = await self._ask(sorted(wanted))

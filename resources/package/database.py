@@ -39,11 +39,11 @@ class Database(ABC):
 
     def is_current(self) -> bool:
         """Whether the database has not changed since the last `load`."""
-        return self._stamps is not None and self._stamps == self._look()
+        return self._stamps is not None and self._stamps == self._read_stamps()
 
     async def load(self) -> None:
         """Read the database, unless it is current. Raises ResourceError or OSError when it can't be read."""
-        stamps = self._look()
+        stamps = self._read_stamps()
         if stamps != self._stamps:
             await self._read()
             self._stamps = stamps  # taken before reading, so that later changes are read again
@@ -75,7 +75,7 @@ class Database(ABC):
     @abstractmethod
     async def _read(self) -> None: ...
 
-    def _look(self) -> Stamps:
+    def _read_stamps(self) -> Stamps:
         return tuple(map(stamp_of, self._files()))
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError, emit_output
-from reactor.resources.package import rpm_versions
+from reactor.resources.package import rpm_signatures, rpm_versions
 from reactor.resources.package.catalog import Catalog, Offer
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import stamp_of, stamps_of
@@ -84,14 +84,14 @@ class Dnf(Provider):
         self._provided = Catalog(self._query_provided, lambda: stamp_of(database.file))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
-    async def look(self, desired: Desired) -> PackageState:
+    async def observe(self, desired: Desired) -> PackageState:
         """The state of a package, as in the base class. All upgrades are queried at once, too."""
         if desired.ensure == "latest":
             self._upgrades.want(desired.name)
-        return self._with_hold(desired, await super().look(desired))
+        return self._with_hold(desired, await super().observe(desired))
 
-    async def _look(self, desired: Desired) -> PackageState:
-        return self._with_hold(desired, await super()._look(desired))
+    async def _observe(self, desired: Desired) -> PackageState:
+        return self._with_hold(desired, await super()._observe(desired))
 
     def _with_hold(self, desired: Desired, state: PackageState) -> PackageState:
         """Add the lock to the state, if it is managed; otherwise dnf itself applies it."""
@@ -216,6 +216,11 @@ class Dnf(Provider):
 
     async def _read_file(self, path: str) -> str:
         return await self._programs.read("rpm", "-qp", "--queryformat", FORMAT, path)
+
+    async def _verify_file(self, path: str) -> None:
+        configuration = f"{self.root}/etc/dnf/dnf.conf"
+        if rpm_signatures.are_required(configuration):
+            await rpm_signatures.require_signature(path, self.root, self._programs.simulate)
 
     async def _answer(self, answers: Collection[str]) -> None:
         """Do nothing: rpm packages ask no questions."""

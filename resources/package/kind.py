@@ -159,7 +159,7 @@ class Package(Resource[PackageState], kind="package", providers=PROVIDERS):
         """The state of the package, after a running package manager has ended."""
         if self.ensure == "purged" and self._provider.name == "dnf":
             raise ResourceError(NO_PURGE, NO_PURGE_HINT)
-        return await self._provider.look(self._desired)
+        return await self._provider.observe(self._desired)
 
     async def describe(self) -> Mapping[str, Any]:
         """The installed version, also as a value of ``ensure``; further properties only for an installed package."""

@@ -43,7 +43,7 @@ class PackageObserver(ABC):
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in package files, by path and package, with the stamps of the files."""
 
-    async def look(self, desired: Desired) -> PackageState:
+    async def observe(self, desired: Desired) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest version is wanted.
 
         If a package manager is running, this waits for its end: an intermediate state is useless.
@@ -58,7 +58,7 @@ class PackageObserver(ABC):
             if (known := self._known_in_file(desired)) is not None:
                 return replace(state, newest=known[1])
         async with self._one_at_a_time:
-            return await self._look(desired)
+            return await self._observe(desired)
 
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:
@@ -88,11 +88,15 @@ class PackageObserver(ABC):
     async def _read_file(self, path: str) -> str:
         """The name, architecture and version of the package in a file, separated by tabs. Raises ResourceError."""
 
+    @abstractmethod
+    async def _verify_file(self, path: str) -> None:
+        """Raise ResourceError if the host requires signatures of files, and that of ``path`` is not verified."""
+
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
         return self.database.find(name)
 
-    async def _look(self, desired: Desired) -> PackageState:
+    async def _observe(self, desired: Desired) -> PackageState:
         await self._catch_up()
         state = await self._find(desired.name)
         if _may_be_virtual(desired, state):
@@ -149,7 +153,7 @@ class PackageObserver(ABC):
         return let_through
 
     def _files(self) -> PackageFiles:
-        return PackageFiles(self.name, self._read_file, self.compare)
+        return PackageFiles(self.name, self._read_file, self._verify_file, self.compare)
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():

@@ -65,7 +65,7 @@ class Provider(PackageObserver):
             await self.database.load()
             before = self.database.versions()
             await self._repair(
-                [desired for desired in all_desired.values() if not (await self._look(desired)).is_whole]
+                [desired for desired in all_desired.values() if not (await self._observe(desired)).is_whole]
             )
             changes, refusals = await self._decide(all_desired)
             try:
@@ -87,7 +87,7 @@ class Provider(PackageObserver):
         """Raise the ResourceError of `apply` for a package in no repository. Fetches package lists as `apply` does."""
         self._catalog.want(desired.name)
         async with self._one_at_a_time:
-            change = plan_package(desired, await self._look(desired), self.compare)
+            change = plan_package(desired, await self._observe(desired), self.compare)
             if change is None or change.step.is_removal or change.step in _MARKS:
                 return
             if desired.source is not None:
@@ -207,7 +207,7 @@ class Provider(PackageObserver):
         refusals: Refusals = {}
         for ref, desired in all_desired.items():
             try:
-                change = plan_package(desired, await self._look(desired), self.compare)
+                change = plan_package(desired, await self._observe(desired), self.compare)
             except ResourceError as held:
                 refusals[ref] = held
             else:

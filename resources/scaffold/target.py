@@ -22,7 +22,7 @@ from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 from reactor.resources.scaffold.verified_files import VerifiedFiles
 
 _CROWD = 1000
-"""A number of other files, besides those of the scaffold; iterating over so many takes two milliseconds."""
+"""A number of other files, besides those of the scaffold; iterating over this many takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 

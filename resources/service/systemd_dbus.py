@@ -178,13 +178,13 @@ class DbusSystemd:
 
     async def _settled(self, unit: str, path: str, ensure: str) -> UnitState:
         await self._subscribe()
-        async with self.bus.signals(properties_changed(path), manager_signal("JobRemoved")) as news:
+        async with self.bus.signals(properties_changed(path), manager_signal("JobRemoved")) as messages:
             state, _ = await self._queries.look(unit)
             with trio.CancelScope() as timeout:
                 while state.is_on_its_way(ensure):
                     if state.awaits_restart and math.isinf(timeout.deadline):
                         timeout.deadline = trio.current_time() + RESTART_TIMEOUT
-                    await _some(news)
+                    await _some(messages)
                     state, _ = await self._queries.look(unit)
         return state
 
@@ -199,10 +199,10 @@ class DbusSystemd:
         state, path = found_state(unit, await running.answer())
         if state.is_running and kind is not None and (await kind.answer())[0] in {"simple", "idle"}:
             await self._subscribe()
-            async with self.bus.signals(properties_changed(path)) as news:
+            async with self.bus.signals(properties_changed(path)) as messages:
                 with trio.move_on_after(PROOF):
                     while (state := (await self._queries.look(unit))[0]).is_running:
-                        await _some(news)
+                        await _some(messages)
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
 
     async def _script(self, unit: str) -> str | None:
@@ -254,16 +254,16 @@ def _in_words(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-async def _next(news: trio.MemoryReceiveChannel[Message]) -> Message:
+async def _next(messages: trio.MemoryReceiveChannel[Message]) -> Message:
     try:
-        return await news.receive()
+        return await messages.receive()
     except trio.EndOfChannel:
         raise NoBusError("the connection to the bus was lost while waiting for systemd") from None
 
 
-async def _some(news: trio.MemoryReceiveChannel[Message]) -> None:
+async def _some(messages: trio.MemoryReceiveChannel[Message]) -> None:
     """Wait for a signal, and drain the channel: one query of the state covers all signals."""
-    await _next(news)
+    await _next(messages)
     with suppress(trio.WouldBlock, trio.EndOfChannel):
         while True:
-            news.receive_nowait()
+            messages.receive_nowait()

@@ -48,7 +48,7 @@ async def test_a_compressed_answer_is_refused_and_never_decoded(encoding):
     assert b"\r\naccept-encoding: identity\r\n" in server.asked[0].lower()
 
 
-async def test_a_compressed_answer_is_no_trouble_where_the_body_does_not_matter():
+async def test_a_compressed_answer_is_no_problem_where_the_body_does_not_matter():
     with RawServer(answer(bomb("gzip"), Content_Encoding="gzip")) as server:
         found, peak = await inspected_paths(server.url, headers=["Content-Encoding: gzip"])
     assert found == ("ok", ["1 rule holds"])
@@ -113,7 +113,7 @@ async def test_redirects_are_counted():
     assert len(server.asked) == 21
 
 
-async def test_what_is_meant_for_one_server_is_not_told_to_another():
+async def test_what_is_meant_for_one_server_is_not_reported_to_another():
     with RawServer(answer(b"x")) as other, RawServer(answer(status="302 Found", Location=other.url)) as first:
         rule = {"request-headers": ["X-Token: s3cret"], "username": "ann", "password": "b0b"}
         assert await look({"http": {first.url: rule}}) == ("ok", ["1 rule holds"])

@@ -52,7 +52,7 @@ async def test_an_archive_is_fetched_once(server, path):
     assert names_in(path.parent) == [path.name]
 
 
-async def test_noop_asks_nobody(server, path):
+async def test_noop_asks_no_one(server, path):
     server.serve(BODY)
     resource = make(path, server.url(), meta={"noop": True}, extract_parent=str(path.parent / "x"))
     assert (await converge(resource)).actions == ("Would have downloaded", "Would have extracted")
@@ -118,7 +118,7 @@ async def test_an_archive_that_was_tampered_with_is_fetched_again(server, path, 
 
 
 @pytest.mark.skipif("os.getuid() != 0")
-async def test_the_owner_is_mended(server, path):
+async def test_the_owner_is_repaired(server, path):
     server.serve(BODY)
     for properties in ({"checksum": sha256(BODY)}, {}):
         resource = make(path, server.url(), **{**ME, **properties, "owner": "1234", "group": "2345"})
@@ -261,7 +261,7 @@ async def test_another_part_than_was_asked_for_is_not_taken(server, path, tmp_pa
 
 
 @pytest.mark.skipif("os.getuid() != 0")
-async def test_a_full_disk_is_told_and_nothing_stays_on_it(server, path, tmp_path):
+async def test_a_full_disk_is_reported_and_nothing_stays_on_it(server, path, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", small], check=True)
@@ -285,7 +285,7 @@ async def test_an_archive_that_has_changed_meanwhile_is_fetched_from_the_start(s
     assert path.read_bytes() == SMALL
 
 
-async def test_what_has_come_is_removed_when_nobody_needs_it(server, path):
+async def test_what_has_come_is_removed_when_no_one_needs_it(server, path):
     server.serve(BODY)
     server.cuts = 99
     await converge(make(path, server.url("cut")))
@@ -358,7 +358,7 @@ async def test_https_trusts_whom_the_host_trusts(path, tls, trusted):
     assert path.read_bytes() == BODY
 
 
-async def test_https_trusts_nobody_else(path, tls):
+async def test_https_trusts_no_other_user(path, tls):
     with ArchiveServer(tls) as server:
         server.serve(BODY)
         assert "certificate verify failed" in (await converge(make(path, server.url()))).error
@@ -386,7 +386,7 @@ async def test_a_long_download_says_how_far_it_is_but_not_all_the_time(server, p
     assert await said(make(path, server.url())) == []
 
 
-async def test_the_name_of_a_host_that_nobody_knows_is_told(path):
+async def test_the_name_of_a_host_that_no_one_knows_is_reported(path):
     check = await converge(make(path, "http://no-such-host.invalid/app.tar.gz"))
     assert "the name no-such-host.invalid can't be resolved: " in check.error
     assert not path.exists()

@@ -188,7 +188,7 @@ def test_what_can_not_be_put_in_its_place_is_named(open_tmp_path):
     assert caught.value.hint.startswith("run as root")
 
 
-async def test_a_bad_archive_leaves_nothing_and_stays_owed_until_a_good_one_comes(server, tmp_path):
+async def test_a_bad_archive_leaves_nothing_and_stays_pending_until_a_good_one_comes(server, tmp_path):
     link = tarfile.TarInfo("app/link")
     link.type, link.linkname = tarfile.SYMTYPE, "../../../etc"
     server.serve(tar_of({**FILES, "l": link}))
@@ -240,7 +240,7 @@ async def test_a_creates_that_never_comes_is_named(server, tmp_path):
     assert "/nowhere/x is still missing" in check.error
 
 
-async def test_with_a_checksum_nobody_is_asked_to_restore_what_was_deleted(server, tmp_path):
+async def test_with_a_checksum_no_one_is_asked_to_restore_what_was_deleted(server, tmp_path):
     server.serve(BODY)
     resource = make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(BODY), **into(tmp_path))
     async with running(resource) as story:
@@ -375,7 +375,7 @@ def test_a_symlink_in_the_place_of_the_staging_directory_leads_nothing_out(tmp_p
     assert names_in(away) == []
 
 
-def test_a_staging_directory_of_somebody_else_is_refused(tmp_path):
+def test_a_staging_directory_of_another_user_is_refused(tmp_path):
     os.chown(tmp_path, 12345, 12345)
     with (
         opened_directory(str(tmp_path.parent)) as parent,

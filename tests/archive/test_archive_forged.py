@@ -90,7 +90,7 @@ async def test_an_archive_that_others_may_have_written_to_is_fetched_again(
     assert unpacked(tmp_path) == FILES["app/bin/run"]
 
 
-async def test_a_download_that_somebody_else_began_is_not_gone_on_with(server, theirs, tmp_path):
+async def test_a_download_that_another_user_began_is_not_gone_on_with(server, theirs, tmp_path):
     server.serve(OURS)
     partial = Path(partial_path(str(theirs)))
     forge(partial, server.url(), server.etag, 0, FORGED[: len(OURS) // 2])

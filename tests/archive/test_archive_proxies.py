@@ -46,7 +46,7 @@ async def test_http_goes_through_the_proxy_with_its_account(server, proxy, path,
     assert "Proxy-Authorization" not in fields
 
 
-async def test_https_goes_through_a_tunnel_that_tells_the_proxy_nothing(
+async def test_https_goes_through_a_tunnel_that_reports_the_proxy_nothing(
     proxy, path, tls, trusted, monkeypatch
 ):
     monkeypatch.setenv("https_proxy", proxy.url(ACCOUNT))
@@ -63,7 +63,7 @@ async def test_https_goes_through_a_tunnel_that_tells_the_proxy_nothing(
         assert "Proxy-Authorization" not in fields
 
 
-async def test_who_is_excepted_is_asked_without_the_proxy(server, proxy, path, monkeypatch):
+async def test_a_user_who_is_excepted_is_asked_without_the_proxy(server, proxy, path, monkeypatch):
     monkeypatch.setenv("http_proxy", proxy.url(ACCOUNT))
     monkeypatch.setenv("no_proxy", "example.com,127.0.0.1")
     server.serve(BODY)
@@ -93,7 +93,7 @@ async def test_a_proxy_that_is_away_is_blamed_without_its_password(path, scheme,
 
 
 @pytest.mark.parametrize("url", [f"socks5://{ACCOUNT}@127.0.0.1:9", f"http://{ACCOUNT}@127.0.0.1:x"])
-async def test_a_proxy_that_can_not_be_is_told_without_its_password(server, path, url, monkeypatch):
+async def test_a_proxy_that_can_not_be_is_reported_without_its_password(server, path, url, monkeypatch):
     monkeypatch.setenv("http_proxy", url)
     error = await error_of(make(path, server.url()))
     assert "the proxy can't be used" in error

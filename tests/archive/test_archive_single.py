@@ -63,7 +63,7 @@ async def test_one_file_comes_out_and_comes_back(server, tmp_path, form):
     assert len(server.asked) == 1
 
 
-async def test_its_deletion_is_heard(server, tmp_path):
+async def test_its_deletion_is_noticed(server, tmp_path):
     resource = single(tmp_path, server, checksum=sha256(PACK["gz"](TOOL)))
     async with running(resource) as story:
         await story.converged()

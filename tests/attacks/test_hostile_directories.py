@@ -143,7 +143,7 @@ def test_a_former_owner_can_not_go_on_writing_to_a_file_that_root_took_over(reac
     assert (path.read_text(), path.stat().st_uid) == ("x", 0)
 
 
-def test_who_could_write_by_a_mode_that_is_taken_back_can_not_go_on(reactor, manifest, home):
+def test_a_user_who_could_write_by_a_mode_that_is_taken_back_can_not_go_on(reactor, manifest, home):
     path = home / "app.conf"
     path.write_text("x")
     path.chmod(0o666)
@@ -159,7 +159,7 @@ dirname "$1" > {0}/seen; stat -c '%u %a' "$(dirname "$1")" >> {0}/seen; cat "$1"
 
 
 @pytest.mark.parametrize("directory", ["home", "root"])
-def test_content_is_judged_where_nobody_else_can_replace_it(reactor, manifest, home, tmp_path, directory):
+def test_content_is_judged_where_no_other_user_can_replace_it(reactor, manifest, home, tmp_path, directory):
     judge = tmp_path / "judge"
     judge.write_text(SEE_WHERE.format(tmp_path))
     judge.chmod(0o755)

@@ -239,7 +239,7 @@ def test_symlinks_that_ask_for_ten_thousands_of_steps_are_not_followed(home):
     assert len(taken) < 5000
 
 
-def test_whether_a_name_can_be_changed_is_told_up_to_the_root_and_leaks_no_descriptor(home, tmp_path):
+def test_whether_a_name_can_be_changed_is_reported_up_to_the_root_and_leaks_no_descriptor(home, tmp_path):
     (home / "ours/deep").mkdir(parents=True)
     before = open_descriptors()
     for path, expected in ((home / "ours/deep", True), (home / "ours", True), (Path("/etc"), False)):
@@ -252,7 +252,9 @@ def test_whether_a_name_can_be_changed_is_told_up_to_the_root_and_leaks_no_descr
     assert open_descriptors() == before
 
 
-def test_a_health_check_tells_nothing_of_what_a_strangers_symlink_leads_to(reactor, manifest, home, tmp_path):
+def test_a_health_check_reports_nothing_of_what_a_strangers_symlink_leads_to(
+    reactor, manifest, home, tmp_path
+):
     (home / "conf").symlink_to("../root")
     os.lchown(home / "conf", STRANGER, STRANGER)
     rules = f"{{file: {{{home}/conf/app.conf: {{exists: true, size: 1, mode: '1'}}}}}}"

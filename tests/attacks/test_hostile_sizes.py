@@ -51,7 +51,7 @@ def lengthen(path: Path, size: int = ENDLESS) -> Path:
     return path
 
 
-async def test_a_file_of_a_scaffold_is_made_anew(tmp_path):
+async def test_a_file_of_a_scaffold_is_made_again(tmp_path):
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates/a.conf").write_text("ours\n")
     (tmp_path / "out").mkdir()
@@ -61,7 +61,7 @@ async def test_a_file_of_a_scaffold_is_made_anew(tmp_path):
     assert (tmp_path / "out/a.conf").read_text() == "ours\n"
 
 
-async def test_a_file_of_a_scaffold_is_made_anew_also_where_commands_have_made_another(tmp_path):
+async def test_a_file_of_a_scaffold_is_made_again_also_where_commands_have_made_another(tmp_path):
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates/a.conf").write_text("ours\n")
     made = "sh -c 'echo made >> \"$1\"' sh {}"
@@ -74,7 +74,7 @@ async def test_a_file_of_a_scaffold_is_made_anew_also_where_commands_have_made_a
     assert (tmp_path / "out/a.conf").read_text() == "ours\nmade\n"
 
 
-async def test_a_file_from_a_server_is_made_anew(tmp_path, server):
+async def test_a_file_from_a_server_is_made_again(tmp_path, server):
     server.serve(b"ours\n")
     lengthen(tmp_path / "f")
     source = server.url("good", "app.conf")
@@ -85,7 +85,7 @@ async def test_a_file_from_a_server_is_made_anew(tmp_path, server):
     assert (tmp_path / "f").read_text() == "ours\n"
 
 
-async def test_an_archive_is_fetched_anew(tmp_path, server):
+async def test_an_archive_is_fetched_again(tmp_path, server):
     body = tar_of({"a": b"x"})
     server.serve(body)
     lengthen(tmp_path / "app.tar.gz")

@@ -152,7 +152,7 @@ def _all_of(fd: int) -> str:
 
 
 async def check(world: World, resource, *, act: bool = True) -> str:
-    """One check as the engine makes it: look, plan, show the diff, and act, or else rehearse."""
+    """One check as the engine makes it: look, plan, show the diff, and act, or else do a dry run."""
     state = await resource.observe()
     world.seen(state)
     plan = resource.plan(state, refresh=False)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from line_pipe import started
 
 from reactor import clock
 from reactor.backup.pruning import Limits
@@ -153,7 +154,7 @@ async def test_nothing_goes_for_its_age_while_the_clock_may_be_far_ahead(
     assert contents(store, "/etc/f") == left
 
 
-async def test_pruning_frees_objects_that_nobody_refers_to_and_torn_ones(store, keep, tmp_path):
+async def test_pruning_frees_objects_that_no_one_refers_to_and_torn_ones(store, keep, tmp_path):
     await keep(store, "/etc/f", SMALL)
     (tmp_path / "backups/objects" / f"{'0' * 64}.01234567").write_text("half")
     (tmp_path / "backups/objects" / ("f" * 64)).write_text("an entry for it was never written")
@@ -164,7 +165,7 @@ async def test_pruning_frees_objects_that_nobody_refers_to_and_torn_ones(store, 
     assert len(entries(tmp_path)) == 1
 
 
-async def test_keeping_waits_while_somebody_prunes(store, keep, tmp_path):
+async def test_keeping_waits_while_another_process_prunes(store, keep, tmp_path):
     await keep(store, "/etc/f", b"1")
     with (tmp_path / "backups" / "lock").open() as lock, trio.fail_after(60):
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -199,7 +200,7 @@ async def test_a_damaged_object_is_never_given_out(store, keep, tmp_path):
         store.content(version)
 
 
-async def test_an_object_that_a_power_failure_emptied_is_written_anew(store, keep, tmp_path):
+async def test_an_object_that_a_power_failure_emptied_is_written_again(store, keep, tmp_path):
     await keep(store, "/etc/f", SMALL)
     (tmp_path / "backups/objects" / sha256(SMALL).hexdigest()).write_bytes(b"")
     await keep(store, "/etc/g", SMALL)
@@ -233,7 +234,7 @@ trio.run(main, sys.argv[1])
 def test_killed_at_any_moment_every_version_that_is_listed_can_be_read(store, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     for _ in range(5):
-        with subprocess.Popen(
+        with started(
             [sys.executable, "-c", _KEEP_FOR_EVER, tmp_path / "backups"],
             env=environment, stdout=subprocess.PIPE,
         ) as process:  # fmt: skip

@@ -28,7 +28,7 @@ async def test_it_outlives_pruning_and_is_for_its_owner_only(tmp_path):
     assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "backups/held").iterdir()} == {0o600}
 
 
-async def test_what_nobody_needs_any_more_is_freed(tmp_path):
+async def test_what_no_one_needs_any_more_is_freed(tmp_path):
     path = tmp_path / "motd"
     path.write_text("x")
     store = Store(str(tmp_path / "backups"))

@@ -21,7 +21,7 @@ BETTER = {
     "Would have created the file": ("Would have updated the file", "Would have updated attributes"),
     "Would have created directory": ("Would have updated attributes",),
 }
-"""What CCM says of a rehearsal without looking whether the file is there already, and what is said of it here."""
+"""What CCM says of a dry run without looking whether the file is there already, and what is said of it here."""
 
 _STOPPED = "Terminating manifest execution due to failed resource"
 

@@ -23,7 +23,7 @@ def inputs_of(inputs):
 
 
 @pytest.mark.parametrize("case", ccm_cases.named("apply_runs"))
-def test_a_run_tells_what_it_tells_there(case, world, run):
+def test_a_run_reports_what_it_reports_there(case, world, run):
     manifest = world(case)
     flags = [flag.replace("$DIR", str(manifest.parent)) for flag in case.get("flags", ())]
     inputs = inputs_of([flag for flag in flags if flag not in MODES], standalone_mode=False)

@@ -49,7 +49,7 @@ def test_a_current_directory_that_was_removed_has_none(tmp_path, monkeypatch):
     assert environment(read_file=True) == (dict(os.environ), ())
 
 
-def test_one_that_can_not_be_read_is_told(tmp_path, monkeypatch):
+def test_one_that_can_not_be_read_is_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_bytes(b"A=\xff\n")
     with pytest.raises(ManifestError) as caught:

@@ -67,7 +67,7 @@ BOTH_FORMS = pytest.mark.parametrize(
 
 
 @BOTH_FORMS
-def test_who_is_registered_is_an_error_where_nobody_can_be_asked(head, indent, tmp_path, reactor):
+def test_a_user_who_is_registered_is_an_error_where_no_one_can_be_asked(head, indent, tmp_path, reactor):
     balancer = tmp_path / "balancer.conf"
     balancer.write_text("server 192.0.2.1\n")
     manifest = tmp_path / "m.yaml"
@@ -91,7 +91,7 @@ def test_who_is_registered_is_an_error_where_nobody_can_be_asked(head, indent, t
 
 
 @BOTH_FORMS
-def test_what_will_not_be_published_is_told_with_its_place(head, indent, tmp_path, reactor):
+def test_what_will_not_be_published_is_reported_with_its_place(head, indent, tmp_path, reactor):
     manifest = tmp_path / "m.yaml"
     manifest.write_text(
         head

@@ -48,7 +48,7 @@ def test_a_manifest_of_the_other_form_keeps_its_settings(tmp_path, reactor, writ
     assert reactor("render", again).out == first.out
 
 
-def test_an_invalid_manifest_is_told(tmp_path, reactor):
+def test_an_invalid_manifest_is_reported(tmp_path, reactor):
     (tmp_path / "m.yaml").write_text("resources: [{exce: []}]")
     assert reactor("run", "--render", tmp_path / "m.yaml").code == 2
     assert reactor("run", "--render", "--detailed-exitcodes", tmp_path / "m.yaml").code == 1

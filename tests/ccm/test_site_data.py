@@ -38,7 +38,7 @@ def test_it_has_a_hierarchy_of_its_own(site):
     assert site(text, facts={"role": "web"}).data["name"] == "s"
 
 
-def test_an_override_that_is_no_map_is_skipped_and_told(site, tmp_path):
+def test_an_override_that_is_no_map_is_skipped_and_reported(site, tmp_path):
     program = site("data: {name: s}\noverrides:\n  default: 5\n")
     assert program.data["name"] == "s"
     said = "the override default is skipped: it is not a map; write 'key: value' below it"
@@ -59,7 +59,7 @@ def test_its_rules_hold_for_what_all_come_to(site, tmp_path):
     assert site(text, data={"name": "5", "own": "x"}).data["name"] == "5"
 
 
-def test_what_is_wrong_with_it_is_told_with_the_rest(site):
+def test_what_is_wrong_with_it_is_reported_with_the_rest(site):
     with pytest.raises(ManifestError) as caught:
         site("data: {name: '${ nope }'}\nhierarchy: {order: [1]}", MANIFEST.replace("exec", "exce"))
     said = str(caught.value)

@@ -59,7 +59,7 @@ def test_an_infinity_is_null_in_json_which_has_none(reactor, manifest, command):
     assert ".inf" in reactor(command, "--format", "yaml", file).out
 
 
-def test_each_value_can_tell_its_layer(reactor, site, tmp_path):
+def test_each_value_can_report_its_layer(reactor, site, tmp_path):
     file = tmp_path / "more.yaml"
     file.write_text("packages: [nginx]\n")
     given = ("--fact", "os=debian", "--data-file", file, "--data", "web.tls=true")
@@ -125,7 +125,7 @@ def test_an_error_in_an_expression_is_shown_in_its_place(reactor, manifest):
     assert f"{path}:2:12: error[R0302]: unknown name nope" in done.err
 
 
-def test_what_the_data_can_not_hold_is_told_once_and_breaks_no_promise(reactor, manifest):
+def test_what_the_data_can_not_hold_is_reported_once_and_breaks_no_promise(reactor, manifest):
     data = "data:\n  # @validate isIP(value)\n  a: !foo x\n  # @require\n  b: !bar y\n  c: [!foo z]\n"
     use = "resources: [{exec: [{a: {command: '/bin/echo {{ Data.a }} {{ Data.b }} {{ Data.c }}'}}]}]\n"
     done = reactor("validate", manifest(data + use), "--format", "json")
@@ -202,9 +202,7 @@ resources:
 
 
 @pytest.mark.parametrize("option", [None, "--hiera"])
-def test_secrets_hold_within_lists_and_in_overrides_and_whoever_is_ignored_hears_of_it(
-    reactor, manifest, option
-):
+def test_secrets_hold_within_lists_and_in_overrides_and_an_ignored_reader_is_told(reactor, manifest, option):
     site = manifest(SECRETS.replace("default:", "role:web:").replace("data:", HIERARCHY, 1), "site.yaml")
     empty = manifest("data: {}\n", "empty.yaml")
     words = (site,) if option is None else (empty, option, site)

@@ -119,7 +119,7 @@ def test_what_a_scaffold_changed_is_not_taken_for_whether_it_did(pipe, tmp_path)
         ("sysctl", {"name": "kernel.ostype", "value": "Linux", "persist": False}, {"type": "sysctl"}),
     ],
 )
-def test_the_status_tells_what_ccm_tells_of_the_type(pipe, kind, properties, told):
+def test_the_status_reports_what_ccm_reports_of_the_type(pipe, kind, properties, told):
     status = pipe(request(kind, properties))["state"]["status"]
     assert told.items() <= status.items()
     assert ("metadata" in told) == ("metadata" in status)
@@ -160,13 +160,13 @@ def test_a_failure_is_in_the_state(pipe):
     assert state["alias"] == "f"
 
 
-def test_health_checks_are_told(pipe):
+def test_health_checks_are_reported(pipe):
     state = pipe(request("exec", {"name": "true", "health_checks": [{"command": "true"}]}))["state"]
     [check] = state["health_check"]
     assert (check["name"], check["status"], check["tries"]) == ("true", "ok", 1)
 
 
-def test_secrets_are_not_told(pipe, tmp_path):
+def test_secrets_are_not_reported(pipe, tmp_path):
     secret = "{{ secret('hunter22') }}"
     state = pipe(request("file", file_properties(tmp_path / "x", content=secret)))["state"]
     assert (tmp_path / "x").read_text() == "hunter22"

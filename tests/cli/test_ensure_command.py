@@ -188,7 +188,7 @@ def test_an_error_points_at_the_word_it_is_about(reactor, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_all_that_is_wrong_is_told_at_once(reactor):
+def test_all_that_is_wrong_is_reported_at_once(reactor):
     done = reactor("ensure", "service", "x", "runing", "--on-refresh", "nothing", "--require", "nonsense")
     assert done.code == 2
     assert all(word in done.err for word in ("runing", "nothing", "nonsense", "3 errors"))

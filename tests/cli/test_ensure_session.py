@@ -62,7 +62,7 @@ def test_a_change_refreshes_who_subscribes_to_it_once(reactor, session, tmp_path
     assert log.read_text() == "restarted\n" * 2
 
 
-def test_a_refresh_is_owed_until_it_has_succeeded(reactor, session, tmp_path):
+def test_a_refresh_is_pending_until_it_has_succeeded(reactor, session, tmp_path):
     path, ready, log = tmp_path / "conf", tmp_path / "ready", tmp_path / "log"
     command = f"test -e {ready} && echo restarted >> {log}"
     restart = [
@@ -93,7 +93,7 @@ def test_a_change_that_was_unhealthy_at_first_refreshes_who_subscribes_to_it(rea
     assert reactor(*restart).out.endswith("  ok\n")
 
 
-def test_who_requires_what_failed_is_blocked_and_names_the_root(reactor, session, tmp_path):
+def test_a_user_who_requires_what_failed_is_blocked_and_names_the_root(reactor, session, tmp_path):
     assert reactor("ensure", "exec", "false", "--alias", "broken").code == 1
     first = reactor("ensure", "exec", f"touch {tmp_path}/a", "--require", "exec#broken", "--alias", "a")
     assert (first.code, "blocked  by exec#false" in first.out) == (1, True)
@@ -103,7 +103,7 @@ def test_who_requires_what_failed_is_blocked_and_names_the_root(reactor, session
     assert not (tmp_path / "b").exists()
 
 
-def test_what_was_mended_blocks_no_more(reactor, session, tmp_path):
+def test_what_was_repaired_blocks_no_more(reactor, session, tmp_path):
     command = f"test -e {tmp_path}/ready"
     reactor("ensure", "exec", command)
     (tmp_path / "ready").touch()
@@ -126,7 +126,7 @@ def test_an_unknown_name_is_an_error_with_the_nearest(reactor, session, tmp_path
     assert not (tmp_path / "a").exists()
 
 
-def test_a_rehearsal_refreshes_rehearsals_only(reactor, session, tmp_path):
+def test_a_dry_run_refreshes_dry_runs_only(reactor, session, tmp_path):
     path, log = tmp_path / "conf", tmp_path / "log"
     restart = ["ensure", "exec", f"touch {log}", "--refreshonly", "--subscribe", f"file#{path}"]
     reactor("ensure", "file", path, "--content", "1", "--noop")
@@ -194,7 +194,7 @@ def test_the_session_is_a_journal_like_any_other(reactor, session):
     assert "exit code 1 is not the accepted 0" in events
 
 
-def test_a_broken_journal_is_told(reactor, session):
+def test_a_broken_journal_is_reported(reactor, session):
     (session / FILE_NAME).write_text("no database" * 1000)
     done = reactor("session", "report")
     assert done.code == 2

@@ -44,5 +44,5 @@ def test_an_option_of_others_leads_to_none_that_the_command_does_not_have(reacto
     assert "--noop" not in done.err
 
 
-def test_a_run_of_one_resource_knows_the_words_for_a_rehearsal(reactor):
+def test_a_run_of_one_resource_knows_the_words_for_a_dry_run(reactor):
     assert "did you mean --noop?" in reactor("ensure", "file", "/tmp/x", "--dry-run").err

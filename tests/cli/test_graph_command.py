@@ -34,7 +34,7 @@ def test_the_command_offers_every_format_there_is():
         (".json", "{"),
     ],
 )
-def test_the_suffix_tells_the_format(reactor, manifest, tmp_path, suffix, start):
+def test_the_suffix_reports_the_format(reactor, manifest, tmp_path, suffix, start):
     output = tmp_path / f"graph{suffix}"
     done = reactor("graph", manifest(CHAIN), "-o", output)
     assert (done.code, done.out, done.err) == (0, "", "")
@@ -115,7 +115,7 @@ def test_the_file_is_replaced_whole_and_has_the_mode_of_a_new_one(reactor, manif
     assert list(output.parent.iterdir()) == [output]
 
 
-def test_a_file_that_can_not_be_written_is_told_by_its_name(reactor, manifest, tmp_path):
+def test_a_file_that_can_not_be_written_is_reported_by_its_name(reactor, manifest, tmp_path):
     done = reactor("graph", manifest(CHAIN), "-o", tmp_path / "nowhere" / "graph.dot")
     assert done.code == 1
     assert f"can't write {tmp_path}/nowhere/graph.dot: No such file or directory" in done.err

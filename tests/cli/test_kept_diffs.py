@@ -47,14 +47,14 @@ def test_events_know_what_was_changed(reactor, converge, tmp_path, state):
     assert "\n one\n-two\n+three\n" in text
 
 
-def test_nobody_is_shown_a_diff_who_did_not_ask(reactor, converge, state):
+def test_no_one_is_shown_a_diff_who_did_not_ask(reactor, converge, state):
     done = converge("before", "--format", "json")
     assert all(not json.loads(line).get("diffs") for line in done.out.splitlines())
     assert all(not event.get("diffs") for event in events(reactor, state))
     assert "before" not in converge("after").out
 
 
-def test_why_tells_what_it_was_before(reactor, converge, tmp_path, state):
+def test_why_reports_what_it_was_before(reactor, converge, tmp_path, state):
     converge("old-content")
     converge("new-content")
     lines = reactor("why", "--state-dir", state, f"file#{tmp_path}/f").out.splitlines()
@@ -63,7 +63,7 @@ def test_why_tells_what_it_was_before(reactor, converge, tmp_path, state):
     assert "    +new-content" in lines[told:]
 
 
-def test_why_does_not_tell_all_of_a_long_one(reactor, converge, tmp_path, state):
+def test_why_does_not_report_all_of_a_long_one(reactor, converge, tmp_path, state):
     converge("x")
     converge(json.dumps("".join(f"line {number}\n" for number in range(100))))
     said = reactor("why", "--state-dir", state, f"file#{tmp_path}/f").out

@@ -171,7 +171,7 @@ def test_a_damaged_version_is_not_put_back(restore, motd, state):
     assert look(motd)[0] == "third"
 
 
-def test_what_can_not_be_put_back_is_told_with_a_hint(restore, motd):
+def test_what_can_not_be_put_back_is_reported_with_a_hint(restore, motd):
     motd.unlink()
     motd.mkdir()
     done = restore(motd)
@@ -209,7 +209,7 @@ def test_a_run_keeps_what_it_replaces_and_a_noop_run_keeps_nothing(
     assert path.read_text() == "by hand"
 
 
-def test_a_backup_that_fails_is_told_and_the_run_succeeds(reactor, manifest, state, tmp_path):
+def test_a_backup_that_fails_is_reported_and_the_run_succeeds(reactor, manifest, state, tmp_path):
     path = tmp_path / "motd"
     path.write_text("by hand")
     (state / "backups").write_text("in the way")

@@ -77,7 +77,7 @@ def test_a_missing_argument_is_bad_usage(reactor):
     assert reactor("run", "--detailed-exitcodes").code == 1
 
 
-def test_a_change_is_told_and_the_summary_counts_it(reactor, manifest, tmp_path):
+def test_a_change_is_reported_and_the_summary_counts_it(reactor, manifest, tmp_path):
     done = once(reactor, manifest(FILE))
     first, last = done.out.splitlines()
     assert first.startswith(f"file#{tmp_path}/a  changed  ")
@@ -117,7 +117,7 @@ def test_a_blocked_resource_names_the_culprit_and_the_independent_one_is_done(re
     assert (tmp_path / "b").exists()
 
 
-def test_an_invalid_manifest_touches_nothing_and_tells_place_and_remedy(reactor, manifest, tmp_path):
+def test_an_invalid_manifest_touches_nothing_and_reports_place_and_remedy(reactor, manifest, tmp_path):
     path = manifest(CHAIN + "      - {dir}/e: { ensure: presnt, {own} }\n")
     done = once(reactor, path)
     assert done.out == ""
@@ -162,7 +162,7 @@ def test_a_reference_that_matches_nothing_is_answered_with_a_hint(reactor, manif
     assert not (tmp_path / "a").exists()
 
 
-def test_json_tells_every_check_and_the_end(reactor, manifest, tmp_path):
+def test_json_reports_every_check_and_the_end(reactor, manifest, tmp_path):
     path = manifest(CHAIN)
     once(reactor, path)
     done = records(once(reactor, path, "--format", "json"))

@@ -315,7 +315,7 @@ def test_what_the_child_does_not_have_after_all_is_a_problem_then(world):
     assert world.said("ran") is None
 
 
-def test_what_refers_to_a_child_that_nobody_makes_is_blocked_by_its_apply(world):
+def test_what_refers_to_a_child_that_no_one_makes_is_blocked_by_its_apply(world):
     world.write(
         "site.yaml",
         "resources: [{apply: [{child.yaml: {}}]}, {exec: [{x: {command: /bin/touch {dir}/ran, require: 'file#y'}}]}]",

@@ -103,7 +103,7 @@ def test_a_refresh_that_was_made_is_not_made_again_by_the_next_run(tmp_path):
 
 
 @pytest.mark.parametrize(("code", "exit_code"), [(0, 0), (1, 1), (2, 1), (3, 1)])
-def test_monitor_only_applies_nothing_and_its_exit_code_tells(manifest, tmp_path, code, exit_code):
+def test_monitor_only_applies_nothing_and_its_exit_code_reports(manifest, tmp_path, code, exit_code):
     done = run("--monitor-only", "--converge-once", manifest(code))
     assert done.code == exit_code
     assert ("all is lost" in done.out) is bool(code)

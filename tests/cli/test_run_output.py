@@ -147,7 +147,7 @@ def test_a_paused_reader_does_not_hold_up_repairs(manifest, tmp_path):
     assert "exec#talk | 100000\n" in done.out
 
 
-def test_a_full_disk_is_told_and_the_work_is_done(manifest, tmp_path):
+def test_a_full_disk_is_reported_and_the_work_is_done(manifest, tmp_path):
     with (
         Path("/dev/full").open("w") as full,
         spawned("run", "--converge-once", manifest(FLAPPING_FOR), stdout=full) as process,
@@ -165,7 +165,7 @@ def test_help_into_a_closed_pipe_shows_no_traceback():
     assert b"Traceback" not in done.stderr
 
 
-def test_a_full_stderr_that_nobody_reads_holds_no_repair_up(manifest, tmp_path):
+def test_a_full_stderr_that_no_one_reads_holds_no_repair_up(manifest, tmp_path):
     """What waits for the reader is written at the end."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

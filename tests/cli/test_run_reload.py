@@ -127,7 +127,7 @@ def test_a_manifest_that_vanishes_is_no_reason_to_stop(follow, tmp_path):
         ("content: new, control: {if: \"template('t.templ')\"}", "no bool", "${ true }"),
     ],
 )
-def test_a_manifest_that_a_file_made_invalid_is_in_force_when_that_is_mended(
+def test_a_manifest_that_a_file_made_invalid_is_in_force_when_that_is_repaired(
     follow, tmp_path, uses, bad, good
 ):
     _, path, heard = follow
@@ -213,7 +213,7 @@ def test_settings_that_are_edited_are_in_force_without_a_restart(tmp_path):
     assert len(list(here.glob("begun?"))) == 3
 
 
-def test_a_new_version_tells_the_warnings_that_the_last_one_had_not(follow, tmp_path):
+def test_a_new_version_reports_the_warnings_that_the_last_one_had_not(follow, tmp_path):
     _, path, heard = follow
     resources = manifest_text(tmp_path, {"a": "one"})
     put(path, f"data:\n  x: 1 # @requird\n{resources}")
@@ -233,7 +233,9 @@ class Asked(Reloader):
 
 
 @pytest.mark.parametrize(("edited", "requests"), [("before it was read", 0), ("while it was loaded", 1)])
-async def test_an_edit_that_nobody_could_hear_yet_is_found_when_listening_begins(tmp_path, edited, requests):
+async def test_an_edit_that_no_one_could_notice_yet_is_found_when_listening_begins(
+    tmp_path, edited, requests
+):
     path = tmp_path / "site.yaml"
     path.write_text(manifest_text(tmp_path, {"a": "one"}))
     second = 10**9 if edited == "before it was read" else -(10**9)

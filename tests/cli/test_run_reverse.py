@@ -128,22 +128,20 @@ def test_a_symlink_in_the_way_is_not_touched_because_it_could_not_come_back(reac
     assert os.readlink(path) == "/nowhere"
 
 
-@pytest.mark.parametrize("rehearsal", ["--noop", "noop", "warn"])
-def test_a_rehearsal_says_that_what_could_not_come_back_would_be_refused(reactor, tmp_path, site, rehearsal):
+@pytest.mark.parametrize("dry_run", ["--noop", "noop", "warn"])
+def test_a_dry_run_says_that_what_could_not_come_back_would_be_refused(reactor, tmp_path, site, dry_run):
     path = tmp_path / "link"
     path.symlink_to("/nowhere")
-    meta = {"noop": '"meta": {"noop": true, ', "warn": '"meta": {"mode": "warn", '}.get(
-        rehearsal, '"meta": {'
-    )
+    meta = {"noop": '"meta": {"noop": true, ', "warn": '"meta": {"mode": "warn", '}.get(dry_run, '"meta": {')
     site.write_text(manifest_of(entry(path, "x")).replace('"meta": {', meta))
-    done = run_once(reactor, site, *(["--noop"] if rehearsal == "--noop" else []))
-    refused = rehearsal != "warn"  # no run would change it
+    done = run_once(reactor, site, *(["--noop"] if dry_run == "--noop" else []))
+    refused = dry_run != "warn"  # no run would change it
     assert done.code == refused
     assert ("could not be brought back" in done.out) == refused
     assert os.readlink(path) == "/nowhere"
 
 
-def test_a_rehearsal_refuses_nothing_that_a_run_would_do_and_keeps_nothing(
+def test_a_dry_run_refuses_nothing_that_a_run_would_do_and_keeps_nothing(
     reactor, tmp_path, site, state_directory
 ):
     path = tmp_path / "motd"
@@ -218,7 +216,7 @@ def test_noop_a_part_of_the_manifest_and_another_manifest_undo_nothing(reactor, 
     assert other.read_text() == "other"
 
 
-def test_who_takes_reverse_back_keeps_what_there_is(reactor, tmp_path, site):
+def test_a_user_who_takes_reverse_back_keeps_what_there_is(reactor, tmp_path, site):
     path = tmp_path / "motd"
     path.write_text("before")
     kept = entry(path, "managed")

@@ -69,7 +69,7 @@ CCM = "ccm:\n  resources:\n    - file:\n        - {dir}/base: {{content: x, ensu
 
 
 @pytest.mark.parametrize("form", ["native", "ccm"])
-def test_a_resource_of_two_manifests_is_told_with_both_places_and_nothing_runs(
+def test_a_resource_of_two_manifests_is_reported_with_both_places_and_nothing_runs(
     reactor, parts, tmp_path, form
 ):
     again = files(f"{tmp_path}/base: {{content: other}}")
@@ -84,7 +84,7 @@ def test_a_resource_of_two_manifests_is_told_with_both_places_and_nothing_runs(
     assert not (tmp_path / "base").exists()
 
 
-def test_two_kinds_that_want_one_path_otherwise_are_told_with_both_places(reactor, parts, tmp_path):
+def test_two_kinds_that_want_one_path_otherwise_are_reported_with_both_places(reactor, parts, tmp_path):
     parts.joinpath("30-gone.yaml").write_text(
         f"resources:\n  - scaffold:\n      - {tmp_path}/base: {{ensure: absent, source: {parts}}}\n"
     )
@@ -94,7 +94,7 @@ def test_two_kinds_that_want_one_path_otherwise_are_told_with_both_places(reacto
     assert f"{parts}/20-base.yml:3:" in done.err
 
 
-def test_all_problems_of_all_manifests_are_told_at_once(reactor, parts, tmp_path):
+def test_all_problems_of_all_manifests_are_reported_at_once(reactor, parts, tmp_path):
     parts.joinpath("30-bad.yaml").write_text(files(f"{tmp_path}/c: {{content: x, ensur: present}}"))
     parts.joinpath("20-base.yml").write_text(files(f"{tmp_path}/base: {{content: base, mod: '0644'}}"))
     done = reactor("run", "--converge-once", parts)
@@ -170,7 +170,7 @@ def test_an_edit_of_any_of_them_is_in_force_at_once(follow, parts, tmp_path):
     assert (tmp_path / "base").read_text() == "changed"
 
 
-def test_a_conflict_that_comes_is_rejected_and_its_end_is_heard(follow, parts, tmp_path):
+def test_a_conflict_that_comes_is_rejected_and_its_end_is_noticed(follow, parts, tmp_path):
     put(parts / "30-again.yaml", files(f"{tmp_path}/base: {{content: other}}"))
     assert "declared twice" in follow("reloadrejected")["problems"][0]
     (parts / "30-again.yaml").unlink()

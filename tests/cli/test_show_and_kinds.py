@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import textwrap
 
 import pytest
 from files_of_cli import written
@@ -72,7 +73,7 @@ def test_a_guard_is_asked_and_the_command_is_not_run(reactor, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_what_cannot_be_told_is_an_error(reactor):
+def test_what_cannot_be_reported_is_an_error(reactor):
     done = reactor("show", "exec", "true", "--onlyif", "/no/such/program")
     assert done.code == 1
     assert "error[" in done.err
@@ -92,14 +93,17 @@ def test_on_a_terminal_the_list_is_folded_beside_the_names():
     os.close(inside)
     with os.fdopen(outside, "rb") as screen:
         lines = screen.read1().decode().splitlines()
-    assert lines[:2] == [
-        "address     Manage one IP address of a link. Other",
-        "            addresses of the link are not changed.",
+    width = max(map(len, kind_names())) + 2
+    sentence = "Manage one IP address of a link. Other addresses of the link are not changed."
+    first, *more = textwrap.wrap(sentence, 50 - width)
+    assert lines[: 1 + len(more)] == [
+        f"{'address':<{width}}{first}",
+        *(" " * width + line for line in more),
     ]
 
 
 @pytest.mark.parametrize("kind", kind_names())
-def test_what_is_told_of_a_kind_fits_the_terminal(reactor, monkeypatch, kind):
+def test_what_is_reported_a_kind_fits_the_terminal(reactor, monkeypatch, kind):
     monkeypatch.setenv("COLUMNS", "70")
     page, _, example = reactor("kinds", kind).out.partition("Example: ")
     assert [line for line in page.splitlines() if len(line) > 70] == []
@@ -107,7 +111,7 @@ def test_what_is_told_of_a_kind_fits_the_terminal(reactor, monkeypatch, kind):
 
 
 @pytest.mark.parametrize("kind", kind_names())
-def test_a_kind_is_told_with_all_its_properties(reactor, kind):
+def test_a_kind_is_reported_with_all_its_properties(reactor, kind):
     told = json.loads(reactor("kinds", kind, "--format", "json").out)
     model = find_kind(kind)
     own = [
@@ -137,7 +141,7 @@ def test_a_kind_says_what_goes_first_by_itself_and_what_can_be_undone(reactor):
     assert "Undo, with meta: {reverse: true}: not possible" in page
 
 
-def test_defaults_are_told_as_a_person_writes_them(reactor):
+def test_defaults_are_reported_as_a_person_writes_them(reactor):
     assert "timeout  (duration, default 10m)" in reactor("kinds", "archive").out
     assert "interval  (duration, default 1h)" in reactor("kinds", "package").out
 

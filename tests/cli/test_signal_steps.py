@@ -26,7 +26,7 @@ class Asked:
         return ["exec#x"]
 
 
-async def test_a_termination_that_nobody_repeats_takes_the_next_step_by_itself(autojump_clock, nursery):
+async def test_a_termination_that_no_one_repeats_takes_the_next_step_by_itself(autojump_clock, nursery):
     engine, told = Asked(), []
     interruption = Interruption(engine, told.append)
     await nursery.start(interruption.listen)

@@ -36,7 +36,7 @@ def test_a_run_whose_output_is_no_terminal_does_without_rich(manifest):
     assert {"rich", "asyncio"} & imported_by("run", "--converge-once", path) == set()
 
 
-def test_help_tells_what_it_is_for_and_how_to_begin(reactor):
+def test_help_reports_what_it_is_for_and_how_to_begin(reactor):
     done = reactor("--help")
     assert done.code == 0
     assert "keep it matched" in done.out

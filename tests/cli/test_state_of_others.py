@@ -34,14 +34,14 @@ def system(tmp_path):
 
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
-def test_who_finds_nothing_of_their_own_is_told_where_root_keeps_it(tmp_path, system, words):
+def test_a_user_who_finds_nothing_of_their_own_is_reported_where_root_keeps_it(tmp_path, system, words):
     said = asked_by_nobody(words, tmp_path, system)
     assert str(tmp_path / ".local/state/reactor") in said
     assert f"keep their state in {system}: use sudo" in said
 
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
-def test_who_may_not_look_into_a_state_directory_is_told_who_may(tmp_path, system, words):
+def test_a_user_who_may_not_look_into_a_state_directory_is_reported_who_may(tmp_path, system, words):
     system.chmod(0)
     said = asked_by_nobody([*words, "--state-dir", str(system)], tmp_path, system)
     system.chmod(0o700)

@@ -45,7 +45,7 @@ def fold(directory):
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
-def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, manifest, tmp_path):
+def test_a_refresh_that_failed_is_pending_in_the_next_run_and_made_once(reactor, manifest, tmp_path):
     path = manifest(FAILING_REFRESH)
     assert once(reactor, path).code == 1
     assert once(reactor, path).code == 1
@@ -56,7 +56,7 @@ def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, m
     assert "exec#restart" not in once(reactor, path).out
 
 
-def test_a_refresh_is_owed_by_who_left_the_manifest_and_comes_back(reactor, manifest, tmp_path):
+def test_a_refresh_is_pending_for_what_left_the_manifest_and_comes_back(reactor, manifest, tmp_path):
     path = manifest(FAILING_REFRESH)
     assert once(reactor, path).code == 1
     manifest(FAILING_REFRESH.partition("  - exec:")[0])
@@ -67,7 +67,9 @@ def test_a_refresh_is_owed_by_who_left_the_manifest_and_comes_back(reactor, mani
 
 
 @pytest.mark.parametrize("part", [("--only", "file#*"), ("--exclude", "exec#*")])
-def test_who_is_left_out_of_a_run_is_refreshed_by_the_next_that_has_it(reactor, manifest, tmp_path, part):
+def test_a_user_who_is_left_out_of_a_run_is_refreshed_by_the_next_that_has_it(
+    reactor, manifest, tmp_path, part
+):
     path = manifest(TWO)
     assert "selected 1 of 2" in once(reactor, path, *part).out
     assert not (tmp_path / "restarted").exists()
@@ -99,7 +101,9 @@ def test_noop_leaves_no_state(reactor, manifest, state_directory):
     assert not state_directory.exists()
 
 
-def test_noop_tells_a_refresh_that_is_owed_and_does_not_pay_it(reactor, manifest, tmp_path, state_directory):
+def test_noop_reports_a_refresh_that_is_pending_and_does_not_make_it(
+    reactor, manifest, tmp_path, state_directory
+):
     path = manifest(FAILING_REFRESH)
     assert once(reactor, path).code == 1
     (tmp_path / "permission").touch()
@@ -113,7 +117,7 @@ def test_noop_tells_a_refresh_that_is_owed_and_does_not_pay_it(reactor, manifest
     assert "exec#restart" not in once(reactor, path, "--noop").out
 
 
-def test_noop_tells_a_refresh_that_a_run_beside_it_owes(reactor, manifest, tmp_path):
+def test_noop_reports_a_refresh_that_a_run_beside_it_has_pending(reactor, manifest, tmp_path):
     path = manifest(FAILING_REFRESH)
     with spawned("run", path):
         wait_until(lambda: "exec#restart" in reactor("events", "--failed").out)
@@ -138,7 +142,9 @@ resources:
 """
 
 
-def test_a_child_manifest_that_owes_word_of_a_change_only_tells_so_in_noop(reactor, manifest, tmp_path):
+def test_a_child_manifest_with_a_pending_refresh_of_a_change_only_reports_so_in_noop(
+    reactor, manifest, tmp_path
+):
     """It is killed between the change of its member and its own check."""
     manifest(SUICIDE, "child.yaml")
     path = manifest(CHILD_OWES)
@@ -179,7 +185,7 @@ def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, 
 QUICK_LOOKS = with_constant("reactor.cli.running.state_guard", "CHECK_INTERVAL", 0.05)
 
 
-def test_a_state_directory_that_is_removed_under_a_run_is_made_anew(
+def test_a_state_directory_that_is_removed_under_a_run_is_made_again(
     reactor, manifest, state_directory, tmp_path
 ):
     path = manifest(TWO)
@@ -260,7 +266,7 @@ def test_a_state_directory_that_another_run_has_is_left_to_it_until_its_end(reac
 
 
 @pytest.mark.parametrize(("detailed", "code"), [((), 2), (("--detailed-exitcodes",), 1)])
-def test_a_chosen_place_of_no_use_is_an_error(reactor, manifest, tmp_path, detailed, code):
+def test_a_chosen_place_that_is_unusable_is_an_error(reactor, manifest, tmp_path, detailed, code):
     (tmp_path / "file").touch()
     done = once(reactor, manifest(TWO), "--state-dir", tmp_path / "file" / "x", *detailed)
     assert done.code == code
@@ -268,7 +274,9 @@ def test_a_chosen_place_of_no_use_is_an_error(reactor, manifest, tmp_path, detai
     assert not (tmp_path / "a").exists()
 
 
-def test_a_default_place_of_no_use_is_told_and_the_run_goes_on(reactor, manifest, tmp_path, monkeypatch):
+def test_a_default_place_that_is_unusable_is_reported_and_the_run_goes_on(
+    reactor, manifest, tmp_path, monkeypatch
+):
     monkeypatch.delenv("REACTOR_STATE_DIR")
     monkeypatch.setattr("reactor.journal.state_directory.SYSTEM_DIRECTORY", str(tmp_path / "file" / "x"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
@@ -364,7 +372,7 @@ def test_events_are_followed_while_a_run_writes(manifest, tmp_path):
         assert finish(run).code == 0
 
 
-def test_why_tells_the_chain_from_the_source_to_the_refresh(reactor, manifest, tmp_path):
+def test_why_reports_the_chain_from_the_source_to_the_refresh(reactor, manifest, tmp_path):
     path = manifest(TWO)
     once(reactor, path)
     (tmp_path / "a").write_text("spoilt")
@@ -377,7 +385,7 @@ def test_why_tells_the_chain_from_the_source_to_the_refresh(reactor, manifest, t
     assert "It refreshed exec#restart " in reactor("why", f"file#{tmp_path}/a").out
 
 
-def test_why_names_what_is_owed_and_why_it_is_not_paid(reactor, manifest, tmp_path):
+def test_why_names_what_is_pending_and_why_it_is_not_made(reactor, manifest, tmp_path):
     once(reactor, manifest(FAILING_REFRESH))
     told = reactor("why", f"file#{tmp_path}/a").out
     assert "A refresh of exec#restart because of it is pending" in told
@@ -402,7 +410,7 @@ def test_why_shows_what_a_failed_command_said_on_lines_of_their_own(reactor, man
 
 
 @pytest.mark.parametrize("command", [("why", "exec#restart"), ("events",), ("status",), ("status", "--all")])
-def test_a_journal_that_is_damaged_inside_is_told_in_words(
+def test_a_journal_that_is_damaged_inside_is_reported_in_words(
     reactor, manifest, tmp_path, state_directory, command
 ):
     assert once(reactor, manifest(TWO)).code == 0
@@ -449,7 +457,7 @@ def test_why_of_what_is_not_known_says_where_to_look(reactor, manifest, asked, h
     assert reactor("why", asked).err == f"error[R0605]: the journal has no resource {asked}\nhint: {hint}\n"
 
 
-def test_a_run_removes_what_came_of_downloads_that_nobody_goes_on_with(reactor, manifest, state_directory):
+def test_a_run_removes_what_came_of_downloads_that_no_one_goes_on_with(reactor, manifest, state_directory):
     downloads = state_directory / "downloads"
     downloads.mkdir(parents=True, mode=0o700)
     state_directory.chmod(0o700)

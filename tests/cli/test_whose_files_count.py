@@ -144,7 +144,7 @@ def test_in_a_sticky_directory_a_file_of_ours_counts_unless_it_has_another_name(
     assert "hard links" in said
 
 
-def test_the_user_who_called_sudo_is_not_asked_for_files_that_nobody_has_named(place, greeting, monkeypatch):
+def test_the_user_who_called_sudo_is_not_asked_for_files_that_no_one_has_named(place, greeting, monkeypatch):
     monkeypatch.setenv("SUDO_UID", str(MALLORY))
     (place / ".env").write_text("GREETING='from the file'\n")
     given_away(place / ".env")
@@ -233,7 +233,7 @@ def test_root_runs_no_manifest_that_another_user_could_change(place, ran, harm, 
     assert "Traceback" not in done.err
 
 
-def test_a_rehearsal_and_a_fresh_look_run_checks_and_so_are_refused_too(place):
+def test_a_dry_run_and_a_fresh_look_run_checks_and_so_are_refused_too(place):
     given_away(place / "m.yaml")
     for words in (
         ["run", "--noop", "--converge-once"],
@@ -251,7 +251,7 @@ def test_what_only_shows_a_manifest_reads_those_of_everybody(place, ran, words):
     assert (done.code, done.err, ran()) == (0, "", False)
 
 
-def test_who_called_sudo_runs_manifests_of_their_own_and_of_nobody_else(place, ran):
+def test_a_user_who_called_sudo_runs_manifests_of_their_own_and_of_no_other_user(place, ran):
     given_away(place)
     given_away(place / "m.yaml")
     run = ("run", "--converge-once", place / "m.yaml")
@@ -363,7 +363,7 @@ def test_a_running_manifest_that_is_given_away_is_not_adopted(place, tmp_path, r
     assert not ran()
 
 
-def test_who_is_not_root_is_as_careful(place, ran, open_tmp_path):
+def test_a_user_who_is_not_root_is_as_careful(place, ran, open_tmp_path):
     """The right to read everything, for the interpreter of these tests; to reactor it is just a user."""
     if shutil.which("setpriv") is None:
         pytest.skip("there is no setpriv")

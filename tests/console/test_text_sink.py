@@ -81,14 +81,14 @@ def test_the_same_failure_again_is_one_line():
     assert seen(FAILED) == "exec#x  failed  again, retry in 4 s (initial, 1 s)\n"
 
 
-def test_another_failure_is_told_in_full():
+def test_another_failure_is_reported_in_full():
     seen = Seen()
     seen(FAILED)
     other = Checked(1.0, "exec#x", Result.FAILED, Cause.RETRY, 1.0, error="no such program")
     assert seen(other) == "exec#x  failed  (retry, 1 s)\n    no such program\n"
 
 
-def test_a_recovery_is_told_once():
+def test_a_recovery_is_reported_once():
     seen = Seen()
     recovered = Checked(1.0, "exec#x", Result.OK, Cause.RETRY, 0.001)
     assert seen(FAILED, recovered, recovered).endswith("exec#x  ok  again (retry, 1.0 ms)\n")
@@ -102,14 +102,14 @@ def test_a_blocked_resource_names_the_root_culprits_once():
     assert Seen()(BLOCKED, BLOCKED) == "exec#x  blocked  by exec#y, exec#z\n"
 
 
-def test_the_end_of_a_block_is_told_once():
+def test_the_end_of_a_block_is_reported_once():
     seen = Seen()
     seen(BLOCKED)
     assert seen(UNBLOCKED, UNBLOCKED) == "exec#x  unblocked\n"
     assert seen(BLOCKED) == "exec#x  blocked  by exec#y, exec#z\n"
 
 
-def test_what_was_blocked_is_no_trouble_any_more_when_it_is_not_checked_again():
+def test_what_was_blocked_is_no_problems_any_more_when_it_is_not_checked_again():
     seen = Seen(continuous=True)
     converged = Converged(1.0, 2, 0.1)
     seen(BLOCKED, UNBLOCKED, converged)
@@ -131,11 +131,11 @@ def test_many_culprits_are_counted():
     )
 
 
-def test_a_watcher_that_hears_well_from_the_start_says_nothing():
+def test_a_watcher_that_notices_well_from_the_start_says_nothing():
     assert Seen()(WatcherChanged(1.0, "inotify", WatchState.ARMED, "")) == ""
 
 
-def test_a_watcher_that_hears_worse_and_better_says_both():
+def test_a_watcher_that_notices_worse_and_better_says_both():
     seen = Seen()
     worse = WatcherChanged(1.0, "inotify", WatchState.POLLING, "no watches left", "file#/a")
     better = WatcherChanged(1.0, "inotify", WatchState.ARMED, "watches are left again", "file#/a")
@@ -144,7 +144,7 @@ def test_a_watcher_that_hears_worse_and_better_says_both():
     )
 
 
-def test_lost_events_and_audit_finds_are_told():
+def test_lost_events_and_audit_finds_are_reported():
     text = Seen()(EventsLost(1.0, "inotify", "queue overflow"), AuditFound(1.0, "file#/a"))
     assert text == (
         "watcher inotify  warning  events lost: queue overflow\n"
@@ -160,7 +160,7 @@ def test_lost_events_and_audit_finds_are_told():
         ([f"file#/{n}" for n in range(9)], (), "changed file#/0, file#/1, file#/2 and 6 more; kept 7"),
     ],
 )
-def test_a_reload_is_told_by_the_run_and_by_the_journal_in_the_same_words(changed, gone, said):
+def test_a_reload_is_reported_by_the_run_and_by_the_journal_in_the_same_words(changed, gone, said):
     event = Reloaded(1.0, kept=7, changed=tuple(changed), added=(), gone=gone)
     assert Seen()(event) == f"manifest  changed  reloaded: {said}\n"
     assert entry_line(as_json(event), Style(coloured=False), aligned=False).endswith(f"  reloaded  {said}")
@@ -177,7 +177,7 @@ def test_a_name_is_not_shown_backwards():
     assert line == "exec#x\\u202efdp.exe | one\\u2028two\n"
 
 
-def test_converged_is_told_first_and_after_trouble_but_not_after_each_repair():
+def test_converged_is_reported_first_and_after_problems_but_not_after_each_repair():
     seen = Seen(continuous=True)
     converged = Converged(1.0, 2, 0.5)
     assert seen(converged) == "converged  2 resources in 500 ms\n"
@@ -221,7 +221,7 @@ def test_on_a_terminal_an_empty_line_ends_each_diff_and_in_a_pipe_none():
     assert "\n\n" not in Seen()(event)
 
 
-def test_the_summary_on_a_terminal_names_what_failed_and_does_not_tell_the_error_again():
+def test_the_summary_on_a_terminal_names_what_failed_and_does_not_report_the_error_again():
     seen = Seen(aligned=True)
     assert "exit code 1" in seen(FAILED)
     text = table_summary(ended(failed=1), seen.sink.open_problems, 60, coloured=False)
@@ -265,7 +265,7 @@ def test_the_summary_names_what_failed_what_is_blocked_and_why_some_was_skipped(
     )
 
 
-def test_a_long_list_of_troubles_is_cut_and_counted():
+def test_a_long_list_of_problems_is_cut_and_counted():
     seen = Seen()
     seen(*(Blocked(1.0, f"file#/{n}", ("exec#x",)) for n in range(50)))
     lines = plain_summary(ended(blocked=50), seen.sink.open_problems, Style(False)).splitlines()

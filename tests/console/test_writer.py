@@ -39,7 +39,7 @@ async def test_lines_arrive_in_order(pipe, nursery):
     assert await read_all(pipe[0], len(expected)) == expected
 
 
-async def test_a_reader_that_pauses_holds_nobody_up(pipe, nursery):
+async def test_a_reader_that_pauses_holds_nothing_up(pipe, nursery):
     writer = Writer(pipe[1])
     nursery.start_soon(writer.run)
     text = "x" * 99 + "\n"
@@ -53,7 +53,7 @@ async def test_a_reader_that_pauses_holds_nobody_up(pipe, nursery):
             await trio.lowlevel.checkpoint()
 
 
-async def test_a_terminal_that_pauses_holds_nobody_up(nursery):
+async def test_a_terminal_that_pauses_holds_nothing_up(nursery):
     outside, inside = pty.openpty()
     tty.setraw(inside)
     writer = Writer(inside)
@@ -66,7 +66,7 @@ async def test_a_terminal_that_pauses_holds_nobody_up(nursery):
     os.close(outside)
 
 
-async def test_a_terminal_with_little_room_holds_nobody_up(nursery):
+async def test_a_terminal_with_little_room_holds_nothing_up(nursery):
     """It polls as writable from the first free character on, and a blocking write of more would wait for the rest."""
     outside, inside = pty.openpty()
     tty.setraw(inside)
@@ -124,7 +124,7 @@ async def test_more_than_the_limit_waits_for_the_reader(tmp_path):
         assert path.stat().st_size > LIMIT
 
 
-async def test_a_full_disk_is_told_once_and_ends_nothing(nursery):
+async def test_a_full_disk_is_reported_once_and_ends_nothing(nursery):
     descriptor = os.open("/dev/full", os.O_WRONLY)
     complaints = []
     writer = Writer(descriptor, complaints.append)
@@ -136,7 +136,7 @@ async def test_a_full_disk_is_told_once_and_ends_nothing(nursery):
     assert not writer.broken.is_set()
 
 
-async def test_a_descriptor_somebody_made_non_blocking_loses_nothing(pipe, nursery):
+async def test_a_descriptor_another_process_made_non_blocking_loses_nothing(pipe, nursery):
     os.set_blocking(pipe[1], False)
     writer = Writer(pipe[1])
     nursery.start_soon(writer.run)

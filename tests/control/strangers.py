@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+from line_pipe import started
 
 from reactor.control.address import Address
 
@@ -144,7 +145,7 @@ FLOODS = list(_FLOODS)
 
 def _started(script, address, *args):
     command = [sys.executable, "-c", _BECOME + script, address.host, str(address.port), *args]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def ask_everything(address, requests):

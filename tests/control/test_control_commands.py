@@ -140,7 +140,7 @@ def test_a_pause_ends_by_itself(manifest, tmp_path):
     assert said.index("paused  until") < said.index("resumed") < said.index("updated the content")
 
 
-def test_status_shows_trouble_first_and_says_it_with_its_exit_code(manifest):
+def test_status_shows_problems_first_and_says_it_with_its_exit_code(manifest):
     with spawned("run", manifest(TROUBLE)):
         wait_until(lambda: status()["run"] and status()["counts"]["blocked"] == 1)
         code, out, err = call("status")
@@ -158,7 +158,7 @@ def test_status_shows_trouble_first_and_says_it_with_its_exit_code(manifest):
         assert call("status", "exec#l*")[0] == 1
 
 
-def test_a_stopped_run_is_told_from_the_journal_and_is_no_run(manifest):
+def test_a_stopped_run_is_reported_from_the_journal_and_is_no_run(manifest):
     with spawned("run", manifest(TROUBLE)) as process:
         wait_until(lambda: status()["run"] and status()["counts"]["blocked"] == 1)
         process.send_signal(signal.SIGTERM)
@@ -199,7 +199,7 @@ def test_where_nothing_ever_ran_status_says_so(state_directory):
         (("resume", NO_TEXT), "not valid UTF-8"),
     ],
 )
-def test_bad_usage_is_told_and_ends_with_2(args, words):
+def test_bad_usage_is_reported_and_ends_with_2(args, words):
     code, out, err = call(*args)
     assert (code, out) == (2, "")
     assert words in err
@@ -207,7 +207,7 @@ def test_bad_usage_is_told_and_ends_with_2(args, words):
 
 @pytest.mark.parametrize("words", [("pause", "--for", "1h", "--reason", "x"), ("resume",)])
 @pytest.mark.parametrize("runs", [True, False])
-def test_pauses_that_can_not_be_kept_are_told_alike_with_and_without_a_run(
+def test_pauses_that_can_not_be_kept_are_reported_alike_with_and_without_a_run(
     manifest, state_directory, words, runs
 ):
     state_directory.mkdir(mode=0o700)
@@ -223,7 +223,7 @@ def test_pauses_that_can_not_be_kept_are_told_alike_with_and_without_a_run(
     )
 
 
-def test_a_name_nobody_has_is_answered_with_the_nearest(manifest, tmp_path):
+def test_a_name_no_one_has_is_answered_with_the_nearest(manifest, tmp_path):
     with spawned("run", manifest(FILES)):
         converged()
         for args in [("status",), ("resume",), ("pause", "--for", "1h", "--reason", "x")]:
@@ -261,7 +261,7 @@ resources:
 """
 
 
-def test_without_a_run_what_could_not_be_undone_is_told_until_it_is(manifest, tmp_path):
+def test_without_a_run_what_could_not_be_undone_is_reported_until_it_is(manifest, tmp_path):
     call("run", "--converge-once", manifest(UNDONE))
     (tmp_path / "d" / "of somebody").touch()
     for _ in range(2):
@@ -350,7 +350,7 @@ def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
 
 
 @pytest.mark.parametrize("asked", [("exec#wil",), ("exec#wil", "--format", "json")])
-def test_status_of_a_name_nobody_has_is_as_wrong_without_a_run_as_with_one(manifest, asked):
+def test_status_of_a_name_no_one_has_is_as_wrong_without_a_run_as_with_one(manifest, asked):
     call("run", "--converge-once", manifest(ALIASES))
     code, out, err = call("status", *asked)
     assert (code, out) == (2, "")
@@ -358,7 +358,7 @@ def test_status_of_a_name_nobody_has_is_as_wrong_without_a_run_as_with_one(manif
 
 
 @pytest.mark.parametrize("asked", [("why", "exec#true"), ("status",)])
-def test_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, state_directory, asked):
+def test_a_user_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, state_directory, asked):
     call("run", "--converge-once", manifest(ALIASES))
     before = sorted(state_directory.iterdir())
     assert "exec#" in call(*asked)[1]

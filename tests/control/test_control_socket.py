@@ -28,7 +28,7 @@ def clock(mock_clock):
     return mock_clock
 
 
-async def test_status_tells_the_run_the_counts_and_what_is_not_fine(tmp_path):
+async def test_status_reports_the_run_the_counts_and_what_is_not_fine(tmp_path):
     good, bad, below = (
         scripted("good"),
         scripted("bad", failures=99),
@@ -221,7 +221,7 @@ async def test_the_live_stream_lasts(tmp_path, clock):
         raw.socket.close()
 
 
-async def test_a_crowd_of_clients_locks_nobody_out_and_takes_no_open_files_from_repairs(tmp_path):
+async def test_a_crowd_of_clients_locks_nothing_out_and_takes_no_open_files_from_repairs(tmp_path):
     async with controlled(tmp_path, scripted("a")) as world:
         before = len(os.listdir("/proc/self/fd"))
         crowd = [await Raw(tmp_path).say(b"GET /v1") for _ in range(10 * MOST)]

@@ -44,7 +44,7 @@ async def pausing(directory, *resources):
         nursery.cancel_scope.cancel()
 
 
-async def test_a_paused_resource_owes_its_check_and_is_checked_at_resume(tmp_path, autojump_clock):
+async def test_a_paused_resource_has_its_check_pending_and_is_checked_at_resume(tmp_path, autojump_clock):
     a, b = scripted("a"), scripted("b")
     async with pausing(tmp_path, a, b) as world:
         await world.story.converged()
@@ -89,7 +89,7 @@ async def test_a_running_check_goes_on_when_its_resource_is_paused(tmp_path, aut
     assert len(a.script.checks) == 1
 
 
-async def test_what_depends_on_a_paused_resource_that_owes_a_check_waits(tmp_path, autojump_clock):
+async def test_what_depends_on_a_paused_resource_that_has_a_pending_check_waits(tmp_path, autojump_clock):
     a, b = scripted("a"), scripted("b", require=["scripted#a"])
     async with pausing(tmp_path, a, b) as world:
         await world.story.converged()
@@ -102,7 +102,7 @@ async def test_what_depends_on_a_paused_resource_that_owes_a_check_waits(tmp_pat
     assert a.script.checks[1] <= b.script.checks[1]
 
 
-async def test_a_pause_of_an_earlier_life_is_honoured_from_the_start(tmp_path, autojump_clock):
+async def test_a_pause_of_an_earlier_run_is_honoured_from_the_start(tmp_path, autojump_clock):
     PauseFile(str(tmp_path), print).add("scripted#a", wall(), wall() + 100, "upgrade")
     a, b = scripted("a"), scripted("b")
     async with pausing(tmp_path, a, b) as world:
@@ -179,7 +179,7 @@ async def test_idle_pauses_cost_no_wakeups(tmp_path, autojump_clock):
     assert count.steps < 30
 
 
-async def test_what_depends_on_a_paused_resource_that_owes_nothing_goes_on(tmp_path, autojump_clock):
+async def test_what_depends_on_a_paused_resource_that_has_nothing_pending_goes_on(tmp_path, autojump_clock):
     a, b = scripted("a"), scripted("b", require=["scripted#a"])
     async with pausing(tmp_path, a, b) as world:
         await world.story.converged()

@@ -120,7 +120,7 @@ def limited(which):
         resource.setrlimit(which, (soft, hard))
 
 
-def test_pauses_that_can_not_be_read_now_are_told_and_kept_for_later(tmp_path, pauses, told):
+def test_pauses_that_can_not_be_read_now_are_reported_and_kept_for_later(tmp_path, pauses, told):
     pauses.add("*", 0.0, 10.0, "upgrade")
     with limited(resource.RLIMIT_NOFILE):
         assert pauses.read() == ()

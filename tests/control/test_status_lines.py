@@ -126,7 +126,7 @@ def test_on_a_terminal_the_states_stand_in_one_column_before_the_names():
     ]
 
 
-def test_a_run_tells_pauses_as_they_come_and_go():
+def test_a_run_reports_pauses_as_they_come_and_go():
     lines = []
     sink = TextSink(lines.append, Style(False), continuous=True)
     sink(Paused(NOW, "file#/a", NOW + 5, "ask Ada"))

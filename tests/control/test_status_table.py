@@ -70,7 +70,7 @@ def test_the_check_after_a_repair_does_not_hide_the_repair():
     assert status_table.changes == 1
 
 
-def test_a_failure_tells_error_hint_and_next_attempt_and_a_success_forgets_them():
+def test_a_failure_reports_error_hint_and_next_attempt_and_a_success_forgets_them():
     status_table = board_after(failed(10.0))
     told = record(status_table)
     assert (told["error"], told["hint"], told["retry_at"]) == ("no", "do", 14.0)
@@ -104,7 +104,7 @@ def test_a_pause_stands_beside_the_state():
     assert status_table.resource_statuses["a"].is_ok(5.0)
 
 
-def test_what_a_watcher_hears_worse_is_told_for_the_one_and_for_the_whole():
+def test_what_a_watcher_notices_worse_is_reported_for_the_one_and_for_the_whole():
     worse = WatcherChanged(2.0, "inotify", WatchState.POLLING, "no watches left", "a")
     whole = WatcherChanged(3.0, "inotify", WatchState.DEGRADED, "queue overflow")
     status_table = board_after(ok(1.0), worse, whole)
@@ -116,7 +116,7 @@ def test_what_a_watcher_hears_worse_is_told_for_the_one_and_for_the_whole():
     assert record(status_table)["watching"] == []
 
 
-def test_a_fight_is_told_and_is_over_when_nothing_is_repaired_any_more():
+def test_flapping_is_reported_and_is_over_when_nothing_is_repaired_any_more():
     moving = ("content: {{ now() }}",)
     status_table = board_after(
         changed(10.0), Flapping(10.0, "a", {"updated the content": 50}, moving), ok(10.1)
@@ -142,7 +142,7 @@ def test_another_generation_brings_and_takes_resources_and_keeps_the_rest():
     assert status_table.generation == 2
 
 
-def test_a_rejected_manifest_is_told_until_a_valid_one_comes():
+def test_a_rejected_manifest_is_reported_until_a_valid_one_comes():
     status_table = board_after(ReloadRejected(1.0, ("site.yaml:3: no",)))
     assert status_table.rejected.problems == ("site.yaml:3: no",)
     status_table(Reloaded(2.0, 2, (), (), ()))

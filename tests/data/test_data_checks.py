@@ -86,13 +86,13 @@ def test_only_single_values_are_validated(value):
         ("isRegex(value, '[')", "invalid regular expression"),
     ],
 )
-def test_a_validation_that_makes_no_sense_is_told_as_such(validation, reason):
+def test_a_validation_that_makes_no_sense_is_reported_as_such(validation, reason):
     (message,) = messages({"k": "x"}, f"validate {validation}")
     assert message.startswith(f'key "k" validation "{validation}" failed: ')
     assert reason in message
 
 
-def test_each_annotation_is_checked_and_a_missing_value_is_told_once():
+def test_each_annotation_is_checked_and_a_missing_value_is_reported_once():
     asked = ("require", "validate isInt(value)", "validate int(value) > 10")
     assert messages({}, *asked) == ['key "k" is required but has no value']
     assert messages({"k": 5}, *asked) == ['key "k" failed validation "int(value) > 10"']
@@ -124,7 +124,7 @@ def test_the_checks_look_at_the_data_with_everything_over_it():
     assert resolve(document, {}, over=over, annotations=ANNOTATED).problems == []
 
 
-def test_the_keys_that_are_secret_are_told():
+def test_the_keys_that_are_secret_are_reported():
     assert resolve({}, {}, annotations=ANNOTATED).secrets == {("db", "password")}
 
 

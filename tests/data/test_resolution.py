@@ -139,11 +139,11 @@ def test_only_overrides_that_apply_are_evaluated():
         ("overrides: {default: {a: '${ nope }'}}", ("overrides", "default", "a"), "unknown name nope"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_path(text, path, message):
+def test_what_is_wrong_is_reported_with_its_path(text, path, message):
     assert problems(text) == [(path, message)]
 
 
-def test_everything_that_is_wrong_is_told_at_once():
+def test_everything_that_is_wrong_is_reported_at_once():
     text = "{hierarchy: {order: [5], merge: x}, data: {a: '${ }', b: '${ 1 + }', c: 1}}"
     assert [path for path, _ in problems(text)] == [
         ("hierarchy", "order", 0), ("hierarchy", "merge"), ("data", "a"), ("data", "b"),
@@ -171,7 +171,7 @@ LAYERED = """
 """
 
 
-def test_every_leaf_tells_the_layer_it_came_from():
+def test_every_leaf_reports_the_layer_it_came_from():
     over = [Layer("--data-file", {"map": {"z": 4}}), Layer("--data", {"new": True, "list": ["d"]})]
     found = resolved(LAYERED, over=over)
     assert found.values == {

@@ -93,7 +93,7 @@ def test_the_properties_on_the_page_of_a_kind_are_those_of_the_code(pages, kind)
 
 
 @pytest.mark.parametrize("kind", kind_names())
-def test_the_page_of_a_kind_tells_what_it_does_by_itself(pages, kind):
+def test_the_page_of_a_kind_reports_what_it_does_by_itself(pages, kind):
     model = find_kind(kind)
     told = dict(pages[f"kinds/{kind}.html"].tables[("", "")])
     assert told["Listens to"]
@@ -111,7 +111,7 @@ def every_command(context):
                 yield from every_command(inner)
 
 
-def test_every_option_of_every_command_is_told(pages):
+def test_every_option_of_every_command_is_reported(pages):
     page = pages["commands.html"]
     commands = list(every_command(click.Context(reactor, info_name="reactor")))
     anchors = [each.command_path.replace(" ", "-") for each in commands]
@@ -129,7 +129,7 @@ def test_every_error_code_has_a_section_on_its_page(pages):
     assert [code for code in catalogue() if code.lower() not in pages["errors.html"].ids] == []
 
 
-def test_every_variable_of_ours_that_the_code_reads_is_told():
+def test_every_variable_of_ours_that_the_code_reads_is_reported():
     page = (SOURCES / "commands.md").read_text()
     code = "".join(path.read_text() for path in (ROOT / "reactor").rglob("*.py"))
     ours = set(re.findall(r"ENVIRONMENT_VARIABLE = \"(\w+)\"", code))

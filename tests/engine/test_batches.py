@@ -131,7 +131,7 @@ async def test_a_refusal_is_of_one_alone():
     assert ended.counts[Result.CHANGED] == 2
 
 
-async def test_a_refusal_is_told_as_what_it_is_also_when_nothing_else_went():
+async def test_a_refusal_is_reported_as_what_it_is_also_when_nothing_else_went():
     rotten = [Crate(name=str(number), rotten=True) for number in range(20)]
     _, story = await converge_once(*rotten, *crates("abc", refused=True))
     assert [story.checks(f"crate#{name}")[0].error for name in "abc"] == ["no room"] * 3
@@ -139,7 +139,7 @@ async def test_a_refusal_is_told_as_what_it_is_also_when_nothing_else_went():
 
 
 @pytest.mark.parametrize("meta", [{}, {"timeout": "10s"}])
-async def test_one_that_another_has_pushed_out_since_fails_in_a_run_that_hears_nothing(meta):
+async def test_one_that_another_has_pushed_out_since_fails_in_a_run_that_notices_nothing(meta):
     ended, story = await converge_once(*crates("ab"), Crate(name="c", pushes="a", after="crate#a", meta=meta))
     assert ended.counts[Result.FAILED] == 1
     assert story.result("crate#c") is Result.CHANGED
@@ -165,7 +165,7 @@ def test_the_rotten_ones_are_found_in_halves_and_fail_alone(rotten):
     assert len(Crate.goes) <= 1 + 8 * len(rotten), "each costs at most two goes a halving"
 
 
-async def test_when_nobody_gets_anywhere_not_every_single_one_is_tried():
+async def test_when_no_one_gets_anywhere_not_every_single_one_is_tried():
     ended, story = await converge_once(*(Crate(name=str(number), rotten=True) for number in range(100)))
     assert ended.counts[Result.FAILED] == 100
     assert len(Crate.goes) < 20

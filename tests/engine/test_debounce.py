@@ -97,7 +97,7 @@ async def test_the_first_start_does_not_wait(autojump_clock):
     assert len(b.script.refreshes) == 1
 
 
-async def test_a_one_shot_run_pays_at_once(autojump_clock):
+async def test_a_one_shot_run_refreshes_at_once(autojump_clock):
     a, b = scripted("a"), subscriber()
     ended, _ = await converge_once(a, b)
     assert len(b.script.refreshes) == 1
@@ -132,7 +132,7 @@ async def test_a_change_during_the_refresh_begins_another_burst(autojump_clock):
     assert len(b.script.refreshes) == 2
 
 
-async def test_a_reload_of_the_subscriber_pays_at_once(autojump_clock):
+async def test_a_reload_of_the_subscriber_refreshes_at_once(autojump_clock):
     a, b = scripted("a", drifted=False), subscriber()
     async with running(a, b) as story:
         await story.converged()
@@ -144,7 +144,7 @@ async def test_a_reload_of_the_subscriber_pays_at_once(autojump_clock):
     assert len(new.script.refreshes) == 1
 
 
-async def test_what_left_the_manifest_owes_no_gathered_refresh(autojump_clock):
+async def test_what_left_the_manifest_has_pending_no_gathered_refresh(autojump_clock):
     a, b = scripted("a", drifted=False), subscriber()
     async with running(a, b) as story:
         await story.converged()
@@ -184,7 +184,7 @@ async def test_one_edge_may_be_quiet_alone(autojump_clock):
         assert b.script.refreshes[1:] == [pytest.approx(now)]
 
 
-async def test_a_refresh_over_another_edge_pays_what_was_gathered(autojump_clock):
+async def test_a_refresh_over_another_edge_completes_what_was_gathered(autojump_clock):
     a, c, b = scripted("a", drifted=False), scripted("c", drifted=False), edged(EDGE, "scripted#c")
     async with running(a, c, b) as story:
         await story.converged()

@@ -18,7 +18,7 @@ from reactor.testing.story import Story, converge_once, graph_of, running
 WARN = {"mode": "warn"}
 
 
-async def test_drift_is_told_and_left_alone(tmp_path):
+async def test_drift_is_reported_and_left_alone(tmp_path):
     path = tmp_path / "watched"
     path.write_text("good\n")
     path.chmod(0o644)
@@ -41,7 +41,7 @@ async def test_what_would_change_refreshes_nothing(autojump_clock):
     assert not a.script.applies
 
 
-async def test_a_refresh_that_only_tells_stays_owed_until_it_may_be_made(tmp_path):
+async def test_a_refresh_that_only_reports_stays_pending_until_it_may_be_made(tmp_path):
     """Detecting only pays nothing: when the mode becomes enforce, also by a reload, the refresh is made."""
     journal = Journal.open(str(tmp_path), "/site.yaml", pytest.fail)
     a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"], meta=WARN)
@@ -61,14 +61,14 @@ async def test_a_refresh_that_only_tells_stays_owed_until_it_may_be_made(tmp_pat
     ("meta", "is_read_only"),
     [({}, False), ({"noop": True}, True), (WARN, True), ({"noop": True, **WARN}, True), ({"mode": "enforce"}, False)],
 )  # fmt: skip
-def test_a_rehearsal_and_detecting_only_are_the_same_to_the_engine(meta, is_read_only):
+def test_a_dry_run_and_detecting_only_are_the_same_to_the_engine(meta, is_read_only):
     assert Meta.model_validate(meta).is_read_only is is_read_only
     story = Story(graph_of([scripted("a", meta=meta)]), RunOptions())
     assert story.engine.vertex_table.noop(0) is is_read_only
 
 
 @given(told=st.integers(0, 2), changes=st.integers(0, 2), failed=st.integers(0, 2))
-def test_detailed_exit_codes_count_what_is_only_told_as_a_change(told, changes, failed):
+def test_detailed_exit_codes_count_what_is_only_reported_as_a_change(told, changes, failed):
     counts = {str(result): 0 for result in Result} | {"would_change": told, "failed": failed}
     ended = Ended(0.0, counts, changes, 1.0, "nothing is left to do", left=0)
     code = exitcodes.run_code(ended, once=True, detailed=True)

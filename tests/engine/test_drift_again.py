@@ -113,7 +113,7 @@ def several(*left, **properties):
     return resource
 
 
-async def test_what_is_left_is_planned_anew_if_it_is_something_else(autojump_clock):
+async def test_what_is_left_is_planned_again_if_it_is_something_else(autojump_clock):
     racing = several(["enabled"], ["started"], [])
     ended, story = await converge_once(racing)
     assert ended.counts["changed"] == 1
@@ -177,7 +177,7 @@ class Telling(Accepting, kind="telling"):
 @pytest.mark.parametrize(
     ("is_obeyed", "changes", "result"), [(True, 3, Result.CHANGED), (False, 0, Result.FAILED)]
 )
-async def test_reading_back_tells_what_was_undone_from_what_was_never_done(
+async def test_reading_back_distinguishes_what_was_undone_from_what_was_never_done(
     autojump_clock, is_obeyed, changes, result
 ):
     ours = Accepting(name="a")

@@ -122,7 +122,7 @@ async def test_a_converged_timeout_does_not_wait_for_what_is_kept_back(autojump_
             await story.until(lambda: story.all(Ended))
 
 
-async def test_what_a_check_says_is_heard_under_its_name(autojump_clock):
+async def test_what_a_check_says_is_noticed_under_its_name(autojump_clock):
     class Talker(Scripted, kind="talker"):
         async def observe(self):
             emit_output("first")
@@ -156,7 +156,7 @@ async def test_an_apply_that_does_not_take_is_a_failure(autojump_clock):
     assert "the desired state was not reached" in story.checks("stubborn#a")[0].error
 
 
-async def test_what_a_diff_shows_is_seen_before_the_change_and_told_after_it_and_only_when_asked(
+async def test_what_a_diff_shows_is_seen_before_the_change_and_reported_after_it_and_only_when_asked(
     autojump_clock,
 ):
     class Diffed(Scripted, kind="diffed"):

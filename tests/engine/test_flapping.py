@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -42,7 +43,7 @@ def told_after(took, calm, repairs=200):
         (60, 119, 10),
     ],
 )
-def test_a_fight_is_told_after_so_many_repairs(took, calm, repairs):
+def test_flapping_is_reported_after_so_many_repairs(took, calm, repairs):
     assert told_after(took, calm) == repairs
 
 
@@ -54,11 +55,11 @@ def test_what_is_repaired_now_and_then_is_no_fight(took, calm):
     assert told_after(took, calm) is None
 
 
-def test_of_two_that_undo_each_other_the_slower_one_is_told():
+def test_of_two_that_undo_each_other_the_slower_one_is_reported():
     assert (told_after(took=30, calm=2), told_after(took=2, calm=30)) == (10, None)
 
 
-def test_a_fight_that_calmed_down_is_told_again_when_it_begins_anew():
+def test_flapping_that_calmed_down_is_reported_again_when_it_begins_again():
     fights, now, news = FlapDetector(), 0.0, 0
     for number in range(30):
         flare = fights.repaired(0, (), 5, now)
@@ -67,7 +68,7 @@ def test_a_fight_that_calmed_down_is_told_again_when_it_begins_anew():
     assert news == 2
 
 
-async def test_two_slow_resources_that_undo_each_other_are_told_of(autojump_clock):
+async def test_two_slow_resources_that_undo_each_other_are_reported(autojump_clock):
     a, b = scripted("a", takes=2.0), scripted("b", takes=2.0, drifted=False)
     async with running(a, b) as story, trio.open_nursery() as nursery:
 
@@ -98,7 +99,7 @@ async def test_work_that_is_looked_for_on_a_clock_is_no_fight_however_long_it_ta
     assert not story.all(Flapping)
 
 
-def test_a_fight_is_slowed_down_to_one_repair_a_second_and_no_further():
+def test_flapping_is_slowed_down_to_one_repair_a_second_and_no_further():
     fights, now, waits = FlapDetector(), 0.0, []
     for _ in range(200):
         flare = fights.repaired(0, ("repaired",), 0.001, now)
@@ -112,7 +113,7 @@ def test_a_fight_is_slowed_down_to_one_repair_a_second_and_no_further():
 
 
 @pytest.mark.parametrize(("rate", "fight", "start"), [(60.0, 0.5, 60.0), (0.5, 60.0, 60.0)])
-def test_of_a_rate_and_a_fight_the_later_one_counts(rate, fight, start):
+def test_of_a_rate_and_flapping_the_later_one_counts(rate, fight, start):
     delay_queue = DelayQueue(Retries(0, random.Random(1)))
     delay_queue.throttle_until(0, rate)
     delay_queue.pace(0, fight)
@@ -144,3 +145,15 @@ async def test_what_drifts_again_and_again_is_repaired_every_second(autojump_clo
             await story.until(lambda n=applies: len(a.script.applies) > n)
         times = a.script.applies[-10:]
     assert all(0.9 <= after - before <= 1.01 for before, after in pairwise(times))
+
+
+def test_what_drifted_once_takes_no_memory_when_it_has_been_calm():
+    detector = FlapDetector()
+    tracemalloc.start()
+    try:
+        for vertex in range(5000):
+            detector.repaired(vertex, ("repaired",), 0.001, float(vertex))
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 100_000, "each vertex took a kilobyte"

@@ -86,7 +86,7 @@ def listening(*resources):
     return running(*resources, watchers={RadioWatch: RadioWatcher})
 
 
-async def test_what_is_heard_is_checked_in_the_task_that_heard(autojump_clock):
+async def test_what_is_noticed_is_checked_in_the_task_that_noticed(autojump_clock):
     a, b = scripted("a", kind=Witness), scripted("b", kind=Witness)
     async with listening(a, b) as story:
         await story.converged()
@@ -97,7 +97,7 @@ async def test_what_is_heard_is_checked_in_the_task_that_heard(autojump_clock):
     assert [a.__dict__["tasks"][-1], b.__dict__["tasks"][-1]] == [hearing, hearing]
 
 
-async def test_a_check_that_has_to_wait_keeps_nothing_from_being_heard(autojump_clock):
+async def test_a_check_that_has_to_wait_keeps_nothing_from_being_noticed(autojump_clock):
     a, b = scripted("a"), scripted("b")
     async with listening(a, b) as story:
         await story.converged()
@@ -130,7 +130,7 @@ async def test_a_watcher_that_dies_takes_no_check_with_it_but_of_what_it_serves(
     assert [event.result for event in story.checks("scripted#b")] == [Result.OK, Result.CHANGED]
 
 
-async def test_who_can_not_hear_is_started_anew_and_heard_again(autojump_clock):
+async def test_a_user_who_can_not_notice_is_started_again_and_noticed_again(autojump_clock):
     a = scripted("a")
     async with listening(a) as story:
         await story.converged()
@@ -143,7 +143,7 @@ async def test_who_can_not_hear_is_started_anew_and_heard_again(autojump_clock):
     assert any("noise" in event.reason for event in story.all(WatcherChanged))
 
 
-async def test_a_check_that_is_voided_in_the_task_that_heard_leaves_it_listening(autojump_clock):
+async def test_a_check_that_is_voided_in_the_task_that_noticed_leaves_it_listening(autojump_clock):
     a = scripted("a")
     async with listening(a) as story:
         await story.converged()
@@ -161,7 +161,7 @@ async def test_a_check_that_is_voided_in_the_task_that_heard_leaves_it_listening
     assert RadioWatcher.started == 1
 
 
-async def test_a_check_that_is_voided_there_and_owed_at_once_is_made_anew(autojump_clock):
+async def test_a_check_that_is_voided_there_and_pending_at_once_is_made_again(autojump_clock):
     """As by a reload, which releases what it held before the voided check has ended."""
     a = scripted("a")
     async with listening(a) as story:

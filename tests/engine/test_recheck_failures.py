@@ -43,7 +43,7 @@ class Needs(Scripted, kind="needs"):
         raise ResourceError("broke off halfway")
 
 
-async def test_what_failed_is_checked_again_when_a_later_change_may_have_mended_it(autojump_clock):
+async def test_what_failed_is_checked_again_when_a_later_change_may_have_repaired_it(autojump_clock):
     late = scripted("late", takes=5)
     early = Needs(name="early").needing(late)
     ended, story = await converge_once(early, late)
@@ -112,7 +112,7 @@ async def test_a_change_that_was_under_way_when_the_failing_check_began_counts(a
     assert ended.counts["changed"] == 2
 
 
-async def test_retries_come_first_and_their_number_holds_anew_for_nobody(autojump_clock):
+async def test_retries_come_first_and_their_number_holds_again_for_no_one(autojump_clock):
     broken = scripted("broken", failures=math.inf, meta={"retry": 2})
     ended, _ = await converge_once(broken, scripted("other", takes=100))
     assert len(broken.script.checks) == 1 + 2 + 1
@@ -133,7 +133,7 @@ async def test_where_nothing_is_changed_nothing_is_checked_again(autojump_clock,
     assert len(broken.script.checks) <= 1
 
 
-async def test_a_rehearsal_does_not_call_failed_what_the_run_would_check_again(tmp_path):
+async def test_a_dry_run_does_not_call_failed_what_the_run_would_check_again(tmp_path):
     """Nothing orders the two: the run itself makes the directory, and then checks the file once more."""
     directory = tmp_path / "directory"
     alone = {"automatic_edges": False}
@@ -159,14 +159,14 @@ class Bundle(Scripted, kind="bundle"):
     provides_more = True
 
 
-async def test_a_rehearsal_does_not_call_failed_what_may_come_with_a_package(tmp_path):
+async def test_a_dry_run_does_not_call_failed_what_may_come_with_a_package(tmp_path):
     wants = managed(tmp_path / "directory" / "f")
     ended, story = await converge_once(wants, Bundle(name="b"), options=RunOptions(noop=True))
     assert ended.counts == ended.counts | {"failed": 0, "would_change": 2}
     assert story.checks(wants.ref)[-1].actions[0].startswith("Can't tell before bundle#b is applied (")
 
 
-async def test_a_rehearsal_checks_no_failure_again_that_nothing_would_mend(tmp_path):
+async def test_a_dry_run_checks_no_failure_again_that_nothing_would_repair(tmp_path):
     wants = managed(tmp_path / "directory" / "f")
     other = Exec(name="other", provider="shell", command="true")
     ended, story = await converge_once(wants, other, options=RunOptions(noop=True))

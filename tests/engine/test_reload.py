@@ -62,7 +62,7 @@ class Ears(Watcher):
         pass
 
 
-async def test_scenario_21_only_what_changed_is_watched_anew(autojump_clock):
+async def test_scenario_21_only_what_changed_is_watched_again(autojump_clock):
     def watched(**odd):
         return [resource.watch_for(Ear()) for resource in many(100, **odd)]
 
@@ -100,7 +100,7 @@ async def test_scenario_22_a_reload_does_not_wait_for_strangers(autojump_clock):
     assert len(slow.script.checks) == 1, "what is kept and running is not started anew"
 
 
-async def test_scenario_16_a_refresh_owed_to_a_changed_resource_is_still_paid(autojump_clock):
+async def test_scenario_16_a_refresh_pending_to_a_changed_resource_is_still_made(autojump_clock):
     a = scripted("a")
     old = scripted("b", drifted=False, failures=float("inf"), subscribe=["scripted#a"])
     async with running(a, old) as story:
@@ -124,7 +124,7 @@ async def test_a_check_that_runs_while_its_resource_changes_is_followed_by_one_o
     assert len(new.script.checks) == 1
 
 
-async def test_what_leaves_the_manifest_is_let_go_and_blocks_nobody(autojump_clock):
+async def test_what_leaves_the_manifest_is_let_go_and_blocks_nothing(autojump_clock):
     bad = scripted("bad", failures=float("inf"))
     b = scripted("b", require=["scripted#bad"])
     async with running(bad, b) as story:
@@ -149,7 +149,7 @@ async def test_a_running_check_of_what_left_is_let_end_and_not_booked(autojump_c
     assert not story.all(Checked)
 
 
-async def test_what_comes_back_is_checked_anew(autojump_clock):
+async def test_what_comes_back_is_checked_again(autojump_clock):
     async with running(scripted("a"), scripted("b")) as story:
         await story.converged()
         story.engine.reload(graph_of([scripted("a")]))
@@ -247,7 +247,7 @@ async def test_a_file_added_by_a_reload_is_made_and_watched_and_the_old_one_left
     assert (tmp_path / "old").read_text() == "mine again"
 
 
-async def test_a_fight_is_told_once_and_slowed_but_never_given_up(autojump_clock):
+async def test_flapping_is_reported_once_and_slowed_but_never_given_up(autojump_clock):
     a = scripted("a")
     async with running(a) as story:
         await story.converged()
@@ -326,7 +326,7 @@ async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_
     ]  # fmt: skip
 
 
-async def test_a_refresh_owed_from_an_earlier_life_is_paid(autojump_clock):
+async def test_a_refresh_pending_from_an_earlier_run_is_made(autojump_clock):
     a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
     run_store = Recall(owed={"scripted#b": ["scripted#a"], "scripted#forgotten": ["scripted#a"]})
     await converge_once(a, b, run_store=run_store)
@@ -334,7 +334,9 @@ async def test_a_refresh_owed_from_an_earlier_life_is_paid(autojump_clock):
     assert ("refreshed", "scripted#b") in run_store.told
 
 
-async def test_a_refresh_owed_because_of_what_is_well_is_paid_when_the_subscriber_comes_back(autojump_clock):
+async def test_a_refresh_pending_because_of_what_is_well_is_made_when_the_subscriber_comes_back(
+    autojump_clock,
+):
     run_store = Recall(owed={"scripted#b": ["scripted#a"]})
     a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
     declare(b, b.declared._replace(form=Form(is_ccm=True)))
@@ -434,7 +436,7 @@ async def test_a_run_does_not_grow_with_what_left_it(autojump_clock, tmp_path, r
         assert len(known) <= 101
 
 
-async def test_nobody_gets_the_number_of_what_left_and_still_runs(autojump_clock):
+async def test_no_one_gets_the_number_of_what_left_and_still_runs(autojump_clock):
     slow = scripted("slow", takes=10)
     async with running(slow) as story:
         await slow.script.begun()

@@ -102,7 +102,7 @@ async def test_the_check_that_runs_while_its_resource_leaves_undoes_nothing(auto
     assert len(undoes.script.applies) == 1
 
 
-async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nobody(autojump_clock):
+async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nothing(autojump_clock):
     notes = Notes()
     async with running(undoable("a"), run_store=notes) as story:
         await story.converged()
@@ -116,7 +116,7 @@ async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nobody(autojump_
         assert not story.all(Unblocked)
 
 
-async def test_a_start_undoes_what_left_while_nobody_looked(autojump_clock):
+async def test_a_start_undoes_what_left_while_no_one_looked(autojump_clock):
     notes = Notes()
     notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
     async with running(scripted("b"), run_store=notes) as story:

@@ -419,7 +419,7 @@ async def test_scenario_13_a_change_during_a_refresh_is_refreshed_again(autojump
     assert len(b.script.refreshes) == 2
 
 
-async def test_scenario_14_a_failing_refresh_stays_owed_and_holds_dependents(autojump_clock):
+async def test_scenario_14_a_failing_refresh_stays_pending_and_holds_dependents(autojump_clock):
     a = scripted("a")
     b = scripted("b", drifted=False, failures=2, subscribe=["scripted#a"])
     c = scripted("c", require=["scripted#b"])
@@ -474,7 +474,7 @@ async def test_scenario_17_they_do_so_too_when_its_retries_are_used_up(autojump_
     assert (len(a.script.checks), len(b.script.applies)) == (3, 1)
 
 
-async def test_scenario_18_drift_below_a_failure_is_reported_and_paid_on_recovery(autojump_clock):
+async def test_scenario_18_drift_below_a_failure_is_reported_and_made_on_recovery(autojump_clock):
     a, b = scripted("a", drifted=False), scripted("b", require=["scripted#a"])
     async with running(a, b) as story:
         await story.converged()
@@ -617,7 +617,7 @@ async def test_scenario_24_endless_retries_can_be_stopped(autojump_clock, delay)
         await story.until(lambda: story.all(Ended))
 
 
-async def test_scenario_24_a_rate_limit_holds_and_leaves_no_debt(autojump_clock):
+async def test_scenario_24_a_rate_limit_holds_and_leaves_no_pending_refreshes(autojump_clock):
     a = scripted("a", drifted=False, meta={"limit": "5/s"})
     async with running(a) as story:
         await story.converged()

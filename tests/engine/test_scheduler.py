@@ -55,7 +55,7 @@ class CountedList(list):
 @pytest.mark.parametrize(
     "kind", [EdgeKind.REQUIRE, EdgeKind.AFTER], ids=["required", "of an order that ended"]
 )
-def test_who_blocks_each_of_a_long_chain_is_found_by_walking_along_it_once(kind, order):
+def test_a_user_who_blocks_each_of_a_long_chain_is_found_by_walking_along_it_once(kind, order):
     size = 1000
     edges = [(v, v + 1) for v in range(size - 1)]
     topology = Topology.of_edges(size, [(*edge, kind) for edge in edges])
@@ -143,7 +143,7 @@ def test_a_rate_is_kept_by_what_is_slowed_down_while_it_waits_for_another():
     run(scheduler, B, now=5.0)
 
 
-def test_a_burst_that_waits_for_a_semaphore_is_not_begun_anew():
+def test_a_burst_that_waits_for_a_semaphore_is_not_begun_again():
     quiet = RefreshDebounce.model_validate({"for": "2s", "at_most": "10s"})
     limits = {B: Limits(quiet=quiet, semaphores=("s",)), C: Limits(semaphores=("s",))}
     topology = Topology.of_edges(3, [(A, B, EdgeKind.NOTIFY)])
@@ -254,7 +254,7 @@ def test_a_retry_that_was_not_needed_after_all_is_no_reason_to_wait_later():
     assert wait == pytest.approx(200, rel=0.11)
 
 
-def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():
+def test_a_refresh_pending_because_of_what_fails_again_waits_until_that_is_well():
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.refreshes.add_pending(A, B)
     scheduler.mark_all(Cause.INITIAL)
@@ -271,7 +271,7 @@ def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():
     assert scheduler.next_ready(20.0) is None, "it is paid once"
 
 
-def test_what_changed_and_is_unhealthy_is_heard_of_by_whom_it_does_not_block():
+def test_what_changed_and_is_unhealthy_is_noticed_by_whom_it_does_not_block():
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
@@ -295,7 +295,7 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
 
 
 @pytest.mark.parametrize("gone", [[], [A]], ids=["is not subscribed to any more", "has left"])
-def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(gone):
+def test_a_refresh_pending_because_of_what_notifies_nothing_any_more_is_made_at_once(gone):
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.refreshes.add_pending(A, B)
     both = scheduler.topology
@@ -309,7 +309,7 @@ def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(g
     )
 
 
-def test_what_gets_the_number_of_one_that_left_is_owed_no_refresh_of_it():
+def test_what_gets_the_number_of_one_that_left_has_no_pending_refresh_of_it():
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.refreshes.add_pending(A, B)
     both = scheduler.topology
@@ -320,7 +320,7 @@ def test_what_gets_the_number_of_one_that_left_is_owed_no_refresh_of_it():
     assert scheduler.next_ready(0.0) is None
 
 
-def test_what_a_new_edge_blocks_is_told_once():
+def test_what_a_new_edge_blocks_is_reported_once():
     scheduler = Scheduler(Topology.of_edges(3, []), jobs=1)
     scheduler.mark_all(Cause.INITIAL)
     run(scheduler, A, Outcome.FAILED)
@@ -389,7 +389,7 @@ def test_what_left_the_graph_while_it_ran_counts_again_once_it_is_back_later():
     assert scheduler.blocking.failed == {A}
 
 
-def test_who_became_blocked_before_a_reload_is_still_told_of():
+def test_a_user_who_became_blocked_before_a_reload_is_still_reported_of():
     scheduler = pair()
     scheduler.mark(A, Cause.DRIFT, 0.0)
     run(scheduler, A, Outcome.FAILED)

@@ -26,7 +26,7 @@ class Recorded(Story):
         self.journal.record(event)
 
 
-async def test_a_fight_of_ten_thousand_events_is_bounded_and_the_last_is_followed_by_a_check(
+async def test_flapping_of_ten_thousand_events_is_bounded_and_the_last_is_followed_by_a_check(
     autojump_clock, tmp_path
 ):
     journal = Unhurried.open(str(tmp_path), "/site.yaml", pytest.fail)

@@ -56,7 +56,7 @@ def test_the_text_beneath_an_attribute_is_found():
     assert "undocumented" not in docs
 
 
-def test_properties_are_told_with_type_default_and_meaning():
+def test_properties_are_reported_with_type_default_and_meaning():
     own = {each.name: each for each in properties_of(Sample) if each.field not in Resource.model_fields}
     assert [each.type for each in own.values()] == ["duration", "list of text", "map", "true | false"]
     assert [each.default for each in own.values()] == [None, ["a"], {}, True]

@@ -141,7 +141,7 @@ async def test_a_program_that_the_user_may_not_execute_is_named(place):
     assert check.error == f"daemon may not execute {place}/tool"
 
 
-async def test_an_unknown_user_fails_also_in_a_rehearsal(place):
+async def test_an_unknown_user_fails_also_in_a_dry_run(place):
     for noop in (False, True):
         resource = command(f"touch {place}/f", user="no-such-user")
         _, story = await converge_once(resource, options=RunOptions(noop=noop))
@@ -151,7 +151,7 @@ async def test_an_unknown_user_fails_also_in_a_rehearsal(place):
     assert list(place.iterdir()) == []
 
 
-async def test_a_user_that_the_manifest_makes_is_no_failure_of_a_rehearsal():
+async def test_a_user_that_the_manifest_makes_is_no_failure_of_a_dry_run():
     resource = command("true", user="no-such-user", unless="false")
     maker = User(name="no-such-user")
     _, story = await converge_once(resource, maker, options=RunOptions(noop=True))

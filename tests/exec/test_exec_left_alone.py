@@ -35,7 +35,7 @@ async def test_its_lines_arrive_while_it_runs_and_its_outputs_are_kept_apart(tmp
     assert lines[-1] == "last"
 
 
-async def test_a_script_that_opens_stderr_anew_loses_nothing_of_what_follows():
+async def test_a_script_that_opens_stderr_again_loses_nothing_of_what_follows():
     done = await run(sh("echo first >/dev/stderr; echo second >&2; echo third >&2", left_alone=True))
     assert done.stderr.endswith("second\nthird\n")
 

@@ -189,7 +189,7 @@ async def test_a_missing_working_directory_is_not_mistaken_for_a_missing_program
         await run(posix("/bin/true", cwd="/no/such/place"))
 
 
-async def test_a_working_directory_that_is_a_file_is_told_as_such(tmp_path):
+async def test_a_working_directory_that_is_a_file_is_reported_as_such(tmp_path):
     (tmp_path / "f").touch()
     with pytest.raises(ResourceError, match=f"^the working directory {tmp_path}/f is not a directory$"):
         await run(posix("/bin/true", cwd=tmp_path / "f"))
@@ -327,7 +327,7 @@ async def test_a_timeout_kills_what_has_left_the_group_too(monkeypatch, mock_clo
     assert living(pid) == [], "it is the leader of the group it has left for"
 
 
-async def test_a_daemon_that_nobody_waits_for_outlives_a_timeout(mock_clock):
+async def test_a_daemon_that_no_one_waits_for_outlives_a_timeout(mock_clock):
     script = "(setsid sh -c 'echo $$; echo ready; exec sleep 60' &); sleep 60"
     _, pid, _ = await run_out_of_time(script, mock_clock)
     assert len(living(pid)) == 1

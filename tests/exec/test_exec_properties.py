@@ -67,7 +67,7 @@ def test_a_bad_property_is_refused_where_it_stands(properties, path, message):
     assert [(each.path, each.message) for each in found] == [(path, message)]
 
 
-def test_all_problems_of_the_commands_are_told_at_once():
+def test_all_problems_of_the_commands_are_reported_at_once():
     found = problems(Exec, name="/bin/true", command="'", onlyif='"', unless="\\", provider="posix")
     assert sorted(each.path for each in found) == [("command",), ("onlyif",), ("unless",)]
 

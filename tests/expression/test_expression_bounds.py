@@ -97,7 +97,7 @@ def test_what_takes_long_in_c_is_refused_before_it_begins(source):
     assert time.process_time() - started < 1.0
 
 
-def test_what_a_template_in_an_expression_does_is_paid_by_the_expression():
+def test_what_a_template_in_an_expression_does_is_made_by_the_expression():
     nested = Scope({}, {"nested": lambda: parse_expression("sum(1..9000)").evaluate(nested)}, steps=20_000)
     assert parse_expression("nested()").evaluate(nested) == 40_504_500
     with pytest.raises(ExpressionError, match="memory budget exceeded"):

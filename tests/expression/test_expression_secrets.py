@@ -94,7 +94,7 @@ def test_an_error_never_quotes_a_secret(source):
 @pytest.mark.parametrize(
     "source", ["{{ Data.url }} {{ Dat.x }}", "${ Data.url + Dat.x }", "{{ Dat.x }}{{ Data.url }}"]
 )
-def test_a_name_that_nobody_knows_is_told_also_beside_a_secret(source):
+def test_a_name_that_no_one_knows_is_reported_also_beside_a_secret(source):
     for evaluate in (
         parse_template(source).render,
         parse_template(source).value,

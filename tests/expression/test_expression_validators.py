@@ -29,7 +29,7 @@ def holds(source, value):
 
 
 @pytest.mark.parametrize("source", TABLE)
-def test_a_validator_tells_good_values_from_bad_ones(source):
+def test_a_validator_distinguishes_good_values_from_bad_ones(source):
     good, bad = TABLE[source]
     assert [value for value in good if holds(source, value) is not True] == []
     assert [value for value in bad if holds(source, value) is not False] == []

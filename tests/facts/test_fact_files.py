@@ -119,7 +119,7 @@ def test_symbolic_links_are_never_followed(place, tmp_path):
     assert all("symbolic link" in note for note in notes.values())
 
 
-def test_a_named_pipe_is_noted_and_nobody_waits_for_a_writer(tmp_path):
+def test_a_named_pipe_is_noted_and_no_one_waits_for_a_writer(tmp_path):
     os.mkfifo(tmp_path / "facts.yaml")
     values, notes = read(tmp_path)
     assert values == {}
@@ -169,7 +169,7 @@ def test_the_directories_are_those_of_ccm_and_ours(monkeypatch):
     assert directories()[2:] == ("/home/x/.config/choria/ccm", "/home/x/.config/reactor")
 
 
-def test_all_paths_that_matter_are_told_and_also_those_that_are_not_there_yet(place, tmp_path):
+def test_all_paths_that_matter_are_reported_and_also_those_that_are_not_there_yet(place, tmp_path):
     place("facts.d/a.yaml", "")
     wanted = [str(tmp_path / name) for name in ("facts.json", "facts.yaml", "facts.d", "facts.d/a.yaml")]
     assert fact_paths([str(tmp_path), "relative"]) == wanted

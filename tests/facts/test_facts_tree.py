@@ -147,7 +147,7 @@ def test_nothing_has_changed_when_nothing_was_read(facts, world):
     assert world.asked == []
 
 
-def test_an_address_that_changed_is_told_once(facts, world):
+def test_an_address_that_changed_is_reported_once(facts, world):
     assert facts["network"]["default_ipv4"] == "192.0.2.1"
     assert facts.refreshed() == set()
     world.network = {"default_ipv4": "192.0.2.99"}
@@ -156,7 +156,7 @@ def test_an_address_that_changed_is_told_once(facts, world):
     assert facts.refreshed() == set()
 
 
-def test_a_new_hostname_is_told_and_what_only_counts_up_is_not(facts, world):
+def test_a_new_hostname_is_reported_and_what_only_counts_up_is_not(facts, world):
     assert facts["host"]["info"]["uptime"] == 1
     world.host = {"info": {"hostname": "web01", "uptime": 2, "procs": 11}}
     assert facts.refreshed() == set()
@@ -172,7 +172,7 @@ def test_memory_stays_as_it_was_first_read(facts, world):
     assert world.asked == ["memory"]
 
 
-def test_a_fact_file_that_comes_changes_and_goes_is_told(facts, fact_file, tmp_path):
+def test_a_fact_file_that_comes_changes_and_goes_is_reported(facts, fact_file, tmp_path):
     assert facts.get("role") is None
     assert str(tmp_path / "facts.yaml") in facts.watch_paths()
     path = fact_file("role: web\nsame: 1\n")

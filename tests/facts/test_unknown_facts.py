@@ -27,7 +27,7 @@ def refuse(*_arguments):
         (host, "distribution", ("host", "info", "platformFamily")),
     ],
 )
-def test_what_the_kernel_does_not_tell_is_missing_and_stops_a_manifest(
+def test_what_the_kernel_does_not_report_is_missing_and_stops_a_manifest(
     module, reader, path, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(module, reader, refuse)

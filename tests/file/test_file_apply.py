@@ -45,7 +45,7 @@ async def test_the_umask_changes_nothing(path: Path, mask: int):
 
 
 @pytest.mark.parametrize("mode", ["0644", "0755", "0640", "0600", "0664", "0444", "0666"])
-async def test_an_unfinished_file_gives_nobody_more_than_the_finished_one_gives_everybody(
+async def test_an_unfinished_file_gives_no_one_more_than_the_finished_one_gives_everybody(
     path: Path, mode: str, monkeypatch
 ):
     """Until it has its owner, a group may be another one than the one that is meant."""
@@ -100,7 +100,7 @@ async def test_an_update_replaces_the_file_and_leaves_other_links_to_it_alone(pa
     assert (path.parent / "other").read_text() == "old"
 
 
-async def test_wrong_attributes_are_mended_without_touching_the_content(path: Path):
+async def test_wrong_attributes_are_repaired_without_touching_the_content(path: Path):
     path.write_text("x")
     path.chmod(0o600)
     before = path.stat()
@@ -110,7 +110,7 @@ async def test_wrong_attributes_are_mended_without_touching_the_content(path: Pa
     assert mode_of(path) == 0o644
 
 
-async def test_a_file_made_unreadable_is_mended(path: Path):
+async def test_a_file_made_unreadable_is_repaired(path: Path):
     await converge(make(path, content="x"))
     path.chmod(0)
     await converge(make(path, content="x"))
@@ -202,7 +202,7 @@ async def test_a_source_that_its_disk_does_not_give_is_to_blame_and_not_the_file
 
 
 @pytest.mark.parametrize("source", ["/proc/version", "/sys/class/net/lo/mtu"])
-async def test_what_the_kernel_tells_can_be_copied_though_its_size_says_nothing(path: Path, source: str):
+async def test_what_the_kernel_reports_can_be_copied_though_its_size_says_nothing(path: Path, source: str):
     assert os.stat(source).st_size != len(Path(source).read_bytes())
     file = make(path, source=source)
     assert await converge(file) == ["created the file"]
@@ -211,7 +211,7 @@ async def test_what_the_kernel_tells_can_be_copied_though_its_size_says_nothing(
     assert await converge(file) == ["updated the content"]
 
 
-async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_nobody(path: Path):
+async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_no_one(path: Path):
     os.mkfifo(path.parent / "fifo")
     for source in (path.parent / "fifo", path.parent):
         (action,) = await look(make(path, source=str(source)))
@@ -269,7 +269,7 @@ async def test_a_fifo_and_a_socket_are_replaced_by_the_file(path: Path):
     assert path.is_file()
 
 
-async def test_a_missing_parent_is_an_error_that_tells_how_to_mend_it(path: Path):
+async def test_a_missing_parent_is_an_error_that_reports_how_to_repair_it(path: Path):
     file = make(path / "g", content="x")
     (action,) = await look(file)
     with pytest.raises(ResourceError) as caught:
@@ -305,13 +305,13 @@ async def test_a_directory_is_created_with_its_parents(path: Path):
 @pytest.mark.parametrize(
     ("mode", "expected"), [("0640", 0o750), ("0600", 0o700), ("0644", 0o755), ("0711", 0o711), ("0", 0)]
 )
-async def test_who_may_read_or_write_a_directory_may_enter_it(path: Path, mode: str, expected: int):
+async def test_a_user_who_may_read_or_write_a_directory_may_enter_it(path: Path, mode: str, expected: int):
     await converge(make(path, ensure="directory", mode=mode))
     assert mode_of(path) == expected
     assert await look(make(path, ensure="directory", mode=mode)) == ()
 
 
-async def test_the_attributes_of_a_directory_are_mended_and_what_is_in_it_stays(path: Path):
+async def test_the_attributes_of_a_directory_are_repaired_and_what_is_in_it_stays(path: Path):
     path.mkdir()
     (path / "x").write_text("x")
     path.chmod(0o700)
@@ -498,7 +498,7 @@ subprocess.Popen([program, "60"], process_group=0)
         (0, RUNS_MOUNTED, "Text file busy", "it is a program that runs"),
     ],
 )
-def test_what_a_namespace_does_not_allow_is_told_with_a_way_out(
+def test_what_a_namespace_does_not_allow_is_reported_with_a_way_out(
     path: Path, uid: int, before: str, reason: str, way_out: str
 ):
     message, hint = run_in_namespaces(
@@ -622,19 +622,19 @@ async def test_noop_changes_nothing(tmp_path: Path):
     assert picture(tmp_path) == before
 
 
-async def test_a_rehearsal_says_what_is_in_the_way_of_something_new(path: Path):
+async def test_a_dry_run_says_what_is_in_the_way_of_something_new(path: Path):
     path.write_text("a file")
     for wish in ({"content": "x"}, {"ensure": "directory", "mode": "0755"}):
         for below in ("a", "a/b") if "ensure" in wish else ("a",):
             file = make(path / below, **wish)
-            with pytest.raises(ResourceError) as rehearsed:
+            with pytest.raises(ResourceError) as predicted:
                 await file.preflight(await file.observe())
             with pytest.raises(ResourceError) as made:
                 await converge(file)
-            assert rehearsed.value.message == made.value.message == f'"{path}" is not a directory'
+            assert predicted.value.message == made.value.message == f'"{path}" is not a directory'
 
 
-async def test_a_rehearsal_knows_that_a_directory_is_made_with_those_above_it(path: Path):
+async def test_a_dry_run_knows_that_a_directory_is_made_with_those_above_it(path: Path):
     file = make(path / "a/b", ensure="directory", mode="0755")
     await file.preflight(await file.observe())
     assert await converge(file) == ["created the directory"]

@@ -40,7 +40,7 @@ def test_killed_at_each_step_of_a_write(server, tmp_path: Path, call: str, when:
     assert names_in(tmp_path) == ["f"]
 
 
-def test_killed_at_any_moment_while_somebody_reads(server, tmp_path: Path):
+def test_killed_at_any_moment_while_another_process_reads(server, tmp_path: Path):
     path = tmp_path / "f"
     path.write_text(OLD)
     path.chmod(0o644)

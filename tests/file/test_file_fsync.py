@@ -71,7 +71,7 @@ async def test_those_that_come_during_a_flush_share_the_next_one():
     assert disk.groups == [[1], [2, 3, 4]]
 
 
-async def test_nobody_returns_before_the_flush_that_began_after_it_came():
+async def test_no_one_returns_before_the_flush_that_began_after_it_came():
     disk = Disk()
     disk.go_on.clear()
     commit = GroupCommit(disk)
@@ -91,7 +91,7 @@ async def test_nobody_returns_before_the_flush_that_began_after_it_came():
     assert [2] in groups_at_return[2]
 
 
-async def test_a_failure_reaches_every_member_and_nobody_else():
+async def test_a_failure_reaches_every_member_and_no_other():
     disk = Disk()
     disk.error = OSError(errno.EIO, "Input/output error")
     commit = GroupCommit(disk)

@@ -109,7 +109,7 @@ def test_the_errors_of_the_decision_table(properties, state, message):
     assert caught.value.hint
 
 
-def test_the_error_for_a_directory_with_something_in_it_tells_of_force():
+def test_the_error_for_a_directory_with_something_in_it_mentions_force():
     with pytest.raises(ResourceError) as caught:
         make("/x", **GONE).plan(found(FileType.DIRECTORY, occupied=True), refresh=False)
     assert "force: true" in caught.value.hint

@@ -74,7 +74,7 @@ def test_symlinks_in_a_circle_are_an_error_and_no_hang(tmp_path: Path):
 
 
 @needs_root
-def test_a_symlink_of_whoever_owns_the_directory_is_followed(home: Path):
+def test_a_symlink_of_the_user_who_owns_the_directory_is_followed(home: Path):
     (home / "releases").mkdir()
     os.chown(home / "releases", STRANGER, STRANGER)
     symlink_of(STRANGER, home / "current", "releases")
@@ -104,7 +104,7 @@ async def test_a_symlink_of_a_stranger_into_a_directory_of_root_is_refused(home:
 
 
 @needs_root
-async def test_a_directory_that_its_owner_swaps_all_the_time_leads_nobody_astray(home: Path):
+async def test_a_directory_that_its_owner_swaps_all_the_time_leads_no_one_astray(home: Path):
     (home / "d").mkdir()
     os.chown(home / "d", STRANGER, STRANGER)
     symlink_of(STRANGER, home / "swap", "../roots")
@@ -137,7 +137,7 @@ async def test_a_directory_that_its_owner_swaps_all_the_time_leads_nobody_astray
 
 @needs_root
 @pytest.mark.parametrize("noop", [False, True])
-async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_to_mend_it(
+async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_to_repair_it(
     home: Path, noop: bool
 ):
     symlink_of(STRANGER, home / "trap", "../roots")

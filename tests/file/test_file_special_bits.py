@@ -70,7 +70,7 @@ async def test_a_file_has_setgid_only_if_it_says_so(owner, content, tmp_path):
     assert mode_of(path) == 0o755
 
 
-async def test_show_tells_all_twelve_bits(tmp_path):
+async def test_show_reports_all_twelve_bits(tmp_path):
     path = tmp_path / "d"
     path.mkdir()
     path.chmod(0o7750)

@@ -66,7 +66,7 @@ async def test_what_only_looks_like_it_stays(tmp_path: Path):
     assert len(names_in(tmp_path)) == len(names) + 3
 
 
-async def test_somebody_elses_file_stays(tmp_path: Path):
+async def test_another_users_file_stays(tmp_path: Path):
     if os.geteuid() != 0:
         pytest.skip("gives a file away")
     os.chown(leave(tmp_path, "f"), 4321, 4321)
@@ -157,7 +157,7 @@ async def test_where_nothing_can_be_removed_one_attempt_leaves_something_and_no_
     assert names_in(append_only) == ["f"]
 
 
-async def test_what_a_validator_says_is_told_also_where_nothing_can_be_removed(append_only: Path):
+async def test_what_a_validator_says_is_reported_also_where_nothing_can_be_removed(append_only: Path):
     file = make(append_only / "f", content="x", validate="test ! -e {path}")
     with pytest.raises(ResourceError, match="validate: exit code 1"):
         await converge(file)

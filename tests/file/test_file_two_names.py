@@ -58,7 +58,7 @@ async def test_content_and_source_of_one_file_do_not_agree(real, link, tmp_path)
     assert story.checks(second.ref)[0].error.endswith("wants another content")
 
 
-async def test_a_rehearsal_tells_it_too(real, link):
+async def test_a_dry_run_reports_it_too(real, link):
     first, second = make(real / "f", content="first"), make(link / "f", content="second")
     graph = graph_of([first, second])
     link.symlink_to("real")
@@ -119,7 +119,7 @@ async def test_a_directory_that_becomes_a_symlink_starts_no_fight(real, link, tm
         assert story.all(Flapping) == []
 
 
-async def test_who_was_refused_goes_on_when_the_other_leaves(real, link):
+async def test_a_user_who_was_refused_goes_on_when_the_other_leaves(real, link):
     first = make(real / "f", content="first")
     second = make(link / "f", content="second", after=[first.ref], meta={"delay": "0.001s"})
     graph = graph_of([first, second])

@@ -76,7 +76,7 @@ def test_the_strongest_of_several_edges_stays(properties, kept):
         ({"using": ("/a",)}, "subscribe"),
     ],
 )
-def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(properties, kept):
+def test_a_user_who_only_notices_of_changes_notices_of_them_whatever_else_it_says(properties, kept):
     hearing = thing("b", subscribe="thing#a", **properties)
     declare(hearing, hearing.declared._replace(form=Form(is_ccm=True)))
     graph = graph_of(thing("a", providing=("/a",)), hearing)
@@ -84,7 +84,7 @@ def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(propertie
 
 
 @pytest.mark.parametrize(("form", "kept"), [("native", "require"), ("ccm", "after")])
-def test_what_stands_for_others_is_refreshed_by_nobody_else(form, kept):
+def test_what_stands_for_others_is_refreshed_by_no_other_user(form, kept):
     whole = thing("whole", subscribe=[{"thing#a": {"quiet": {"for": "2s"}}}])
     declare(whole, whole.declared._replace(members=("thing#part",)))
     if form == "ccm":
@@ -123,7 +123,7 @@ def test_with_the_wrong_kind_the_resource_of_that_name_is_hinted_at():
     assert problem.hint == "did you mean 'thing#web'?"
 
 
-def test_who_refers_to_what_is_not_there_is_never_meant_itself():
+def test_a_user_who_refers_to_what_is_not_there_is_never_meant_itself():
     _, [problem, of_alias] = built(
         thing("nginx", require="package#nginx"), thing("b", alias="web", after="thing#webs")
     )

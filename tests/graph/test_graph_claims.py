@@ -41,7 +41,7 @@ def problems(*resources, ordering="graph"):
 
 
 @pytest.mark.parametrize("ordering", ["graph", "manifest"])
-def test_two_that_want_different_values_are_told_with_both_places(ordering):
+def test_two_that_want_different_values_are_reported_with_both_places(ordering):
     first = Owner(name="a", text="/etc/{x}", mode="0600")
     (problem,) = problems(first, Thing(name="t"), Other(name="b", text="/etc/{x}"), ordering=ordering)
     assert problem.message == "owner#a and other#b do not agree on mode of the path /etc/{x}"

@@ -102,7 +102,7 @@ def round_of(size):
     return [Thing(name=str(n), require=f"thing#{(n + 1) % size}") for n in range(size)]
 
 
-def test_a_long_cycle_is_shown_by_both_its_ends_and_tells_how_much_is_left_out():
+def test_a_long_cycle_is_shown_by_both_its_ends_and_reports_how_much_is_left_out():
     _, [problem] = built(*round_of(5000))
     texts = [text for text, _ in problem.notes]
     assert texts == [

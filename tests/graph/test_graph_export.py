@@ -352,7 +352,7 @@ def test_svg_has_an_edge_for_each_that_is_drawn_and_a_legend():
     assert legend == ["require", "subscribe", "automatic", "after"]
 
 
-def test_svg_tells_every_state_by_word_and_by_look():
+def test_svg_reports_every_state_by_word_and_by_look():
     graph = graph_of(*(Thing(name=state) for state in STATES))
     document = text(graph, "svg", {f"thing#{state}": state for state in STATES})
     shown = [

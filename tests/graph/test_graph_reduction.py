@@ -57,7 +57,7 @@ dags = st.dictionaries(
 
 
 @given(dags, st.permutations(range(12)))
-def test_who_goes_first_and_who_needs_whom_can_still_be_read(edges, numbers):
+def test_a_user_who_goes_first_and_who_needs_whom_can_still_be_read(edges, numbers):
     edges = {(numbers[first], numbers[second]): kind for (first, second), kind in edges.items()}
     kept = pairs(reduced(adjacency(12, edges)))
     assert kept.items() <= edges.items()

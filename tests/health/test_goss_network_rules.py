@@ -181,7 +181,7 @@ async def test_a_server_answers():
         )
 
 
-async def test_a_request_is_made_as_told():
+async def test_a_request_is_made_as_configured():
     with http_server() as url:
         rule = {
             "method": "PUT",
@@ -192,7 +192,7 @@ async def test_a_request_is_made_as_told():
         assert await holds({"http": {f"{url}/echo": rule}})
 
 
-async def test_redirects_are_followed_unless_told_otherwise():
+async def test_redirects_are_followed_unless_configured_otherwise():
     with http_server() as url:
         assert await holds({"http": {f"{url}/moved": {"status": 200}}})
         assert await holds({"http": {f"{url}/moved": {"status": 302, "no-follow-redirects": True}}})

@@ -55,7 +55,7 @@ async def test_anything_but_ok_fails_the_resource_whether_it_changed_or_not(code
     assert not b.script.checks
 
 
-async def test_every_check_is_made_and_every_complaint_told():
+async def test_every_check_is_made_and_every_complaint_reported():
     _, story = await converge_once(examined("a", nagios(2, "one"), nagios(0, "two"), nagios(1, "three")))
     [checked] = story.checks("scripted#a")
     assert [each.status for each in checked.health] == ["critical", "ok", "warning"]
@@ -147,7 +147,7 @@ async def test_a_refresh_is_not_made_again_because_health_is_bad(autojump_clock)
     assert len(b.script.refreshes) == 1
 
 
-async def test_an_interval_finds_what_no_event_tells(autojump_clock):
+async def test_an_interval_finds_what_no_event_reports(autojump_clock):
     listening = listener()
     port = listening.getsockname()[1]
     a = examined("a", port_check(port, interval="10s"))
@@ -195,7 +195,7 @@ async def test_one_resource_may_be_only_monitored():
     assert not a.script.checks
 
 
-async def test_an_event_tells_of_health_only_where_there_are_checks():
+async def test_an_event_reports_health_only_where_there_are_checks():
     _, story = await converge_once(examined("a", nagios(0, "fine")), examined("b"))
     with_checks, without = (as_json(story.checks(f"scripted#{name}")[0]) for name in "ab")
     [told] = with_checks["health"]

@@ -145,7 +145,7 @@ async def test_a_run_that_ends_does_not_refresh_what_it_has_just_changed(autojum
     assert ended.counts["failed"] == 1
 
 
-async def test_a_refresh_that_is_owed_anyway_is_made_once(autojump_clock):
+async def test_a_refresh_that_is_pending_anyway_is_made_once(autojump_clock):
     above, a = scripted("above"), hung(subscribe=["scripted#above"])
     async with running(above, a) as story:
         await failed(story, "scripted#a", 1)
@@ -154,7 +154,7 @@ async def test_a_refresh_that_is_owed_anyway_is_made_once(autojump_clock):
         assert len(a.script.refreshes) == 2
 
 
-async def test_a_command_without_guards_runs_again_and_can_mend_it(tmp_path):
+async def test_a_command_without_guards_runs_again_and_can_repair_it(tmp_path):
     mended = tmp_path / "mended"
     command = f"echo x >> {tmp_path}/log; test $(wc -l < {tmp_path}/log) -lt 2 || touch {mended}"
     check = nagios(0)["command"].replace("exit 0", f"test -e {mended} || exit 2")

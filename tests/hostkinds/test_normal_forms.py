@@ -58,7 +58,7 @@ async def test_a_parameter_in_other_words_is_set_once(name, value, shown):
     assert await result_of(make()) is Result.OK
 
 
-async def test_what_somebody_else_writes_is_no_form_of_the_value():
+async def test_what_another_user_writes_is_no_form_of_the_value():
     resource = Sysctl(name="net.ipv4.tcp_fastopen_key", value="1-2-3-A", persist=False)
     await result_of(resource)
     (IPV4 / "tcp_fastopen_key").write_text("9-9-9-9")
@@ -139,7 +139,7 @@ def test_a_broken_record_is_none(tmp_path):
     assert not NormalForms("sysctl", "a.b").agrees("value", "A", "0a")
 
 
-def test_what_is_remembered_tells_no_value(tmp_path):
+def test_what_is_remembered_reports_no_value(tmp_path):
     assert NormalForms("sysctl", "a.b").learn("value", "Wanted-1", "b", "found-1")
     (record,) = (tmp_path / "state/records").iterdir()
     assert "anted" not in record.read_text()

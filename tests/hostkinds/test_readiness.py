@@ -73,7 +73,7 @@ async def test_each_file_marks_those_who_watch_it_and_no_one_else(tmp_path):
         assert set(await sink.next()) == {1}
 
 
-async def test_without_a_change_nothing_is_marked_and_nobody_runs():
+async def test_without_a_change_nothing_is_marked_and_no_one_runs():
     async with listening(HOST_NAME, MOUNTS) as (_, sink):
         await wait_all_tasks_blocked(0.02)
         assert sink.marked == []
@@ -86,7 +86,7 @@ async def test_many_changes_at_once_are_one_mark():
         assert await sink.next() == [0]
 
 
-async def test_a_change_between_arming_and_listening_is_heard():
+async def test_a_change_between_arming_and_listening_is_noticed():
     sink = Marks()
     watcher = ReadinessWatcher(sink)
     await watcher.arm(ReadinessWatch(HOST_NAME), 7)
@@ -133,7 +133,7 @@ async def test_what_is_disarmed_is_not_marked_and_its_descriptors_are_free():
     ("path", "reason"),
     [("/proc/nothing", "No such file or directory"), ("/proc/self/exe", "Operation not permitted")],
 )
-async def test_a_file_that_tells_of_nothing_is_reported(path, reason):
+async def test_a_file_that_reports_nothing_is_reported(path, reason):
     before = descriptors()
     async with listening(path) as (watcher, sink):
         text = f"can't listen to {path} ({reason}); only the audit will notice drift"

@@ -25,7 +25,7 @@ async def test_one_that_fails_is_an_error_with_its_last_words():
         await perform("sh", "-c", "echo because >&2; exit 3")
 
 
-async def test_somebody_else_than_root_is_told_to_be_root():
+async def test_another_user_than_root_is_reported_to_be_root():
     os.seteuid(65534)
     try:
         with pytest.raises(ResourceError) as raised:

@@ -52,7 +52,7 @@ async def test_a_group_undone_by_others_is_drift_again(before, wanted, undo):
     await assert_repaired_after_foreign_writer(Group(name="web", **wanted), lambda: shell(undo), FEW)
 
 
-async def test_a_line_of_fstab_undone_by_others_is_a_fight_and_not_a_failure():
+async def test_a_line_of_fstab_undone_by_others_is_flapping_and_not_a_failure():
     before = FSTAB.read_text()
     ours = Mount(name="/mnt", ensure="present", device="tmpfs", fstype="tmpfs")
     await assert_repaired_after_foreign_writer(ours, lambda: FSTAB.write_text(before))
@@ -71,7 +71,7 @@ async def test_a_mount_undone_by_others_is_drift_again(tmp_path, undo):
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_a_parameter_undone_by_others_is_a_fight_and_not_a_failure(at_once):
+async def test_a_parameter_undone_by_others_is_flapping_and_not_a_failure(at_once):
     key = Path("/proc/sys/net/ipv4/ip_forward")
     key.write_text("0")
     ours = Sysctl(name="net.ipv4.ip_forward", value="1", persist=False)
@@ -79,7 +79,7 @@ async def test_a_parameter_undone_by_others_is_a_fight_and_not_a_failure(at_once
     assert key.read_text() == "1\n"
 
 
-async def test_a_host_name_undone_by_others_is_a_fight_and_not_a_failure():
+async def test_a_host_name_undone_by_others_is_flapping_and_not_a_failure():
     def undo():
         Path("/etc/hostname").write_text("theirs\n")
         socket.sethostname("theirs")

@@ -271,7 +271,7 @@ async def test_a_home_to_which_another_user_leads_stays_when_its_user_goes(site)
     assert "bob" not in Path("/etc/passwd").read_text()
 
 
-async def test_a_home_of_somebody_else_is_not_given_to_a_new_user():
+async def test_a_home_of_another_user_is_not_given_to_a_new_user():
     shell("mkdir /home/a; chown 4711 /home/a")
     await converge_once(User(name="alice", home="/home/a", manage_home=True))
     assert Path("/home/a").stat().st_uid == 4711

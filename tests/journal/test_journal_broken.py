@@ -98,7 +98,7 @@ HARMS = [
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_journal_of_no_use_is_moved_aside_and_told(directory, harm):
+def test_a_journal_that_is_unusable_is_moved_aside_and_reported(directory, harm):
     filled(directory)
     harm(directory)
     notes = []
@@ -159,7 +159,7 @@ def test_the_journal_is_for_its_owner_only(directory):
     assert set(modes.values()) == {0o600}
 
 
-async def test_one_that_breaks_under_a_run_is_begun_anew_with_all_that_is_owed(directory):
+async def test_one_that_breaks_under_a_run_is_begun_again_with_all_that_is_pending(directory):
     notes = []
     with journal_in(directory, notes) as journal:
         await journal.intend("file#/a", ["exec#x"])
@@ -174,7 +174,7 @@ async def test_one_that_breaks_under_a_run_is_begun_anew_with_all_that_is_owed(d
         assert history.refs() == ["file#/a"]
 
 
-async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_anew_once_it_does(directory):
+async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_again_once_it_does(directory):
     notes = []
     with journal_in(directory, notes) as journal:
         await journal.intend("file#/a", ["exec#x"])
@@ -202,7 +202,7 @@ def no_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-async def test_one_that_is_removed_under_a_run_is_begun_anew_with_all_that_is_owed(directory):
+async def test_one_that_is_removed_under_a_run_is_begun_again_with_all_that_is_pending(directory):
     with journal_in(directory) as journal:
         await journal.intend("file#/a", ["exec#x"])
         assert not journal.is_lost()
@@ -216,7 +216,7 @@ async def test_one_that_is_removed_under_a_run_is_begun_anew_with_all_that_is_ow
     assert kept_refs(directory) == ["file#/a"]
 
 
-async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatch):
+async def test_a_full_disk_is_reported_once_and_recovered_from(directory, monkeypatch):
     monkeypatch.setattr(writer, "RETRY_INTERVAL", 0.01)
     notes = []
     with journal_in(directory, notes) as journal:
@@ -280,7 +280,7 @@ def test_a_resource_of_a_lost_journal_is_new(directory):
         assert journal.cause_of(file) is Cause.INITIAL
 
 
-def test_a_reader_of_a_broken_journal_is_told_so(directory):
+def test_a_reader_of_a_broken_journal_is_reported_so(directory):
     filled(directory)
     broken_middle(directory)
     with pytest.raises(HistoryError, match="can't read the journal"), history_of(directory) as history:
@@ -299,7 +299,7 @@ def test_a_reader_of_a_broken_journal_is_told_so(directory):
         'replace(record, \'"result":"\', \'"result":"x\')',
     ],
 )
-def test_a_reader_of_a_damaged_event_is_told_so(directory, damaged):
+def test_a_reader_of_a_damaged_event_is_reported_so(directory, damaged):
     filled(directory)
     with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
         connection.execute(f"UPDATE events SET record = {damaged} WHERE id = 7")
@@ -311,7 +311,7 @@ def test_a_reader_of_a_damaged_event_is_told_so(directory, damaged):
         list(history.entries())
 
 
-def test_every_field_of_every_event_has_a_form_to_be_told_by():
+def test_every_field_of_every_event_has_a_form_to_be_reported_by():
     every = [
         (field.name, field.type) for kind in Event.__subclasses__() for field in dataclasses.fields(kind)
     ]

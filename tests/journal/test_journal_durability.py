@@ -84,7 +84,7 @@ async def test_an_intent_is_on_the_disk_when_it_returns(directory):
         assert owed_on_disk(directory) == {("file#/a", "exec#x")}
 
 
-async def test_a_change_that_nobody_subscribes_to_writes_nothing(directory, monkeypatch):
+async def test_a_change_that_no_one_subscribes_to_writes_nothing(directory, monkeypatch):
     with journal_in(directory) as journal:
         commits = Commits(journal, monkeypatch)
         await journal.intend("file#/a", [])
@@ -101,7 +101,7 @@ async def test_intents_that_wait_together_share_a_commit(directory, monkeypatch)
         assert commits.durable <= 2
 
 
-async def test_what_is_owed_already_costs_no_commit(directory, monkeypatch):
+async def test_what_is_pending_already_costs_no_commit(directory, monkeypatch):
     with journal_in(directory) as journal:
         await journal.intend("file#/a", ["exec#x"])
         commits = Commits(journal, monkeypatch)
@@ -125,7 +125,7 @@ async def test_an_intent_whose_row_went_with_a_lazy_batch_is_still_synced(direct
         assert (commits.durable, commits.others) == (1, 0)
 
 
-async def test_a_cancelled_intent_stays_owed(directory):
+async def test_a_cancelled_intent_stays_pending(directory):
     with journal_in(directory) as journal:
         with trio.CancelScope() as scope:
             scope.cancel()
@@ -134,7 +134,7 @@ async def test_a_cancelled_intent_stays_owed(directory):
     assert owed_on_disk(directory) == {("file#/a", "exec#x")}
 
 
-async def test_a_paid_refresh_is_gone_and_one_intended_meanwhile_is_not(directory):
+async def test_a_completed_refresh_is_gone_and_one_intended_meanwhile_is_not(directory):
     with journal_in(directory) as journal:
         await journal.intend("file#/a", ["exec#x"])
         await journal.intend("file#/b", ["exec#x"])

@@ -35,7 +35,7 @@ def test_a_plain_ok_is_not_kept(directory):
 
 
 @pytest.mark.parametrize("trouble", [failed("file#/a"), blocked("file#/a", "exec#x")])
-def test_the_ok_that_ends_a_trouble_is_kept_once(directory, trouble):
+def test_the_ok_that_ends_a_problem_is_kept_once(directory, trouble):
     with journal_in(directory) as journal:
         journal.record(trouble)
         journal.record(ok())
@@ -47,7 +47,7 @@ def trouble_result(event):
     return getattr(event, "result", "blocked")
 
 
-def test_a_trouble_ends_in_a_later_life(directory):
+def test_a_problem_ends_in_a_later_run(directory):
     with journal_in(directory) as journal:
         journal.record(failed())
     with journal_in(directory) as journal:
@@ -119,7 +119,7 @@ def test_a_file_that_grows_too_large_is_cut_and_gives_its_space_back(directory, 
     assert (directory / "journal.sqlite").stat().st_size < 10 << 20
 
 
-def test_what_is_older_than_the_limit_goes_and_debts_stay(directory, monkeypatch):
+def test_what_is_older_than_the_limit_goes_and_pending_refreshes_stay(directory, monkeypatch):
     monkeypatch.setattr(clock, "SETTLING", 0)
     old = time.time() - retention.AGE_LIMIT - 1
     with journal_in(directory) as journal:
@@ -199,7 +199,7 @@ def test_the_latest_are_the_last_of_all_of_a_resource_or_of_a_time(directory):
         assert [entry.time for entry in history.latest(100)] == times
 
 
-async def test_who_asks_to_catch_up_reads_all_that_was_recorded(directory):
+async def test_a_user_who_asks_to_catch_up_reads_all_that_was_recorded(directory):
     with journal_in(directory) as journal:
         journal.record(changed("file#/a"))
         assert kept_refs(directory) == []
@@ -334,7 +334,7 @@ def test_a_journal_of_before_there_were_aliases_is_read_and_gone_on_with(directo
     assert [entry.ref for entry in entries(directory, ref="file#conf")] == ["file#/a"]
 
 
-def test_who_left_the_manifest_is_known_and_not_present(directory):
+def test_a_user_who_left_the_manifest_is_known_and_not_present(directory):
     with journal_in(directory) as journal:
         journal.begin_generation([file(), Exec(name="x")])
         journal.record(changed())
@@ -369,7 +369,7 @@ def test_in_a_journal_of_before_members_were_kept_all_are_until_the_next_run(dir
     assert_present(directory, ["file#/a"], left="exec#x")
 
 
-async def test_a_journal_that_is_begun_anew_knows_who_is_in_the_manifest(directory):
+async def test_a_journal_that_is_begun_again_knows_who_is_in_the_manifest(directory):
     with journal_in(directory) as journal:
         journal.begin_generation([file()])
         await journal.catch_up()
@@ -380,7 +380,7 @@ async def test_a_journal_that_is_begun_anew_knows_who_is_in_the_manifest(directo
     assert_present(directory, ["file#/a"], left="exec#x")
 
 
-def test_who_has_read_leaves_no_files_beside_the_journal(directory):
+def test_a_user_who_has_read_leaves_no_files_beside_the_journal(directory):
     with journal_in(directory) as journal:
         journal.record(changed())
     assert len(entries(directory)) == 1

@@ -46,7 +46,7 @@ def run(world, before="true", state="state", *options):
     return done
 
 
-def test_what_is_owed_is_done(world):
+def test_what_is_pending_is_done(world):
     """The world as it is: the tests below damage it."""
     assert run(world).returncode == 0
     assert (world / "told").exists()
@@ -92,7 +92,7 @@ SICK = {
 
 
 @pytest.mark.parametrize("name", SICK)
-def test_a_refresh_that_is_owed_is_done_though_the_disk_takes_nothing(world, name):
+def test_a_refresh_that_is_pending_is_done_though_the_disk_takes_nothing(world, name):
     if not shutil.which("unshare"):
         pytest.skip("needs unshare")
     done = run(world, SICK[name], "disk")
@@ -101,7 +101,7 @@ def test_a_refresh_that_is_owed_is_done_though_the_disk_takes_nothing(world, nam
     assert "the run goes on" in done.stderr
 
 
-def test_a_state_directory_that_others_may_write_says_nothing_about_what_is_owed(world):
+def test_a_state_directory_that_others_may_write_says_nothing_about_what_is_pending(world):
     (world / "state").chmod(0o777)
     done = run(world, "true", "state")
     assert done.returncode == 2

@@ -44,7 +44,7 @@ def broken_events(path):
 
 
 @pytest.mark.parametrize("harm", [other_version, without_another_table, broken_events])
-def test_what_is_owed_is_kept_when_the_rest_is_of_no_use(directory, harm):
+def test_what_is_pending_is_kept_when_the_rest_is_unusable(directory, harm):
     filled(directory)
     harm(directory / FILE_NAME)
     notes = []
@@ -67,7 +67,7 @@ def test_a_state_directory_may_have_a_name_that_is_no_text(tmp_path):
             assert {debt.subscriber for debt in history.refreshes()} == {"exec#x", "exec#y"}
 
 
-def test_a_damaged_record_of_debts_is_read_up_to_the_damage(directory):
+def test_a_damaged_record_of_pending_refreshes_is_read_up_to_the_damage(directory):
     with journal_in(directory) as journal:
         for number in range(300):
             trio.run(journal.intend, "file#/a", [f"exec#{number:04}{'x' * 100}"])

@@ -8,19 +8,19 @@ from reactor.journal.refresh_log import RefreshLog
 REFS = ["a", "b", "c"]
 
 
-def test_an_intent_is_owed_by_every_subscriber():
+def test_an_intent_is_pending_for_every_subscriber():
     refresh_log = RefreshLog()
     assert refresh_log.intend("a", ["x", "y"]) == [("a", "x"), ("a", "y")]
     assert list(refresh_log.by_subscriber()) == ["x", "y"]
 
 
-def test_what_is_owed_already_is_not_owed_anew():
+def test_what_is_pending_already_is_not_pending_again():
     refresh_log = RefreshLog()
     refresh_log.intend("a", ["x"])
     assert refresh_log.intend("a", ["x", "y"]) == [("a", "y")]
 
 
-def test_a_refresh_pays_all_sources_at_once():
+def test_a_refresh_completes_all_sources_at_once():
     refresh_log = RefreshLog([("a", "x"), ("b", "x"), ("a", "y")])
     refresh_log.begins("x")
     assert sorted(refresh_log.refreshed("x")) == [("a", "x"), ("b", "x")]
@@ -35,7 +35,7 @@ def test_an_intent_during_the_refresh_survives_it():
     assert refresh_log.pairs() == [("b", "x")]
 
 
-def test_a_refresh_that_failed_pays_nothing_and_the_next_one_all():
+def test_a_refresh_that_failed_completes_nothing_and_the_next_one_all():
     refresh_log = RefreshLog([("a", "x")])
     refresh_log.begins("x")
     refresh_log.intend("b", ["x"])
@@ -45,7 +45,7 @@ def test_a_refresh_that_failed_pays_nothing_and_the_next_one_all():
 
 
 @given(st.lists(st.tuples(st.sampled_from(["intend", "begin", "end"]), st.sampled_from(REFS))))
-def test_what_is_owed_is_what_was_intended_after_the_last_paid_refresh_began(steps):
+def test_what_is_pending_is_what_was_intended_after_the_last_made_refresh_began(steps):
     """The model: every intent ever, and since when each subscriber has paid."""
     refresh_log, written = RefreshLog(), set()
     intents, began, paid = [], {}, dict.fromkeys(REFS, 0)

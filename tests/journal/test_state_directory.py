@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from line_pipe import started
 
 from reactor.journal.state_directory import (
     Location,
@@ -32,7 +33,7 @@ def first(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", HOLD, str(tmp_path / "state")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, **pipes) as process:
+    with started(command, env=environment, **pipes) as process:
         assert process.stdout.readline() == b"held\n"
         yield process
         process.kill()
@@ -89,7 +90,7 @@ def test_one_that_everybody_may_write_to_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_one_of_somebody_else_is_refused(tmp_path):
+def test_one_of_another_user_is_refused(tmp_path):
     os.chown(tmp_path, 12345, -1)
     with pytest.raises(StateDirectoryError, match="belongs to user 12345"):
         StateDirectory.make(str(tmp_path))
@@ -103,7 +104,7 @@ def test_a_file_in_its_place_is_refused_with_a_hint(tmp_path):
     assert not refused.value.sick_disk
 
 
-def test_the_second_is_told_who_holds_it(first, tmp_path):
+def test_the_second_learns_who_holds_it(first, tmp_path):
     directory = StateDirectory.make(str(tmp_path / "state"))
     with pytest.raises(LockedError) as refused:
         directory.lock("/etc/second.yaml")
@@ -128,10 +129,10 @@ def test_a_holder_that_has_not_signed_is_another_process(first, tmp_path):
     assert holder(str(tmp_path / "state")) == "another process"
 
 
-def test_nobody_holds_what_is_not_there(tmp_path):
+def test_no_one_holds_what_is_not_there(tmp_path):
     assert holder(str(tmp_path / "nothing")) is None
 
 
-def test_nobody_holds_a_pipe_and_who_asks_does_not_wait_for_a_writer(tmp_path):
+def test_no_one_holds_a_pipe_and_who_asks_does_not_wait_for_a_writer(tmp_path):
     os.mkfifo(tmp_path / "lock")
     assert holder(str(tmp_path)) is None

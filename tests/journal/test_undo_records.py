@@ -59,7 +59,7 @@ async def test_what_was_found_as_desired_has_nothing_to_undo(directory):
     assert on_disk(directory) == []
 
 
-async def test_who_no_longer_asks_for_it_is_forgotten(directory):
+async def test_a_user_who_no_longer_asks_for_it_is_forgotten(directory):
     with journal_in(directory) as journal:
         await journal.record_reversal("file#/a", absent("/a"))
         assert journal.reversals({"file#/a": wanted("/a", reverse=False)}) == []
@@ -87,7 +87,7 @@ async def test_the_same_manifest_is_the_same_from_every_directory(directory, mon
     second.close()
 
 
-async def test_what_can_not_be_made_any_more_is_told_and_left_as_it_is(directory):
+async def test_what_can_not_be_made_any_more_is_reported_and_left_as_it_is(directory):
     with journal_in(directory) as journal:
         await journal.record_reversal("file#/a", absent("/a"))
     with closing(sqlite3.connect(directory / FILE_NAME)) as connection:

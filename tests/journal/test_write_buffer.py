@@ -25,7 +25,7 @@ def test_what_was_said_later_replaces_what_could_not_be_written():
     assert batch.aliases == {"new": "file#/a"}
 
 
-def test_a_refresh_that_is_owed_again_keeps_when_it_was_paid_last():
+def test_a_refresh_that_is_pending_again_keeps_when_it_was_made_last():
     write_buffer = WriteBuffer()
     write_buffer.set_pending(PAIR, None, made=1.0)
     first = write_buffer.take()

@@ -165,7 +165,7 @@ resources:
     assert ended.changes == 0
 
 
-async def test_a_rehearsal_fails_with_one_of_its_resources_though_others_would_change(site):
+async def test_a_dry_run_fails_with_one_of_its_resources_though_others_would_change(site):
     broken = "resources: [{exec: [{works: {command: /bin/true}}, {broken: {onlyif: /nowhere}}]}]"
     graph = site("resources: [{apply: [{child.yaml: }]}]", **{"child.yaml": broken}).graph
     _, story = await converge_once(graph=graph, options=RunOptions(noop=True))
@@ -221,7 +221,7 @@ def test_eleven_manifests_deep_is_too_deep(site):
         site("resources: [{apply: [{0.yaml: }]}]", **files)
 
 
-def test_what_is_wrong_with_a_child_is_told_with_the_rest_and_at_its_place(site, tmp_path):
+def test_what_is_wrong_with_a_child_is_reported_with_the_rest_and_at_its_place(site, tmp_path):
     with pytest.raises(ManifestError) as caught:
         site(
             "resources:\n  - apply: [{child.yaml: }]\n  - exec: [{a: {command: 'x', nope: 1}}]",
@@ -246,7 +246,7 @@ def test_what_is_wrong_with_a_child_is_told_with_the_rest_and_at_its_place(site,
         ),
     ],
 )
-def test_nobody_misses_what_may_be_in_a_child_that_could_not_be_read(site, properties, child, problem):
+def test_no_one_misses_what_may_be_in_a_child_that_could_not_be_read(site, properties, child, problem):
     with pytest.raises(ManifestError) as caught:
         site(
             f"resources: [{{apply: [{{child.yaml: {properties}}}]}}, {{exec: [{{a: {{require: exec#b}}}}]}}]",
@@ -256,7 +256,7 @@ def test_nobody_misses_what_may_be_in_a_child_that_could_not_be_read(site, prope
     assert problem in found.message
 
 
-def test_who_refers_to_what_no_child_declares_is_told_so_with_what_is_wrong_in_the_child(site):
+def test_a_user_who_refers_to_what_no_child_declares_is_reported_so_with_what_is_wrong_in_the_child(site):
     with pytest.raises(ManifestError) as caught:
         site(
             "resources: [{apply: [{child.yaml: }]}, {exec: [{a: {require: exec#b}}]}]",
@@ -269,7 +269,7 @@ def test_who_refers_to_what_no_child_declares_is_told_so_with_what_is_wrong_in_t
     }
 
 
-def test_what_is_wrong_with_a_child_that_is_applied_twice_is_told_once(site):
+def test_what_is_wrong_with_a_child_that_is_applied_twice_is_reported_once(site):
     with pytest.raises(ManifestError) as caught:
         site(
             "resources: [{apply: [{c.yaml: {data: {a: 1}}}, {c.yaml: {data: {a: 2}}}]}]",
@@ -393,7 +393,7 @@ resources:
     assert not story.all(WatcherChanged), "a one-shot run watches nothing, and says nothing of that"
 
 
-async def test_a_manifest_that_a_resource_makes_and_nobody_can_use_fails_its_apply_alone(site, tmp_path):
+async def test_a_manifest_that_a_resource_makes_and_no_one_can_use_fails_its_apply_alone(site, tmp_path):
     program = site("""
 resources:
   - apply: [{made.yaml: }]

@@ -109,7 +109,7 @@ resources:
         ("${ true }", "written without {{ }}"),
     ],
 )
-def test_a_condition_that_can_not_be_decided_is_told_at_its_place(site, condition, message):
+def test_a_condition_that_can_not_be_decided_is_reported_at_its_place(site, condition, message):
     with pytest.raises(ManifestError) as caught:
         site(f'resources:\n  - exec:\n      - a: {{control: {{if: "{condition}"}}}}\n')
     [problem] = caught.value.diagnostics

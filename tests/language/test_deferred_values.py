@@ -38,7 +38,7 @@ resources:
     assert contents(tmp_path / "out") == "got hello"
 
 
-async def test_a_file_that_nobody_makes_fails_its_reader_alone_and_says_where(site, tmp_path):
+async def test_a_file_that_no_one_makes_fails_its_reader_alone_and_says_where(site, tmp_path):
     ended, story = await converge_once(graph=site(READER).graph)
     [check] = story.checks(f"file#{tmp_path}/out")
     assert check.result is Result.FAILED
@@ -91,7 +91,7 @@ async def test_a_value_goes_from_one_resource_to_another_and_again_when_it_chang
         assert len(story.checks(f"file#{tmp_path}/other")) == before
 
 
-async def test_an_unchanged_value_checks_nobody(site, tmp_path):
+async def test_an_unchanged_value_checks_no_one(site, tmp_path):
     (tmp_path / "wanted").write_text("1.0\n")
     async with running(graph=site(OUTPUT).graph) as story:
         await story.until(lambda: contents(tmp_path / "out") == "1.0")
@@ -104,7 +104,7 @@ async def test_an_unchanged_value_checks_nobody(site, tmp_path):
         assert len(story.checks(f"file#{tmp_path}/out")) == before
 
 
-async def test_who_takes_a_value_waits_for_who_gives_it(site):
+async def test_a_user_who_takes_a_value_waits_for_who_gives_it(site):
     program = site("""
 resources:
   - file:
@@ -150,7 +150,7 @@ resources:
         ("${ 1 + }", "unexpected"),
     ],
 )
-def test_what_can_never_have_a_value_is_told_before_anything_is_touched(site, value, message):
+def test_what_can_never_have_a_value_is_reported_before_anything_is_touched(site, value, message):
     with pytest.raises(ManifestError) as caught:
         site("resources: [{file: [{'{dir}/out': {{own}, content: \"VALUE\"}}]}]".replace("VALUE", value))
     [problem] = caught.value.diagnostics
@@ -178,7 +178,7 @@ def test_the_culprit_is_found_among_letters_that_look_like_it(site, value, colum
     assert found.place.column == len("          command: ") + column
 
 
-def test_every_property_that_can_never_have_a_value_is_told(site):
+def test_every_property_that_can_never_have_a_value_is_reported(site):
     with pytest.raises(ManifestError) as caught:
         site(
             "resources: [{exec: [{a: {command: '{{ nope }}', cwd: '{{ Data.x.y }}', creates: '{{ never }}'}}]}]"
@@ -224,7 +224,7 @@ resources:
     assert check.hint == "the value comes from an expression"
 
 
-async def test_everything_wrong_with_late_values_is_told_in_the_words_of_any_manifest(site, tmp_path):
+async def test_everything_wrong_with_late_values_is_reported_in_the_words_of_any_manifest(site, tmp_path):
     graph = site("""
 resources:
   - exec:
@@ -279,7 +279,7 @@ resources:
         assert checked == {f"file#{tmp_path}/eager", f"file#{tmp_path}/late"}
 
 
-async def test_an_output_that_can_not_be_told_fails_its_giver_alone(site, tmp_path, monkeypatch):
+async def test_an_output_that_can_not_be_reported_fails_its_giver_alone(site, tmp_path, monkeypatch):
     def unreadable(path):
         raise PermissionError(13, "Permission denied", path)
 
@@ -292,7 +292,7 @@ resources:
       - {dir}/c: {{own}, content: "c"}
 """).graph
     ended, story = await converge_once(graph=graph)
-    assert story.checks(f"file#{tmp_path}/a")[0].error.startswith("its outputs can't be told: ")
+    assert story.checks(f"file#{tmp_path}/a")[0].error.startswith("its outputs can't be read: ")
     assert (ended.counts["failed"], ended.counts["blocked"], ended.counts["changed"]) == (1, 1, 1)
 
 
@@ -323,7 +323,7 @@ def test_a_file_whose_name_is_not_that_of_a_template_is_not_taken_for_a_text(sit
         ("one\ntwo {{ 1 + }}\n", "t.templ:2:11: unexpected end of the expression"),
     ],
 )
-def test_an_error_in_a_template_is_told_with_its_place_there_and_where_it_is_used(site, body, where):
+def test_an_error_in_a_template_is_reported_with_its_place_there_and_where_it_is_used(site, body, where):
     manifest = (
         "data: {a: 1}\nresources:\n- file: [{/tmp/x: {{own}, content: \"{{ template('t.templ') }}\"}}]\n"
     )

@@ -29,11 +29,11 @@ def test_a_file_of_more_than_16_mib_is_not_read(said, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", ['"a"', '"a", "b", "c"', '"a", 1'])
-def test_a_function_of_the_network_tells_which_arguments_it_takes(said, arguments):
+def test_a_function_of_the_network_reports_which_arguments_it_takes(said, arguments):
     assert said(f"kvGet({arguments})") == "kvGet requires 2 string arguments: bucket, key"
 
 
-def test_without_a_network_nobody_knows_who_is_registered_or_what_a_key_holds(said):
+def test_without_a_network_no_one_knows_who_is_registered_or_what_a_key_holds(said):
     assert said('kvGet("a", "b")') == "kvGet: no key-value store is configured"
     assert said('registrations("a", "b", "c", "d")').startswith("registrations: no network is configured")
 

@@ -41,7 +41,7 @@ def test_a_scaffold_writes_no_file_with_a_hole_in_it(engine, texts, manifest, re
     assert "there is no key 'prot', so nothing is written, as in CCM" in done.out + done.err
 
 
-def test_a_list_of_resources_with_a_hole_in_it_is_told(manifest, reactor, tmp_path):
+def test_a_list_of_resources_with_a_hole_in_it_is_reported(manifest, reactor, tmp_path):
     (tmp_path / "list.jet").write_text("- exec:\n    - /bin/echo x[[ Data.prot ]]: {logoutput: true}\n")
     done = reactor(
         "run", "--converge-once", manifest("data: {port: 80}\nccm: {resources_jet_file: list.jet}\n")

@@ -65,7 +65,7 @@ def problems_with(site, text):
     return caught.value.diagnostics
 
 
-def test_all_slips_of_a_manifest_are_told_at_once(site, tmp_path):
+def test_all_slips_of_a_manifest_are_reported_at_once(site, tmp_path):
     found = problems(
         site,
         DATA
@@ -192,7 +192,7 @@ def test_data_that_refer_to_other_data_are_an_error_in_the_native_form(site):
     assert problem.hint == "expressions in data know Facts and nothing else"
 
 
-def test_a_misspelt_key_below_a_secret_does_not_tell_the_others(site):
+def test_a_misspelt_key_below_a_secret_does_not_report_the_others(site):
     (problem,) = problems(
         site,
         "data:\n  db: {passphrase: x1}  # @secret\n"
@@ -203,7 +203,7 @@ def test_a_misspelt_key_below_a_secret_does_not_tell_the_others(site):
 
 
 @pytest.mark.parametrize("head", ["resources:\n", "ccm:\n  resources:\n"], ids=["native", "ccm"])
-def test_a_misspelt_output_is_told_when_it_is_known(head, manifest, reactor, tmp_path):
+def test_a_misspelt_output_is_reported_when_it_is_known(head, manifest, reactor, tmp_path):
     body = """  - exec:
       - a: {command: /bin/echo one}
       - b: {command: "/usr/bin/touch {dir}/{{ output('exec#a').sdtout }}"}

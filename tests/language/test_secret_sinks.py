@@ -15,6 +15,7 @@ import urllib.parse
 from contextlib import closing
 
 import pytest
+from line_pipe import started
 
 from reactor.resource.redaction import MASK
 
@@ -134,7 +135,7 @@ def test_what_is_on_disk_holds_the_neighbours_and_not_the_secret(planted, tmp_pa
     assert b"user=app-user is taken" in reactor("why", "exec#neighbour", "--state-dir", state)
 
 
-def test_what_commands_tell_of_the_manifest_holds_no_secret(planted):
+def test_what_commands_report_of_the_manifest_holds_no_secret(planted):
     secret, path = planted
     told = [reactor(*command, path) for command in (["render"], ["data"], ["validate"])]
     told += [reactor("graph", "--format", form, path) for form in ("html", "json", "dot", "svg")]
@@ -143,10 +144,10 @@ def test_what_commands_tell_of_the_manifest_holds_no_secret(planted):
     assert b"port-80801" in told[0]
 
 
-def test_the_socket_tells_the_neighbours_and_not_the_secret(planted, tmp_path):
+def test_the_socket_reports_the_neighbours_and_not_the_secret(planted, tmp_path):
     secret, path = planted
     state = tmp_path / "state"
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "reactor", "run", "--format", "json", "--state-dir", str(state), str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip

@@ -12,6 +12,7 @@ import urllib.parse
 from contextlib import closing
 
 import pytest
+from line_pipe import started
 
 from reactor.resource import redaction
 from reactor.resource.diagnostic import ManifestError
@@ -182,10 +183,10 @@ main()
     clean(secret, done.stdout, done.stderr)
 
 
-def test_the_socket_of_a_running_converger_tells_no_secret(planted, tmp_path):
+def test_the_socket_of_a_running_converger_reports_no_secret(planted, tmp_path):
     secret, path = planted
     state = tmp_path / "state"
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "reactor", "run", "--format", "json", "--state-dir", str(state), str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
@@ -266,7 +267,7 @@ def test_what_refers_to_a_refused_name_is_no_further_problem(site):
     assert len(caught.value.diagnostics) == 1
 
 
-def test_a_word_of_a_name_that_happens_to_be_a_secret_too_keeps_nobody_from_finding_the_resource(tmp_path):
+def test_a_word_of_a_name_that_happens_to_be_a_secret_too_keeps_no_one_from_finding_the_resource(tmp_path):
     """Even the kind may be somebody's password."""
     path = tmp_path / "site.yaml"
     text = 'data:\n  one: exec  # @secret\n  other: word  # @secret\nresources: [{exec: [{a-word: {command: "/bin/echo {{ Data.other }}", logoutput: true}}]}]\n'

@@ -250,7 +250,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("path: /b"), "it is the name of the resource: write it before the colon"),
         (page("dest: /b"), "it is the name of the resource: write it before the colon"),
         (page("register: b"), "take it away: an expression of another resource reads output("),
-        (page("become: true"), "take it away: all is done as whoever starts reactor"),
+        (page("become: true"), "remove it: everything is done as the user who starts reactor"),
         (page("with_items: [1]"), "did you mean 'for_each'?"),
         (page("loop: [1]"), "did you mean 'for_each'?"),
         (page("control: {when: x}"), "it takes if and unless"),
@@ -272,7 +272,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{job: [{a: }, {a: }]}]", "remove one of them, or rename it"),
     ],
 )
-def test_a_problem_says_how_to_mend_it(read, text, hint):
+def test_a_problem_says_how_to_repair_it(read, text, hint):
     assert read(text).diagnostics[0].hint.startswith(hint)
 
 
@@ -387,7 +387,7 @@ def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):
     assert manifest.broken == {"job#a", "job#b"}
 
 
-def test_kinds_are_those_installed_unless_told_otherwise(tmp_path):
+def test_kinds_are_those_installed_unless_configured_otherwise(tmp_path):
     (tmp_path / "site.yaml").write_text("resources: [{page: []}, {file: []}]")
     _, diagnostics = read_manifest(tmp_path / "site.yaml")
     assert [found.message for found in diagnostics] == ["unknown kind 'page'"]

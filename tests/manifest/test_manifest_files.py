@@ -124,7 +124,7 @@ def test_a_manifest_that_is_a_scalar_is_an_error(read, root):
     assert read(root).messages[0].startswith("a manifest is a map with the key 'resources', not ")
 
 
-def test_a_manifest_that_is_a_list_is_told_where_it_belongs(read):
+def test_a_manifest_that_is_a_list_is_reported_where_it_belongs(read):
     assert read("- page: []\n").diagnostics[0].hint == "put the list under 'resources:'"
 
 

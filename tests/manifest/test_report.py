@@ -21,7 +21,7 @@ def shown(tmp_path, monkeypatch):
     return shown
 
 
-def test_a_report_shows_what_where_and_how_to_mend_it(tmp_path, monkeypatch):
+def test_a_report_shows_what_where_and_how_to_repair_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "site.yaml").write_text(TEXT)
     diagnostics = [

@@ -107,7 +107,7 @@ def test_elsewhere_they_are_text(text):
 
 
 @pytest.mark.parametrize("half", [r"\ud83d", r"\uDE00", r"\ude00\ud83d"])
-def test_half_a_character_is_told_where_it_is(half):
+def test_half_a_character_is_reported_where_it_is(half):
     text = f'{{"a": "{PAIR}", "b": "x{half}"}}'
     [found] = problems_of(text)
     assert found.place.column == text.rindex(half) + 3

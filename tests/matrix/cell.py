@@ -22,6 +22,11 @@ def do_nothing(place: Place) -> None:
     """Leave the world as it is."""
 
 
+def fixed_manifest(resources: Sequence[Mapping[str, object]], place: Place) -> Sequence[Mapping[str, object]]:
+    """``resources``, which do not depend on the place of the cell."""
+    return resources
+
+
 def tree(place: Place) -> dict[str, object]:
     """All that can be seen below a directory without following links, but for times that reading moves."""
     found = {}
@@ -40,8 +45,8 @@ class Cell:
     """``state`` makes the world; ``wrong`` says what about it is not as ``resources`` ask, or nothing.
 
     With ``drift``, the manifest is applied first, then that is done to the world, and then the questions are asked.
-    ``fails``: the desired state can't be reached. ``unforeseeable`` says why no rehearsal could know that. ``look`` is all
-    that a rehearsal must leave alone, and ``clean`` takes away what is outside of the cell's place.
+    ``fails``: the desired state can't be reached. ``unforeseeable`` says why no dry run could know that. ``look`` is all
+    that a dry run must leave alone, and ``clean`` takes away what is outside of the cell's place.
     """
 
     kind: str

@@ -260,7 +260,7 @@ def _cell(name, make, properties, *, drift=None, fails=False, name_of="p", whole
     drifted = None if drift is None else lambda place: drift(place / name_of)
     judge = partial(_wrong_at, name_of, properties)
     refused = properties.get("validate") == "false {path}"
-    reason = "a rehearsal starts no command but guards" if refused else ""
+    reason = "a dry run starts no command but guards" if refused else ""
     return Cell(KIND, name, resources, judge, state, drifted, fails, reason)
 
 

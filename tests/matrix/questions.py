@@ -1,4 +1,4 @@
-"""Asks the three questions about a cell: is the world right, does a second run change nothing, was the rehearsal true."""
+"""Asks the three questions about a cell: is the world right, does a second run change nothing, was the dry run true."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TRUE_AFTER = {
     Result.OK: {Result.OK},
     Result.SKIPPED: {Result.SKIPPED},
 }
-"""What may happen to a resource for a rehearsal to have told the truth of it."""
+"""What may happen to a resource for a dry run to have told the truth of it."""
 CANT_TELL = "Can't tell before"
 
 
@@ -67,7 +67,7 @@ def _breaches(cell: Cell, place: Path, manifest: Path) -> Iterator[str]:
     before = cell.look(place)
     foretold = run(manifest, noop=True)
     if cell.look(place) != before:
-        yield "the rehearsal changed the world"
+        yield "the dry run changed the host"
     happened = run(manifest)
     yield from untruths(foretold, happened, cell.unforeseeable)
     failed = failures(happened)
@@ -104,11 +104,11 @@ def failures(ends: Ends) -> str:
 
 
 def untruths(foretold: Ends, happened: Ends, unforeseeable: str) -> Iterator[str]:
-    """Where a rehearsal said something else than what happened."""
+    """Where a dry run said something else than what happened."""
     for ref, end in happened.items():
         told = foretold[ref]
         if end.result in TRUE_AFTER[told.result] or told.said.startswith(CANT_TELL):
             continue
         if unforeseeable and (told.result, end.result) == (Result.WOULD_CHANGE, Result.FAILED):
             continue
-        yield f"the rehearsal of {ref} said {told}, and it was {end}"
+        yield f"the dry run of {ref} said {told}, and it was {end}"

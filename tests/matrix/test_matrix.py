@@ -1,4 +1,4 @@
-"""The cells of all kinds: is the world right, does a second run change nothing, did the rehearsal tell the truth."""
+"""The cells of all kinds: is the world right, does a second run change nothing, did the dry run tell the truth."""
 
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -41,17 +41,17 @@ def a_cell(command, **more):
         (a_cell("true"), "a second run: exec#go changed"),
     ],
 )
-def test_what_breaks_a_promise_is_told(cell, words, tmp_path):
+def test_what_breaks_a_promise_is_reported(cell, words, tmp_path):
     assert any(words in each for each in breaches(cell, tmp_path / "scratch"))
 
 
-def test_a_wrong_world_is_told(tmp_path):
+def test_a_wrong_world_is_reported(tmp_path):
     cell = a_cell("true", always=True)
     wrong = Cell(cell.kind, cell.name, cell.resources, lambda place: differs("it", 1, 2), always=True)
     assert breaches(wrong, tmp_path / "scratch") == ["the world is not right: it is 1, not 2"]
 
 
-def test_a_rehearsal_that_changes_something_is_told(tmp_path):
+def test_a_dry_run_that_changes_something_is_reported(tmp_path):
     mark = Path(tmp_path, "mark")
 
     def resources(place):
@@ -60,4 +60,4 @@ def test_a_rehearsal_that_changes_something_is_told(tmp_path):
     cell = Cell(
         "exec", "touching", resources, lambda place: None, look=lambda place: mark.exists(), always=True
     )
-    assert breaches(cell, tmp_path / "scratch") == ["the rehearsal changed the world"]
+    assert breaches(cell, tmp_path / "scratch") == ["the dry run changed the host"]

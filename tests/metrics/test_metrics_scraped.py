@@ -64,7 +64,7 @@ async def test_what_happened_is_in_the_numbers(tmp_path):
     assert found["reactor_converged"] == 0
 
 
-async def test_a_refresh_is_owed_until_it_is_paid(tmp_path):
+async def test_a_refresh_is_pending_until_it_is_made(tmp_path):
     changed, pending_refreshes = scripted("a"), scripted("b", subscribe=["scripted#a"])
     async with controlled(tmp_path, changed, pending_refreshes) as world:
         await world.story.converged()
@@ -118,7 +118,7 @@ async def test_without_the_token_nothing_is_shown(tmp_path, sent):
     assert allowed.status == 200
 
 
-async def test_who_prefers_openmetrics_gets_it(tmp_path):
+async def test_a_user_who_prefers_openmetrics_gets_it(tmp_path):
     accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
     async with controlled(tmp_path, scripted("a")) as world:
         await world.story.converged()
@@ -231,7 +231,7 @@ def test_a_port_that_is_taken_ends_the_command(tmp_path, manifest):
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_run_tells_which_port_it_got(manifest, form):
+def test_a_run_reports_which_port_it_got(manifest, form):
     with spawned("run", manifest, "--metrics", "127.0.0.1:0", "--format", form) as process:
         told = process.stderr.readline().decode()
         url = re.fullmatch(r"reactor: the metrics are at (http://127\.0\.0\.1:[1-9][0-9]*/metrics)\n", told)[
@@ -244,7 +244,7 @@ def test_a_run_tells_which_port_it_got(manifest, form):
 
 
 @pytest.mark.parametrize("mode", [[], ["--noop"]])
-def test_a_run_shows_its_metrics_where_it_was_told_to_and_frees_the_port(tmp_path, manifest, mode):
+def test_a_run_shows_its_metrics_where_it_was_configured_to_and_frees_the_port(tmp_path, manifest, mode):
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = Address(*free.getsockname())
     (tmp_path / "token").write_text(f"{TOKEN}\n")

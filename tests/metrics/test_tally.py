@@ -77,7 +77,7 @@ def test_what_changed_nothing_is_no_change(tally, result):
         (Result.OK, Cause.DRIFT, 0),
     ],
 )
-def test_a_refresh_is_paid_by_a_check_that_carries_it_and_succeeds(tally, result, causes, paid):
+def test_a_refresh_is_made_by_a_check_that_carries_it_and_succeeds(tally, result, causes, paid):
     tally(checked(result, causes))
     assert tally.refreshes == paid
 

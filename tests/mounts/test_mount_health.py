@@ -41,7 +41,7 @@ def table(monkeypatch, tmp_path):
         ("/proc/cpuinfo", "fuse.lxcfs", False),
     ],
 )
-def test_what_somebody_serves_may_stop_answering(table, point, fstype, is_fragile):
+def test_what_another_process_serves_may_stop_answering(table, point, fstype, is_fragile):
     table.write_text(line_of(point, fstype))
     assert list(FragileMounts().by_point) == [point] * is_fragile
 
@@ -135,7 +135,7 @@ async def test_a_mount_that_answers_is_believed_for_a_moment_and_asked_once(moun
 
 
 async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the_same_reason(
-    mount, impatient, questions
+    mount, short_mount_timeout, questions
 ):
     mounts, reasons = fragile_mounts(), []
 
@@ -157,7 +157,7 @@ async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the
     assert questions == [str(mount.point)]
 
 
-async def test_a_mount_that_answers_late_is_believed_again(mount, impatient):
+async def test_a_mount_that_answers_late_is_believed_again(mount, short_mount_timeout):
     mounts = fragile_mounts()
     mount.stop()
     with pytest.raises(ResourceError):
@@ -187,7 +187,7 @@ async def test_mounts_that_come_and_go_are_known_at_once(tmp_path):
     await mounts.ask(f"{point}/f")
 
 
-async def test_where_nothing_can_stop_answering_nobody_is_asked(table, questions, tmp_path):
+async def test_where_nothing_can_stop_answering_no_one_is_asked(table, questions, tmp_path):
     table.write_text(line_of(tmp_path, "ext4"))
     mounts = FragileMounts()
     await mounts.ask(f"{tmp_path}/f")
@@ -214,7 +214,7 @@ def askers_of(point):
     return found
 
 
-def test_who_hangs_for_us_does_not_outlive_the_run(mount, impatient):
+def test_a_user_who_hangs_for_us_does_not_outlive_the_run(mount, short_mount_timeout):
     async def ask_in_vain():
         with pytest.raises(ResourceError):
             await fragile_mounts().ask(str(mount.point))

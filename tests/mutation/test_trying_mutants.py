@@ -106,7 +106,7 @@ def test_a_pytest_that_can_not_begin_proves_nothing(bench):
     ],
     ids=["the head of a statement", "its block", "a default of a function", "the module"],
 )
-def test_what_tells_that_a_test_depends_on_a_line(line, telling):
+def test_what_reports_that_a_test_depends_on_a_line(line, telling):
     assert telling_lines(ast.parse(MODULE), line, line) == telling
 
 

@@ -33,7 +33,7 @@ def test_the_next_question_takes_the_same_socket(heard):
         assert second._socket is first._socket
 
 
-def test_none_is_kept_where_nobody_listens(world):
+def test_none_is_kept_where_no_one_listens(world):
     before = sockets()
     for netns in (None, world.name):
         with RtnetlinkSocket(netns):
@@ -41,7 +41,7 @@ def test_none_is_kept_where_nobody_listens(world):
     assert sockets() == before
 
 
-def test_few_are_kept_and_none_when_nobody_listens_any_more(heard):
+def test_few_are_kept_and_none_when_no_one_listens_any_more(heard):
     before = sockets()
     talks = [RtnetlinkSocket(heard.name) for _ in range(MOST + 2)]
     for talk in talks:

@@ -110,7 +110,7 @@ async def begun(scripted, times):
         (WatchedTopic(Topic.ROUTE, f"254 20010db8{'0' * 24}/32"), "route add 2001:db8::/32 dev v0"),
     ],
 )
-async def test_a_change_marks_who_listens_for_it_and_nobody_else(world, subject, change):
+async def test_a_change_marks_who_listens_for_it_and_no_other(world, subject, change):
     about_it, bystander = (
         listener("a", world, subject),
         listener("b", world, WatchedTopic(Topic.PRESENCE, "no")),
@@ -150,7 +150,7 @@ async def test_equal_names_in_another_namespace_are_something_else(world):
             await begun(here, 2)
 
 
-async def test_the_namespace_of_the_process_is_heard_too():
+async def test_the_namespace_of_the_process_is_noticed_too():
     near, far = (f"r{os.getpid()}{end}" for end in "ab")
     hears = listener("a", None, WatchedTopic(Topic.LINK, near))
     async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
@@ -184,7 +184,7 @@ def netlink_sockets():
     return sum(each.startswith("socket:") for each in inodes)
 
 
-async def test_there_is_one_socket_for_each_namespace_and_none_when_nobody_listens(world):
+async def test_there_is_one_socket_for_each_namespace_and_none_when_no_one_listens(world):
     before = netlink_sockets()
     watcher = NetlinkWatcher(Sink())
     watches = [
@@ -204,7 +204,7 @@ async def test_there_is_one_socket_for_each_namespace_and_none_when_nobody_liste
     assert netlink_sockets() - before == 0
 
 
-async def test_who_was_disarmed_is_not_marked(world):
+async def test_a_user_who_was_disarmed_is_not_marked(world):
     sink = Sink()
     watcher = NetlinkWatcher(sink)
     watch = NetlinkWatch(world.name, WatchedTopic(Topic.LINK, "v0"))
@@ -222,7 +222,7 @@ async def test_who_was_disarmed_is_not_marked(world):
     watcher.close()
 
 
-async def test_routes_wake_nobody_who_did_not_ask_for_them(world):
+async def test_routes_wake_no_one_who_did_not_ask_for_them(world):
     sink = Sink()
     watcher = NetlinkWatcher(sink)
     await watcher.arm(NetlinkWatch(world.name, WatchedTopic(Topic.LINK, "v0")), 1)
@@ -264,7 +264,7 @@ async def test_a_namespace_that_may_not_be_entered_is_said_and_spoils_no_other(w
     assert done.returncode == 0, done.stderr
 
 
-async def test_an_overflow_is_told_once_and_names_are_read_afresh(monkeypatch, world):
+async def test_an_overflow_is_reported_once_and_names_are_read_afresh(monkeypatch, world):
     monkeypatch.setattr(netlink_socket, "RECEIVE_BUFFER", 4096)
     hears, renamed = (
         listener("a", world, WatchedTopic(Topic.LINK, "v0")),
@@ -300,7 +300,7 @@ async def test_a_watcher_whose_socket_is_dead_is_replaced_and_nothing_is_missed(
         await begun(hears, before + 1)
 
 
-async def test_a_mount_before_the_wait_begins_is_told():
+async def test_a_mount_before_the_wait_begins_is_reported():
     table, told = MountTable(), []
     with namespace() as world, trio.move_on_after(60):
         async with trio.open_nursery() as nursery:

@@ -264,7 +264,7 @@ async def test_a_link_whose_mtu_is_too_small_for_ipv6_is_said_to_be_so(world, re
     assert check.hint == "raise it: ip link set v0 mtu 1280"
 
 
-async def test_a_link_that_is_not_made_is_not_told_to_be_managed(world):
+async def test_a_link_that_is_not_made_is_not_reported_to_be_managed(world):
     check = await apply(Link(name="nope", netns=world.name))
     assert check.error == "there is no link nope"
     assert check.hint.startswith("add its type")
@@ -298,7 +298,7 @@ ROLES = [
 
 
 @pytest.mark.parametrize(("commands", "resource", "words"), ROLES)
-async def test_a_link_for_which_another_role_is_wanted_than_it_has_is_told_which_there_are(
+async def test_a_link_for_which_another_role_is_wanted_than_it_has_is_reported_which_there_are(
     world, commands, resource, words
 ):
     world.run(f"link add br0 type bridge \n {commands}")

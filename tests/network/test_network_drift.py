@@ -282,7 +282,7 @@ async def test_what_went_with_ipv6_is_back_as_soon_as_that_is_switched_on_again(
         assert world.everything() == before
 
 
-async def test_a_link_renamed_while_nobody_asked_for_links_is_known_by_its_name(world):
+async def test_a_link_renamed_while_no_one_asked_for_links_is_known_by_its_name(world):
     unwanted = Route(name="10.3.0.0/16", ensure="absent", netns=world.name)
     wanted = Route(name="10.0.0.0/8", link="p0", netns=world.name)
     async with running(unwanted) as story:

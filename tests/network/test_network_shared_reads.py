@@ -49,7 +49,7 @@ class World:
         return found
 
 
-async def test_who_asks_alone_is_answered_at_once():
+async def test_a_user_who_asks_alone_is_answered_at_once():
     world = World()
     for _ in range(3):
         assert await world.ask() == "old"
@@ -77,7 +77,7 @@ async def test_those_who_come_one_after_the_other_share_one_reading():
     assert world.readings == ["at once", "later"]
 
 
-async def test_nobody_is_given_what_was_read_before_they_asked():
+async def test_no_one_is_given_what_was_read_before_they_asked():
     world = World()
     await world.ask()
     world.go_on = trio.Event()
@@ -121,7 +121,7 @@ async def test_a_reading_that_fails_is_not_the_failure_of_all():
     assert found == ["new", "new"]
 
 
-async def test_who_is_cancelled_leaves_the_others_a_reading_of_their_own():
+async def test_a_user_who_is_cancelled_leaves_the_others_a_reading_of_their_own():
     world = World()
     await world.ask()
     world.go_on = trio.Event()

@@ -84,7 +84,7 @@ async def test_the_kernel_promotes_no_more_and_no_less_than_before(secondaries):
 
 
 @pytest.mark.parametrize("noop", [True, False])
-async def test_what_is_kept_is_told(secondaries, noop):
+async def test_what_is_kept_is_reported(secondaries, noop):
     world = secondaries
     before = world.everything()
     resource = Address(name="192.0.2.1/24", link="v0", ensure="absent", netns=world.name)
@@ -95,7 +95,7 @@ async def test_what_is_kept_is_told(secondaries, noop):
     assert (world.everything() == before) is noop
 
 
-async def test_another_prefix_length_takes_nobody_elses_address(world):
+async def test_another_prefix_length_takes_the_address_of_no_other(world):
     world.run(
         """
         address add 192.0.2.1/16 dev v0
@@ -111,7 +111,7 @@ async def test_another_prefix_length_takes_nobody_elses_address(world):
 
 
 @pytest.mark.parametrize("length", [24, 32])
-async def test_a_mended_prefix_length_keeps_what_else_the_address_had(world, length):
+async def test_a_repaired_prefix_length_keeps_what_else_the_address_had(world, length):
     world.run(
         f"""
         address add 192.0.2.1/{56 - length} dev v0 label v0:web valid_lft 5000 preferred_lft 4000 noprefixroute
@@ -124,7 +124,7 @@ async def test_a_mended_prefix_length_keeps_what_else_the_address_had(world, len
     assert 0 < left["preferred_life_time"] <= 4000
 
 
-async def test_a_mended_prefix_length_keeps_the_routes_from_that_address(world):
+async def test_a_repaired_prefix_length_keeps_the_routes_from_that_address(world):
     world.run(
         """
         address add 2001:db8::1/128 dev v0 nodad
@@ -200,7 +200,7 @@ ALONG = [
 
 
 @pytest.mark.parametrize(("commands", "resource", "words"), ALONG)
-async def test_what_goes_along_is_told_before_and_after(world, commands, resource, words):
+async def test_what_goes_along_is_reported_before_and_after(world, commands, resource, words):
     world.run(commands)
     before = world.everything()
     planned = await checked(resource(netns=world.name), noop=True)

@@ -26,7 +26,7 @@ async def test_a_link_undone_by_others_is_drift_again(world, wanted, undo):
 
 
 @pytest.mark.parametrize("before", ["", "route add 10.9.0.0/16 via 10.1.0.3"])
-async def test_a_route_undone_by_others_is_a_fight_and_not_a_failure(world, before):
+async def test_a_route_undone_by_others_is_flapping_and_not_a_failure(world, before):
     world.run("address add 10.1.0.1/24 dev v0")
     world.run(before)
     undo = before.replace("add", "replace") or "route delete 10.9.0.0/16"
@@ -36,7 +36,7 @@ async def test_a_route_undone_by_others_is_a_fight_and_not_a_failure(world, befo
     assert "via 10.1.0.2 dev v0" in route
 
 
-async def test_a_prefix_length_undone_by_others_is_a_fight_and_not_a_failure(world):
+async def test_a_prefix_length_undone_by_others_is_flapping_and_not_a_failure(world):
     undo = """
         address delete 10.1.0.1/24 dev v0
         address add 10.1.0.1/16 dev v0

@@ -90,7 +90,7 @@ async def test_the_kernel_says_in_words_what_is_wrong(world):
             await kernel.change(message(NEW_LINK, [("IFLA_MASTER", v1)], index=v0))
 
 
-async def test_who_may_not_is_told_what_it_takes():
+async def test_a_user_who_may_not_is_reported_what_it_takes():
     with pytest.raises(ResourceError) as caught, explained("add it"):
         raise PermissionError(errno.EPERM, "Operation not permitted")
     assert caught.value.message == "could not add it: Operation not permitted"

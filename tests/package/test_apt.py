@@ -12,6 +12,7 @@ import pytest
 import trio
 from apt_root import eventually
 from deb_packages import Deb, write_repository
+from line_pipe import started
 
 from reactor.engine.events import Cause, Output, Result
 from reactor.engine.options import RunOptions
@@ -61,7 +62,7 @@ async def test_present_leaves_an_older_version_alone(apt):
     assert apt.packages["app"] == "1.0-1"
 
 
-async def test_configuration_of_the_administrator_is_kept_and_nobody_is_asked(apt):
+async def test_configuration_of_the_administrator_is_kept_and_no_one_is_asked(apt):
     apt.apt_get("install", "app=1.0-1")
     file = apt.root / "etc/app.conf"
     file.write_text("mine\n")
@@ -116,7 +117,7 @@ async def test_an_unknown_package_and_an_unknown_version_fail_alone_and_cost_no_
     assert len(apt.transactions) == 1
 
 
-async def test_each_refusal_is_told_also_when_the_transaction_fails(apt):
+async def test_each_refusal_is_reported_also_when_the_transaction_fails(apt):
     apt.apt_get("install", "app=1.0-1")
     apt.run("apt-mark", "hold", "app")
     for deb in apt.repository.glob("tiny*.deb"):
@@ -279,7 +280,7 @@ async def test_a_held_package_is_left_alone_and_said(apt):
     assert apt.packages["app"] == "1.0-1"
 
 
-async def test_a_held_package_is_the_latest_and_what_is_kept_back_is_told(apt):
+async def test_a_held_package_is_the_latest_and_what_is_kept_back_is_reported(apt):
     apt.install("app=1.0-1")
     apt.run("apt-mark", "hold", "app")
     ended, story = await converge_once(package("app", "latest"), package("tiny0"))
@@ -336,7 +337,7 @@ async def test_a_name_that_packages_only_provide_goes_with_what_needs_it(apt):
     assert set(apt.packages) == {"mailer", "postfix"}
 
 
-async def test_what_was_left_half_configured_is_mended(apt):
+async def test_what_was_left_half_configured_is_repaired(apt):
     apt.offer(Deb("tender", scripts={"postinst": f"test -e {apt.root}/mended"}))
     apt.update()
     ended, _ = await converge_once(package("tender"))
@@ -356,7 +357,7 @@ async def test_a_damaged_database_is_an_error_that_says_so(apt):
     assert "/var/backups/dpkg.status" in check.hint
 
 
-async def test_a_package_that_is_broken_does_not_fail_others_later_and_is_told(apt):
+async def test_a_package_that_is_broken_does_not_fail_others_later_and_is_reported(apt):
     await converge_once(package("bad"))
     ended, story = await converge_once(package("tiny0"), package("tiny1"))
     assert ended.counts[Result.CHANGED] == 2
@@ -442,7 +443,7 @@ async def test_what_the_repository_has_dropped_for_a_newer_version_is_looked_for
     assert (check.error, check.hint) == ('no repository has version 1.0 of package "tiny1"', "there is 1.1")
 
 
-async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_told(apt):
+async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_reported(apt):
     (apt.root / "etc/apt/sources.list.d/down.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
     os.utime(apt.root / "var/lib/apt/lists", (0, 0))
     ended, story = await converge_once(package("app", "latest"))
@@ -452,7 +453,7 @@ async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_t
     assert said[1].startswith("  Err:")
 
 
-async def test_a_rehearsal_that_has_no_lists_and_can_get_none_refuses_nothing(apt):
+async def test_a_dry_run_that_has_no_lists_and_can_get_none_refuses_nothing(apt):
     """As for somebody else than root, in most images of containers."""
     shutil.rmtree(apt.root / "var/lib/apt/lists")
     apt.repository.rename(apt.root / "away")
@@ -491,7 +492,7 @@ async def test_latest_looks_for_something_newer_on_its_interval(apt):
         await story.until(lambda: len(story.checks("package#app")) > 1 and apt.packages["app"] == "3.0")
 
 
-async def test_a_transaction_of_somebody_else_is_waited_for_and_named(apt):
+async def test_a_transaction_of_another_user_is_waited_for_and_named(apt):
     script = f"touch {apt.root}/begun; while test ! -e {apt.root}/go; do sleep 0.05; done"
     apt.offer(Deb("slow", scripts={"postinst": script}), Deb("tiny0"))
     apt.update()
@@ -506,13 +507,13 @@ async def test_a_transaction_of_somebody_else_is_waited_for_and_named(apt):
     assert apt.packages == {"tiny0": "1.0"}
 
 
-async def test_who_only_fetches_packages_is_waited_for_and_named(apt):
+async def test_a_user_who_only_fetches_packages_is_waited_for_and_named(apt):
     """As daily upgrades do: they lock the directory that holds the files, and nothing of dpkg's."""
     apt.install("tiny1")
     lock = apt.root / "var/cache/apt/archives/lock"
     hold = f"import fcntl; file = open({str(lock)!r}, 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); input()"
     command = [sys.executable, "-c", hold]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:  # noqa: ASYNC220 - ends below
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         async with running(package("tiny0"), package("tiny1", "absent")) as story:
             await story.until(lambda: any(f"holds {lock}" in line.line for line in story.all(Output)))

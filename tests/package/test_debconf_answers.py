@@ -62,7 +62,7 @@ async def test_a_password_is_never_shown(asking):
     assert all("hunter2-of-debconf" not in line for line in asking.transactions)
 
 
-async def test_nothing_is_told_where_nothing_is_installed(asking):
+async def test_nothing_is_reported_where_nothing_is_installed(asking):
     asking.install("mailer")
     (asking.root / "config.dat").unlink(missing_ok=True)
     ended, _ = await converge_once(mailer(**{"mailer/name": "example.org"}))

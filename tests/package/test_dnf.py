@@ -119,7 +119,7 @@ async def test_what_came_with_a_package_does_not_go_with_it_if_it_is_to_be_prese
     ("setting", "cause"),
     [("", "you do not have any GPG public keys"), ("gpgkey=file:///nowhere", "is not signed")],
 )
-async def test_an_error_tells_that_a_package_is_not_signed(setting, cause, dnf):
+async def test_an_error_reports_that_a_package_is_not_signed(setting, cause, dnf):
     repository = dnf.root / "etc/yum.repos.d/tiny.repo"
     repository.write_text(repository.read_text().replace("gpgcheck=0", f"gpgcheck=1\n{setting}"))
     _, story = await converge_once(package("tiny0"))
@@ -182,7 +182,7 @@ async def test_a_repository_that_went_down_is_named_when_its_lists_are_to_be_fet
         ("!app-0:2.1~rc1-1.*", "app-1.0", "0:2.0-10.el9", Result.CHANGED),
     ],
 )
-async def test_the_latest_is_what_a_lock_lets_through_and_what_it_keeps_back_is_told(
+async def test_the_latest_is_what_a_lock_lets_through_and_what_it_keeps_back_is_reported(
     lock, before, after, result, dnf
 ):
     if before is not None:

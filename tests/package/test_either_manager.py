@@ -10,7 +10,7 @@ from reactor.resources.package import Package
 from reactor.resources.process import run
 from reactor.testing.story import converge_once
 
-REHEARSAL = RunOptions(noop=True)
+DRY_RUN = RunOptions(noop=True)
 
 
 def package(host, name, ensure="present", **properties):
@@ -38,7 +38,7 @@ async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_wel
     assert "no more, since package#app was changed" in story.checks("package#dependent")[-1].error
 
 
-@pytest.mark.parametrize("options", [RunOptions(), REHEARSAL])
+@pytest.mark.parametrize("options", [RunOptions(), DRY_RUN])
 async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch):
     resources = [package(host, "tiny0"), package(host, "tiny1"), package(host, "nosuch", "absent")]
     await converge_once(*resources)
@@ -51,19 +51,19 @@ async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch
     assert ended.counts[Result.OK] == 3
 
 
-async def test_a_rehearsal_refuses_what_no_repository_has_in_the_words_of_a_run(host):
+async def test_a_dry_run_refuses_what_no_repository_has_in_the_words_of_a_run(host):
     resources = package(host, "tiny0"), package(host, "nosuch"), package(host, "app", "9.9")
-    ended, rehearsed = await converge_once(*resources, options=REHEARSAL)
+    ended, predicted = await converge_once(*resources, options=DRY_RUN)
     assert (ended.counts[Result.WOULD_CHANGE], ended.counts[Result.FAILED]) == (1, 2)
     assert host.packages == {}
     _, real = await converge_once(*resources)
     for ref in ("package#nosuch", "package#app"):
-        said, done = rehearsed.checks(ref)[0], real.checks(ref)[0]
+        said, done = predicted.checks(ref)[0], real.checks(ref)[0]
         assert (said.error, said.hint) == (done.error, done.hint)
         assert "no repository has" in said.error
 
 
-async def test_a_rehearsal_asks_for_all_packages_at_once(host, monkeypatch):
+async def test_a_dry_run_asks_for_all_packages_at_once(host, monkeypatch):
     questions = []
 
     async def overhear(command, *more):
@@ -71,5 +71,5 @@ async def test_a_rehearsal_asks_for_all_packages_at_once(host, monkeypatch):
         return await run(command, *more)
 
     monkeypatch.setattr("reactor.resources.package.commands.run", overhear)
-    await converge_once(*(package(host, f"tiny{number}") for number in range(4)), options=REHEARSAL)
+    await converge_once(*(package(host, f"tiny{number}") for number in range(4)), options=DRY_RUN)
     assert len(questions) == 1

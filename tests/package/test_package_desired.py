@@ -79,7 +79,7 @@ def test_dnf_says_that_it_can_t_purge():
 
 
 @pytest.mark.parametrize("recommends", [True, False])
-async def test_what_is_recommended_comes_along_or_not(advised, recommends):
+async def test_what_is_recomrepaired_comes_along_or_not(advised, recommends):
     check = await converge(package(advised, "main", install_recommends=recommends))
     assert check.error is None
     assert advised.packages.keys() == {"main", "lib", *(["nice"] if recommends else [])}
@@ -140,7 +140,7 @@ async def test_a_held_package_is_moved_to_another_version_and_held_there(holding
     assert await is_settled(moved)
 
 
-async def test_a_hold_that_somebody_takes_away_comes_back(holding):
+async def test_a_hold_that_another_process_takes_away_comes_back(holding):
     held = package(holding, "app", hold=True)
     async with running(held) as story:
         await story.converged()

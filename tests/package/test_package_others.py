@@ -72,7 +72,7 @@ async def test_a_package_that_comes_alone_says_nothing_more(host):
         assert {text.removeprefix("Would have ") for text in said.values()} == {"installed version present"}
 
 
-async def test_each_event_of_a_transaction_tells_what_that_did_beside_what_was_asked(host):
+async def test_each_event_of_a_transaction_reports_what_that_did_beside_what_was_asked(host):
     said = await said_of(package(host, "tiny0"), package(host, "dependent"))
     for name, other in (("tiny0", "dependent"), ("dependent", "tiny0")):
         assert f"; one transaction with {other} also installed app 2.1" in said[name]
@@ -80,7 +80,7 @@ async def test_each_event_of_a_transaction_tells_what_that_did_beside_what_was_a
     assert host_packages == {"tiny0", "dependent", "app"}
 
 
-async def test_a_rehearsal_of_many_packages_asks_once(host, monkeypatch):
+async def test_a_dry_run_of_many_packages_asks_once(host, monkeypatch):
     asked = []
 
     async def overhear(command, *more):
@@ -186,7 +186,7 @@ async def _names(*names):
     return frozenset(names)
 
 
-async def test_without_lists_a_rehearsal_says_that_it_can_not_tell(tmp_path, monkeypatch):
+async def test_without_lists_a_dry_run_says_that_it_can_not_report(tmp_path, monkeypatch):
     root = AptRoot(tmp_path / "system", Deb("app"))
     (root.root / "etc/apt/sources.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
     monkeypatch.setitem(providers.made, "apt", root.provider())
@@ -196,7 +196,7 @@ async def test_without_lists_a_rehearsal_says_that_it_can_not_tell(tmp_path, mon
     )
 
 
-async def test_to_other_users_than_root_dnf_does_not_tell(dnf, monkeypatch):
+async def test_dnf_reports_nothing_to_other_users_than_root(dnf, monkeypatch):
     monkeypatch.setattr("reactor.resources.package.provider.missing_rights", lambda: "run as root")
     said = await said_of(package(dnf, "dependent"), options=NOOP)
     assert said["dependent"] == (

@@ -36,7 +36,7 @@ def told(story, *words):
     return any(all(word in output.line for word in words) for output in story.all(Output))
 
 
-async def test_what_apt_is_doing_is_told_now_and_then(apt):
+async def test_what_apt_is_doing_is_reported_now_and_then(apt):
     scripts = {"preinst": UNPACKING.format(apt.root), "postinst": CONFIGURING.format(apt.root)}
     apt.offer(Deb("slow", scripts=scripts))
     apt.update()
@@ -50,7 +50,7 @@ async def test_what_apt_is_doing_is_told_now_and_then(apt):
         await story.converged()
 
 
-async def test_what_dnf_is_doing_is_told_now_and_then(tmp_path, monkeypatch):
+async def test_what_dnf_is_doing_is_reported_now_and_then(tmp_path, monkeypatch):
     write_repository(tmp_path / "repository", [Rpm("slow", before=INSTALLING)], tmp_path / "scratch")
     dnf = DnfRoot(tmp_path / "system", tmp_path / "repository")
     monkeypatch.setitem(providers.made, "dnf", dnf.provider())
@@ -60,7 +60,7 @@ async def test_what_dnf_is_doing_is_told_now_and_then(tmp_path, monkeypatch):
         await story.converged()
 
 
-async def test_whom_dnf_itself_waits_for_is_told_at_once(dnf):
+async def test_whom_dnf_itself_waits_for_is_reported_at_once(dnf):
     lock = dnf.root / "var/cache/dnf/metadata_lock.pid"
     lock.parent.mkdir(parents=True)
     lock.write_text(str(os.getpid()))
@@ -73,10 +73,10 @@ async def test_whom_dnf_itself_waits_for_is_told_at_once(dnf):
 
 @pytest.mark.parametrize(("status", "files"), [({}, 0), ({"status": "--progress="}, 1)])
 async def test_only_a_program_that_is_asked_for_its_progress_gets_a_file_for_it(monkeypatch, status, files):
-    async def look(*_):
+    async def observe(*_):
         return Completed(0, str(len(os.listdir("/proc/self/fd"))), "", 0.0)
 
-    monkeypatch.setattr("reactor.resources.package.commands.run", look)
+    monkeypatch.setattr("reactor.resources.package.commands.run", observe)
     before = len(os.listdir("/proc/self/fd"))
     completed = await PackageCommands({}).run("true", **status)
     assert int(completed.stdout) - before == files

@@ -122,7 +122,7 @@ async def test_a_file_that_has_not_changed_is_read_once(host, files, monkeypatch
     assert (await converge(resource)).result is Result.OK
 
 
-async def test_a_rehearsal_names_what_would_come_with_it_and_installs_nothing(host, files):
+async def test_a_dry_run_names_what_would_come_with_it_and_installs_nothing(host, files):
     check = await converge(extra(host, files[0]), noop=True)
     assert check.error is None
     assert check.actions[0].startswith(

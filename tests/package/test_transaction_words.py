@@ -76,7 +76,7 @@ dpkg-query: no path found matching pattern /opt/x
     assert parse_search(text) == {"python3.11-minimal", "libc6"}
 
 
-def test_what_has_changed_is_told_by_name_and_version():
+def test_what_has_changed_is_reported_by_name_and_version():
     before = {
         name: frozenset(versions)
         for name, versions in {"a": "1", "b": "1", "c": "2", "k": "12", "x": "1"}.items()
@@ -87,7 +87,10 @@ def test_what_has_changed_is_told_by_name_and_version():
     }
     others = others_between(before, after, {"x"}, dpkg_versions.compare)
     assert others == Others(("d 1", "k 3"), (), ("c from 2 to 1",), ("b", "k 1"))
-    assert others.told("also") == "; also removed b and k 1, installed d 1 and k 3, downgraded c from 2 to 1"
+    assert (
+        others.description("also")
+        == "; also removed b and k 1, installed d 1 and k 3, downgraded c from 2 to 1"
+    )
 
 
 def test_the_companions_in_a_transaction_are_named_or_counted():

@@ -77,7 +77,7 @@ async def test_a_package_that_is_real_is_installed_whoever_provides_it(mail):
     assert mail.packages.keys() == {"fake", "real"}
 
 
-async def test_a_file_of_two_packages_is_told_with_whom_it_belongs_to(mail):
+async def test_a_file_of_two_packages_is_reported_with_whom_it_belongs_to(mail):
     mail.install("one")
     check = await converge(package(mail, "other"))
     assert check.result is Result.FAILED

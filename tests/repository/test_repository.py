@@ -269,7 +269,7 @@ async def test_files_that_others_can_t_read_or_can_write_to_get_their_mode_back(
     assert ended.counts[Result.OK] == 1
 
 
-async def test_a_mode_that_somebody_changes_is_changed_back(apt):
+async def test_a_mode_that_another_process_changes_is_changed_back(apt):
     file = apt.root / "etc/apt/sources.list.d/tiny.sources"
     async with running(of_apt(apt, trusted=True)) as story:
         await story.converged()

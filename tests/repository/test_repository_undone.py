@@ -14,7 +14,7 @@ async def test_a_repository_undone_by_others_is_drift_again(apt):
     assert "URIs" in file.read_text()
 
 
-async def test_a_mode_undone_by_others_is_a_fight_and_not_a_failure(apt):
+async def test_a_mode_undone_by_others_is_flapping_and_not_a_failure(apt):
     file = apt.root / "etc/apt/sources.list.d/tiny.sources"
     ours = Repository(name="tiny", provider="apt", url=f"copy:{apt.repository}", trusted=True)
     await assert_repaired_after_foreign_writer(ours, lambda: file.chmod(0o600))

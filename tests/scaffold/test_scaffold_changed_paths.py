@@ -61,7 +61,7 @@ async def test_an_event_on_one_path_looks_at_that_path_only(watched, tmp_path, c
         (lambda root: (root / "out/a").write_text("x"), "out"),
     ],
 )
-async def test_what_one_path_does_not_tell_is_looked_at_as_a_whole(watched, tmp_path, change, heard):
+async def test_what_one_path_does_not_report_is_looked_at_as_a_whole(watched, tmp_path, change, heard):
     scaffold, looks = watched
     change(tmp_path)
     scaffold._changed_paths.add(str(tmp_path / heard))

@@ -64,7 +64,7 @@ async def test_while_a_command_runs_no_other_process_takes_its_note_for_that_of_
     assert (tmp_path / "locked").read_text() == "1\n"
 
 
-async def test_commands_that_are_no_longer_asked_for_are_not_owed(tmp_path):
+async def test_commands_that_are_no_longer_asked_for_are_not_pending(tmp_path):
     grow(tmp_path / "templates", {"a": "a"})
     (action,) = await look(make(tmp_path, post=[{"a": "false"}]))
     with pytest.raises(ResourceError, match="post: exit code 1"):

@@ -96,7 +96,7 @@ async def test_an_error_in_one_template_changes_nothing_and_names_its_place(tmp_
     assert tree(tmp_path / "out") is None
 
 
-async def test_an_error_stays_until_its_template_is_mended(tmp_path):
+async def test_an_error_stays_until_its_template_is_repaired(tmp_path):
     grow(tmp_path / "templates", {"a": "1", "b": "{% include '_partials/p' %}", "_partials/p": "fine"})
     scaffold = make(tmp_path)
     await converge(scaffold)
@@ -109,7 +109,7 @@ async def test_an_error_stays_until_its_template_is_mended(tmp_path):
     assert tree(tmp_path / "out") == {"a": "1", "b": "mended"}
 
 
-async def test_noop_tells_and_touches_nothing(tmp_path):
+async def test_noop_reports_and_touches_nothing(tmp_path):
     grow(tmp_path / "templates", {"a": "new\n", "b": "same\n"})
     grow(tmp_path / "out", {"a": "old\n", "b": "same\n", "c": "foreign\n"})
     (action,) = await look(make(tmp_path, purge=True, post=[{"*": f"touch {tmp_path}/ran"}]))
@@ -238,7 +238,7 @@ async def test_what_a_command_makes_of_a_managed_mode_is_as_desired(tmp_path):
     assert stat.S_IMODE(script.stat().st_mode) == 0o740, "a new process runs the command again"
 
 
-async def test_a_command_that_fails_is_told_with_its_file(tmp_path):
+async def test_a_command_that_fails_is_reported_with_its_file(tmp_path):
     grow(tmp_path / "templates", {"a": "a"})
     (action,) = await look(make(tmp_path, post=[{"*": "sh -c 'echo no >&2; exit 3'"}]))
     with pytest.raises(ResourceError, match=r"post: exit code 3 of sh for .*/out/a"):

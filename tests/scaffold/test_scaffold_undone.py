@@ -18,14 +18,14 @@ def templates(tmp_path):
     return tmp_path / "templates"
 
 
-async def test_files_undone_by_others_are_a_fight_and_not_a_failure(tmp_path, templates):
+async def test_files_undone_by_others_are_flapping_and_not_a_failure(tmp_path, templates):
     await assert_repaired_after_foreign_writer(
         make(tmp_path), lambda: (tmp_path / "out/a").write_text("theirs")
     )
     assert tree(tmp_path / "out") == FILES
 
 
-async def test_a_removal_undone_by_others_is_a_fight_and_not_a_failure(tmp_path, templates):
+async def test_a_removal_undone_by_others_is_flapping_and_not_a_failure(tmp_path, templates):
     grow(tmp_path / "out", FILES)
     await assert_repaired_after_foreign_writer(
         make(tmp_path, ensure="absent"), lambda: grow(tmp_path / "out", {"a": "ours"})

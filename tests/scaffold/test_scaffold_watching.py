@@ -74,7 +74,7 @@ async def test_a_damaged_file_is_written_again_without_rendering_or_looking_arou
     assert rendered == looks == []
 
 
-async def test_many_files_changed_at_once_are_verified_whatever_was_heard_of_them_by_then(tmp_path):
+async def test_many_files_changed_at_once_are_verified_whatever_was_noticed_of_them_by_then(tmp_path):
     names = [f"{number % 7}/{number}" for number in range(150)]
     grow(tmp_path / "templates", {**dict.fromkeys(names, "{% include '_partials/p' %}"), "_partials/p": "0"})
     scaffold = make(tmp_path)

@@ -197,6 +197,6 @@ def test_what_leads_nowhere_is_an_error_with_a_remedy(state, properties, error, 
         (UnitState("loaded", "active", "running", job="restart"), True, False),
     ],
 )
-def test_a_unit_on_its_way_is_waited_for_but_nobody_waits_to_stop_what_starts(state, running, stopped):
+def test_a_unit_on_its_way_is_waited_for_but_no_one_waits_to_stop_what_starts(state, running, stopped):
     assert state.is_on_its_way("running") is running
     assert state.is_on_its_way("stopped") is stopped

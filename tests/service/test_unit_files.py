@@ -124,7 +124,7 @@ async def listeners(tmp_path, nursery):
     files.close()
 
 
-async def test_files_links_and_drop_ins_are_heard_by_the_name_of_their_unit(tmp_path, listeners):
+async def test_files_links_and_drop_ins_are_noticed_by_the_name_of_their_unit(tmp_path, listeners):
     (tmp_path / "app.service").write_text("x")
     await listeners.until("app.service")
     link = tmp_path / "multi-user.target.wants" / "app.service"
@@ -140,7 +140,7 @@ async def test_files_links_and_drop_ins_are_heard_by_the_name_of_their_unit(tmp_
     await listeners.until("app.service")
 
 
-async def test_a_new_directory_of_links_is_heard_with_what_is_in_it_already(tmp_path, listeners):
+async def test_a_new_directory_of_links_is_noticed_with_what_is_in_it_already(tmp_path, listeners):
     ready = tmp_path / "ready"
     (ready / "x").mkdir(parents=True)
     (ready / "x" / "early.service").symlink_to("/dev/null")
@@ -150,7 +150,7 @@ async def test_a_new_directory_of_links_is_heard_with_what_is_in_it_already(tmp_
     await listeners.until("late.service")
 
 
-async def test_a_directory_that_was_removed_and_made_again_is_heard(tmp_path, listeners):
+async def test_a_directory_that_was_removed_and_made_again_is_noticed(tmp_path, listeners):
     wants = tmp_path / "multi-user.target.wants"
     wants.rmdir()
     await listeners.until("multi-user.target.wants")

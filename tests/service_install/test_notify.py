@@ -47,7 +47,7 @@ def notifier(tmp_path, manager):
     return Notifier(str(tmp_path / "notify"))
 
 
-def test_nobody_asked():
+def test_no_one_asked():
     assert Notifier.from_environment({}) is None
     assert Notifier.from_environment({"NOTIFY_SOCKET": "vsock:2:1234"}) is None
 

@@ -124,7 +124,7 @@ def test_a_kind_that_does_not_say_what_it_needs_may_need_anything():
     assert closed(Odd(name="x")) == []
 
 
-def test_a_kind_of_somebody_else_leaves_closed_what_it_does_not_need():
+def test_a_kind_of_another_user_leaves_closed_what_it_does_not_need():
     lines = closed(Modest(name="x"))
     assert {"ProtectSystem=yes", TMP, "CapabilityBoundingSet=~CAP_SYS_ADMIN"} <= {*lines}
     assert "CapabilityBoundingSet=~CAP_NET_ADMIN" not in lines

@@ -132,7 +132,7 @@ def test_an_archive_is_rendered_as_a_file_is(server, tmp_path):
 
 
 @pytest.mark.parametrize("trouble", ["away", "error", "rubbish"])
-def test_the_last_good_one_is_used_while_the_source_is_of_no_use(server, tmp_path, trouble):
+def test_the_last_good_one_is_used_while_the_source_is_unusable(server, tmp_path, trouble):
     server.body = site(tmp_path)
     good = fetched(server.url, str(tmp_path / "cache"), lambda _: None)
     if trouble == "away":
@@ -251,7 +251,7 @@ def test_what_is_no_archive_over_http_is_refused(tmp_path, url, message):
         load(url, Inputs(cache=str(tmp_path)))
 
 
-def test_a_server_that_is_not_there_is_told(tmp_path):
+def test_a_server_that_is_not_there_is_reported(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/x.tar.gz"
@@ -324,7 +324,7 @@ def test_the_last_good_data_are_used_and_that_is_said(server, tmp_path):
 
 
 @pytest.mark.parametrize("body", [b"data: [", b"<html>", b"data: {name: \xff}", b"overrides: 5"])
-def test_data_that_are_of_no_use_do_not_replace_the_last_good(server, tmp_path, body):
+def test_data_that_are_unusable_do_not_replace_the_last_good(server, tmp_path, body):
     server.body = DATA.encode()
     with_data(server, tmp_path)
     server.body = body
@@ -340,7 +340,7 @@ def test_data_that_are_of_no_use_do_not_replace_the_last_good(server, tmp_path, 
     ("status", "body", "message"),
     [(404, b"", "failed with status 404"), (200, b"", "is empty"), (200, b"- a list", "not a list")],
 )
-def test_data_that_are_of_no_use_are_an_error(server, tmp_path, status, body, message):
+def test_data_that_are_unusable_are_an_error(server, tmp_path, status, body, message):
     server.status, server.body = status, body
     with pytest.raises(ManifestError, match=message):
         with_data(server, tmp_path)
@@ -431,10 +431,12 @@ def test_a_redirect_from_https_to_http_is_not_followed(server, tmp_path, monkeyp
     assert server.asked == []
 
 
-def test_a_cache_that_can_not_be_is_told_as_that(server, tmp_path):
+def test_a_cache_that_can_not_be_is_reported_as_that(server, tmp_path):
     server.body = site(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ManifestError, match=f"can't keep what is fetched in {tmp_path}/file/") as caught:
+    with pytest.raises(
+        ManifestError, match=f"can't keep what is fetched in {tmp_path}/file: Not a directory"
+    ) as caught:
         fetched(server.url, str(tmp_path / "file"), lambda _: None)
     assert caught.value.diagnostics[0].hint == "name another directory with --cache"
 

@@ -137,7 +137,7 @@ def test_what_is_locked_is_installed_and_nothing_newer_and_nothing_else(place):
     assert place.left() - {"__pycache__"} == {".venv"}
 
 
-def test_the_python_that_python_names_is_taken_and_progress_is_told(place):
+def test_the_python_that_python_names_is_taken_and_progress_is_reported(place):
     place.lock(place.offer_wheel())
     done = place.set_up(PYTHON=sys.executable, PATH="/usr/sbin:/usr/bin:/sbin:/bin")
     assert done.returncode == 0, done.stderr

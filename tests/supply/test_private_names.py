@@ -35,7 +35,7 @@ def test_a_private_name_is_where_it_was(use):
         ("click.gone", "Command", "click.gone can't be imported"),
     ],
 )
-def test_a_name_that_has_moved_is_told_with_what_to_do(module, name, said):
+def test_a_name_that_has_moved_is_reported_with_what_to_do(module, name, said):
     problem = moved(PrivateUse("click", module, (name,), "reactor/some.py"))
     assert said in problem
     assert "Adapt reactor/some.py" in problem
@@ -90,7 +90,7 @@ def test_a_library_with_private_names_in_use_has_an_upper_bound_below_its_next_s
         )
 
 
-async def test_watchdog_hears_and_frees_without_its_thread(tmp_path):
+async def test_watchdog_notices_and_frees_without_its_thread(tmp_path):
     with explained("watchdog", "watchers/inotify_descriptor.py"):
         from reactor.watchers.inotify_descriptor import InotifyDescriptor
 
@@ -148,7 +148,7 @@ def test_prometheus_writes_numbers_as_go_does():
         assert [floatToGoString(number) for number in (0.005, float("inf"))] == ["0.005", "+Inf"]
 
 
-def test_yaml_tells_the_first_character_that_it_does_not_take():
+def test_yaml_reports_the_first_character_that_it_does_not_take():
     with explained("pyyaml", "reactor/manifest/syntax_errors.py"):
         from yaml.reader import Reader
 

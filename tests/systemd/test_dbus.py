@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from line_pipe import started
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.watchers.dbus import CallError, Match, NoBusError
@@ -31,7 +32,7 @@ def daemon(tmp_path):
         f"--address=unix:path={tmp_path}/bus",
         "--print-address",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         process.address = process.stdout.readline().strip()
         yield process
         process.kill()
@@ -115,7 +116,7 @@ async def test_no_signal_is_missed_and_none_comes_that_was_not_asked_for(daemon,
                 news.receive_nowait()
 
 
-async def test_who_wants_the_same_shares_a_rule_and_the_last_gives_it_back(daemon, library):
+async def test_a_user_who_wants_the_same_shares_a_rule_and_the_last_gives_it_back(daemon, library):
     async with connected(daemon, library) as bus, connected(daemon, library) as other:
         heard = []
         first = await bus.subscribe(NAME_OWNER_CHANGED, lambda message: heard.append(1))
@@ -133,7 +134,7 @@ async def test_who_wants_the_same_shares_a_rule_and_the_last_gives_it_back(daemo
             await bus.call(*OBJECT, "RemoveMatch", "s", NAME_OWNER_CHANGED.rule)
 
 
-async def test_a_thousand_objects_are_heard_although_the_bus_takes_512_rules(daemon, library):
+async def test_a_thousand_objects_are_noticed_although_the_bus_takes_512_rules(daemon, library):
     paths = [f"/org/example/unit/u{number}" for number in range(1000)]
     async with connected(daemon, library) as bus:
         for path in paths:
@@ -143,7 +144,7 @@ async def test_a_thousand_objects_are_heard_although_the_bus_takes_512_rules(dae
         assert bus._router.choose_rule(Match(DAEMON, "/org/example/unit/new", DAEMON, "NameAcquired"))[1]
 
 
-async def test_the_end_of_the_bus_is_told_to_all_who_wait(daemon, library):
+async def test_the_end_of_the_bus_is_reported_to_all_who_wait(daemon, library):
     outcomes = []
 
     async def ask():

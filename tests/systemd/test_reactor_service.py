@@ -192,7 +192,7 @@ async def test_without_start_it_waits_for_the_next_boot():
         assert not service.target.exists()
 
 
-async def test_a_unit_of_somebody_else_is_left_alone():
+async def test_a_unit_of_another_user_is_left_alone():
     service = Installation()
     service.describe()
     service.unit.write_text("[Service]\nExecStart=/bin/true\n")
@@ -268,7 +268,7 @@ async def test_an_invalid_manifest_is_not_installed():
     assert not service.unit.exists()
 
 
-async def test_one_that_does_not_start_is_told_with_where_to_look():
+async def test_one_that_does_not_start_is_reported_with_where_to_look():
     service = Installation()
     service.describe()
     service.drop_in("ExecStartPre=/bin/false", "Restart=no")
@@ -434,7 +434,7 @@ async def test_what_is_added_and_closed_to_it_fails_and_is_not_done_out_of_sight
         assert not added.exists()
 
 
-async def test_who_serves_a_mount_outlives_the_service():
+async def test_a_user_who_serves_a_mount_outlives_the_service():
     service = Installation()
     if not Path("/dev/fuse").exists():
         subprocess.run(["mknod", "/dev/fuse", "c", "10", "229"], check=True)

@@ -164,7 +164,7 @@ async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
         ("", {"unit": "RefuseManualStart=yes"}, ["by dependency only"], "a target"),
     ],
 )
-async def test_what_does_not_start_is_told_with_its_reason(service, more, error, hint):
+async def test_what_does_not_start_is_reported_with_its_reason(service, more, error, hint):
     app = Unit().write(service, **more)
     (check,) = await apply(Service(name=app.name))
     assert check.result is Result.FAILED
@@ -188,14 +188,14 @@ async def test_how_a_unit_ended_earlier_is_no_reason_that_it_was_not_tried(unit)
     assert "ended with status 3" not in check.error.splitlines()[0]
 
 
-async def test_a_failure_is_told_without_a_bus_too(monkeypatch):
+async def test_a_failure_is_reported_without_a_bus_too(monkeypatch):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
     app = Unit().write("Type=exec\nExecStart=\nExecStart=/nowhere/program")
     (check,) = await apply(Service(name=app.name))
     assert "203/EXEC" in check.error
 
 
-async def test_a_drop_in_that_leads_nowhere_is_told(app, way):
+async def test_a_drop_in_that_leads_nowhere_is_reported(app, way):
     """systemd says of such a unit for ever that it should read its files."""
     drop_in = Path(f"{app.path}.d/nowhere.conf")
     drop_in.parent.mkdir()
@@ -359,7 +359,7 @@ async def test_many_units_enabled_while_their_watches_are_armed_are_few_reloads(
 
 
 @pytest.mark.usefixtures("unhurried")
-async def test_a_unit_is_started_as_its_file_is_now_also_while_a_link_of_another_is_to_be_told():
+async def test_a_unit_is_started_as_its_file_is_now_also_while_a_link_of_another_is_to_be_reported():
     """The reload for the link waits for the slow one; the unit that was edited can't."""
     enabled, edited, slow = Unit().write(), Unit().write(), Unit().write("ExecStartPre=/bin/sleep 2")
     enabled.ctl("start")
@@ -382,7 +382,7 @@ async def test_systemd_knows_of_a_link_also_if_what_came_after_it_failed():
 
 
 @pytest.mark.usefixtures("without_proof")
-async def test_the_end_of_every_job_is_heard(app):
+async def test_the_end_of_every_job_is_noticed(app):
     """It may be told before the number of the job is."""
     service = Service(name=app.name)
     for ensure in ["running", "stopped"] * 25:
@@ -415,7 +415,7 @@ async def test_a_start_outlives_the_bus(tmp_path, nursery):
     assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
 
 
-async def test_somebody_else_s_start_is_waited_for_and_not_repeated(way):
+async def test_another_user_s_start_is_waited_for_and_not_repeated(way):
     app = Unit().write("ExecStartPre=/bin/sleep 0.3")
     app.ctl("start", "--no-block")
     (check,) = await apply(Service(name=app.name))
@@ -436,7 +436,7 @@ def test_the_command_line_manages_services(app, tmp_path):
     assert "ok 1  changed 0" in again.stdout
 
 
-async def test_who_may_not_is_told_what_would_help(app, tmp_path):
+async def test_a_user_who_may_not_is_reported_what_would_help(app, tmp_path):
     manifest = tmp_path / "site.yaml"
     manifest.write_text(f"resources:\n  - service:\n      - {app.name}: {{}}\n")
     for directory in (tmp_path, *tmp_path.parents, Path.cwd(), *Path.cwd().parents):

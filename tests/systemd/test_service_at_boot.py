@@ -99,7 +99,7 @@ async def test_what_is_enabled_until_the_next_boot_becomes_so_for_good_and_is_un
     assert app.enabled == "disabled"
 
 
-async def test_in_the_ccm_form_what_is_enabled_until_the_next_boot_counts_and_is_told(app):
+async def test_in_the_ccm_form_what_is_enabled_until_the_next_boot_counts_and_is_reported(app):
     app.ctl("enable", "--runtime")
     check, said = await converge(in_ccm(stopped(app)))
     assert (check.result, said) == (Result.OK, ["enabled-runtime: it is enabled until the next boot only"])
@@ -124,7 +124,7 @@ async def test_an_indirect_unit_is_enabled_by_enabling_all_that_it_names(indirec
     assert check.result is Result.OK
 
 
-async def test_in_the_ccm_form_an_indirect_unit_counts_as_enabled_and_is_told(indirect):
+async def test_in_the_ccm_form_an_indirect_unit_counts_as_enabled_and_is_reported(indirect):
     unit, others = indirect
     check, said = await converge(in_ccm(stopped(unit)))
     names = f"{others[0].full} and {others[1].full}"

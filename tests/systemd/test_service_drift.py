@@ -113,7 +113,7 @@ async def test_a_masked_unit_is_unmasked_where_that_is_asked_for():
         assert app.starts == 2
 
 
-async def test_a_masked_unit_fails_and_says_how_to_mend_it():
+async def test_a_masked_unit_fails_and_says_how_to_repair_it():
     app = Unit(VENDOR).write()
     ref = f"service#{app.name}"
     async with running(Service(name=app.name, enable=True)) as story:
@@ -183,7 +183,7 @@ async def test_a_drop_in_that_hides_another_is_read(directory):
         path.parent.rmdir()
 
 
-async def test_a_unit_that_subscribes_to_its_file_is_restarted_after_the_file_is_mended(app):
+async def test_a_unit_that_subscribes_to_its_file_is_restarted_after_the_file_is_repaired(app):
     unit_file = File(name=str(app.path), ensure="present", content=app.text("Nice=3"), **OWNERS)
     service = Service(name=app.name, subscribe=[unit_file.ref])
     async with running(unit_file, service) as story:
@@ -269,7 +269,7 @@ async def test_a_unit_that_was_started_too_often_runs_as_soon_as_it_can(lifted_b
 
 
 @pytest.mark.usefixtures("long_proof")
-async def test_the_signals_of_its_own_starts_make_no_unit_begin_anew_that_does_not_stay_up():
+async def test_the_signals_of_its_own_starts_make_no_unit_begin_again_that_does_not_stay_up():
     """Each may be somebody's who mended it, so none is lost: another attempt follows, after a wait that grows."""
     app = Unit().write(command="exit 3")
     ref = f"service#{app.name}"
@@ -283,7 +283,7 @@ async def test_the_signals_of_its_own_starts_make_no_unit_begin_anew_that_does_n
         assert app.active == "active"
 
 
-async def test_a_lost_bus_is_found_again_and_what_drifted_meanwhile_is_mended(app):
+async def test_a_lost_bus_is_found_again_and_what_drifted_meanwhile_is_repaired(app):
     ref = f"service#{app.name}"
     async with running(Service(name=app.name, enable=True)) as story:
         await story.converged()
@@ -298,7 +298,7 @@ async def test_a_lost_bus_is_found_again_and_what_drifted_meanwhile_is_mended(ap
         await eventually(lambda: app.starts == 3)
 
 
-async def test_drift_while_systemd_is_executed_anew_is_mended(app):
+async def test_drift_while_systemd_is_executed_again_is_repaired(app):
     ref = f"service#{app.name}"
     async with running(Service(name=app.name)) as story:
         await story.converged()
@@ -314,7 +314,7 @@ async def test_drift_while_systemd_is_executed_anew_is_mended(app):
         assert all(check.causes & (Cause.DRIFT | Cause.RETRY) for check in story.checks(ref)[1:])
 
 
-async def test_what_somebody_enables_and_starts_is_undone_without_a_failure(app):
+async def test_what_another_process_enables_and_starts_is_undone_without_a_failure(app):
     service = Service(name=app.name, ensure="stopped", enable=False)
     async with running(service) as story:
         await story.converged()

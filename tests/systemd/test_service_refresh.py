@@ -50,7 +50,7 @@ async def test_unit_file_and_configuration_changed_before_the_first_start_cost_o
     [(True, "restarted via subscribe"), (False, "started")],
     ids=["it runs on", "it is stopped meanwhile"],
 )
-async def test_a_refresh_owed_from_before_a_kill_is_paid_once(app, tmp_path, runs_on, action):
+async def test_a_refresh_pending_from_before_a_kill_is_made_once(app, tmp_path, runs_on, action):
     def life():
         command = ["run", "--converge-once", "--state-dir", tmp_path / "state", tmp_path / "site.yaml"]
         return subprocess.run(

@@ -284,7 +284,7 @@ async def test_a_run_that_ends_does_not_call_two_that_conflict_converged():
 # ---- what comes later ----
 
 
-async def test_a_rehearsal_does_not_fail_a_service_whose_unit_comes_by_what_need_not_go_first():
+async def test_a_dry_run_does_not_fail_a_service_whose_unit_comes_by_what_need_not_go_first():
     unit = Unit()
     service = Service(name=unit.name)
     brings = Exec(

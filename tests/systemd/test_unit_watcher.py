@@ -114,7 +114,7 @@ async def test_a_name_that_systemd_does_not_take_is_no_harm_to_the_others(librar
         await sink.until(lambda: sink.marks[1])
 
 
-async def test_an_alias_is_heard_where_its_unit_is(app):
+async def test_an_alias_is_noticed_where_its_unit_is(app):
     alias = f"alias-{app.full}"
     (ETC / alias).symlink_to(app.path)
     async with watching(alias) as (sink, _):
@@ -169,7 +169,7 @@ async def test_one_that_is_disarmed_is_not_marked(app):
         assert set(+sink.marks) == {2}
 
 
-async def test_more_units_than_the_bus_has_rules_for_are_all_heard(monkeypatch, library):
+async def test_more_units_than_the_bus_has_rules_for_are_all_noticed(monkeypatch, library):
     monkeypatch.setattr("reactor.watchers.dbus.matches.RULES", 6)
     apps = [Unit().write() for _ in range(6)]
     async with watching(*(app.full for app in apps)) as (sink, _):
@@ -214,7 +214,7 @@ async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch
     assert app.active == "active"
 
 
-async def test_a_service_without_a_bus_is_mended_by_polling(monkeypatch, app):
+async def test_a_service_without_a_bus_is_repaired_by_polling(monkeypatch, app):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
     monkeypatch.setattr("reactor.watchers.systemd.POLL_INTERVAL", 0.2)
     async with running(Service(name=app.name)) as story:

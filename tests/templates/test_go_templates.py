@@ -109,7 +109,14 @@ def test_what_is_no_time_is_an_error(source, message):
 
 
 @pytest.mark.parametrize("divisor", ["0", "0.0", '"no number"'])
-def test_a_division_by_zero_is_told_in_plain_words(divisor):
+def test_a_division_by_zero_is_reported_in_plain_words(divisor):
     with pytest.raises(TemplateError) as caught:
         render("go", "{{ divf 1 %s }}" % divisor)  # noqa: UP031 - braces
     assert caught.value.message == "error calling divf: decimal division by 0"
+
+
+@pytest.mark.parametrize("number", ["-e3", "+e308", "0x1p99999", "1e", "0x.p1"])
+def test_what_is_no_number_is_an_error_with_a_place(number):
+    with pytest.raises(TemplateError, match=r"number syntax|unexpected") as found:
+        render("go", f"{{{{ {number} }}}}")
+    assert (found.value.line, found.value.column) == (1, 4)

@@ -72,7 +72,7 @@ def test_what_may_be_missing_is_tested_or_has_a_default(engine, source, text):
         ("jet", "x\n{{ Data.none }}", "x\n<nil>"),
     ],
 )
-def test_one_that_is_not_strict_gives_what_the_language_has_and_tells(engine, source, text):
+def test_one_that_is_not_strict_gives_what_the_language_has_and_reports(engine, source, text):
     missing = MissingValues()
     assert rendered(engine, source, missing) == text
     assert [(each.line, each.name) for each in missing.warnings] == [(2, "t")]

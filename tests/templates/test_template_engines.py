@@ -98,7 +98,7 @@ def test_an_object_that_is_no_data_is_not_looked_into(kind):
 
 
 @pytest.mark.parametrize(("kind", "source"), [("jinja", "{% if %}"), ("go", "{{ if }}"), ("jet", "[[ if ]]")])
-def test_what_is_wrong_with_a_source_can_be_told_where_data_are_secret(kind, source):
+def test_what_is_wrong_with_a_source_can_be_reported_where_data_are_secret(kind, source):
     with pytest.raises(TemplateError) as caught:
         template_engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
     assert caught.value.without_words().message == caught.value.message

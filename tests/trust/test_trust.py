@@ -132,7 +132,7 @@ def test_a_pipe_and_a_device_are_read(tmp_path):
     assert text("/dev/null") == ""
 
 
-def test_nobody_waits_for_the_writer_of_a_pipe_of_another_user(tmp_path):
+def test_no_one_waits_for_the_writer_of_a_pipe_of_another_user(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     os.chown(tmp_path / "pipe", MALLORY, MALLORY)
     with pytest.raises(DistrustedError):

@@ -57,7 +57,7 @@ async def test_drift_is_seen_while_it_is_repaired_and_when_it_is(tmp_path):
     assert (event["result"], event["actions"], event["causes"]) == ("changed", ["repaired"], ["drift"])
 
 
-async def test_who_waits_for_whom_and_what_is_paused_is_seen(tmp_path):
+async def test_a_user_who_waits_for_whom_and_what_is_paused_is_seen(tmp_path):
     slow, below = scripted("slow"), scripted("below", require=["scripted#slow"])
     async with paged(tmp_path, slow, below) as world:
         await world.story.converged()
@@ -93,7 +93,7 @@ async def test_what_fails_blocks_and_recovers_is_seen(tmp_path):
             await page.stands("scripted#low", **plain("changed"))
 
 
-async def test_another_generation_is_told_and_so_is_how_it_stands(tmp_path):
+async def test_another_generation_is_reported_and_so_is_its_status(tmp_path):
     a, b = scripted("a"), scripted("b")
     async with paged(tmp_path, a) as world:
         await world.story.converged()
@@ -129,7 +129,7 @@ async def test_events_have_growing_numbers_and_no_diffs(tmp_path):
 
 
 @pytest.mark.parametrize("says", ["since", "last-event-id"])
-async def test_who_lost_the_connection_hears_what_it_missed(tmp_path, says):
+async def test_a_user_who_lost_the_connection_notices_what_it_missed(tmp_path, says):
     a = scripted("a")
     async with paged(tmp_path, a) as world:
         await world.story.converged()
@@ -173,7 +173,7 @@ async def test_a_flood_of_checks_that_found_all_well_is_not_passed_on_whole(tmp_
     assert len([data for name, _, data in page.heard if name == "event"]) == event_buffer.QUIET + 1
 
 
-async def test_while_nobody_looks_nothing_is_prepared_for_anybody(tmp_path):
+async def test_while_no_one_looks_nothing_is_prepared_for_anybody(tmp_path):
     async with paged(tmp_path, scripted("a")) as world:
         await world.story.converged()
         assert not world.page.event_buffer.followed
@@ -190,7 +190,7 @@ async def test_while_nobody_looks_nothing_is_prepared_for_anybody(tmp_path):
         assert world.page.event_buffer.take_touched() == set()
 
 
-async def test_a_page_that_does_not_read_holds_up_nobody_and_is_dropped_loudly(tmp_path):
+async def test_a_page_that_does_not_read_holds_up_no_one_and_is_dropped_loudly(tmp_path):
     a = scripted("a")
     async with paged(tmp_path, a) as world:
         await world.story.converged()
@@ -248,7 +248,7 @@ async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
             await page.aclose()
 
 
-async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
+async def test_more_pages_than_are_served_are_reported_so(tmp_path, monkeypatch):
     monkeypatch.setattr(page_stream, "MOST", 1)
     monkeypatch.setattr(broadcast, "MOST", 1)
     async with paged(tmp_path, scripted("a")) as world:
@@ -266,7 +266,7 @@ async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
             await page.next()
 
 
-async def test_the_end_of_the_run_is_heard(tmp_path):
+async def test_the_end_of_the_run_is_noticed(tmp_path):
     async with paged(tmp_path, scripted("a")) as world:
         await world.story.converged()
         async with reading(world.address) as page:

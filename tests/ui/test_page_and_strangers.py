@@ -72,7 +72,7 @@ def test_another_user_sees_nothing_and_pauses_nothing(tmp_path, manifest, state_
 
 @as_root
 @pytest.mark.parametrize("flood", FLOODS)
-def test_a_flood_of_another_user_locks_nobody_out_and_holds_up_no_repair(tmp_path, manifest, flood):
+def test_a_flood_of_another_user_locks_nothing_out_and_holds_up_no_repair(tmp_path, manifest, flood):
     with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         page = Page(process)
         wait_until(lambda: page.state(f"file#{tmp_path}/a") in ("changed", "ok"))

@@ -62,7 +62,7 @@ async def test_a_graph_is_drawn_once_however_many_ask(tmp_path):
         assert len((await world.get("/graph")).json()["vertices"]) == 2
 
 
-async def test_a_drawing_that_fails_is_told_and_tried_again(tmp_path, monkeypatch):
+async def test_a_drawing_that_fails_is_reported_and_tried_again(tmp_path, monkeypatch):
     async with paged(tmp_path, scripted("a")) as world:
         await world.story.converged()
         with monkeypatch.context() as broken:
@@ -102,7 +102,7 @@ async def test_two_thousand_resources_are_drawn_while_repairs_go_on(tmp_path):
     assert len({(vertex["x"], vertex["y"]) for vertex in graph["vertices"]}) == LARGEST
 
 
-async def test_a_resource_is_told_with_all_that_belongs_to_it(tmp_path):
+async def test_a_resource_is_reported_with_all_that_belongs_to_it(tmp_path):
     a, b = scripted("a"), scripted("b/#?", alias="odd", require=["scripted#a"])
     below = scripted("c", subscribe=["scripted#odd"])
     async with paged(tmp_path, a, b, below) as world:
@@ -125,7 +125,7 @@ async def test_a_resource_is_told_with_all_that_belongs_to_it(tmp_path):
     assert [event["actions"] for event in events] == [["repaired"], ["did"]]
 
 
-async def test_the_last_events_are_told_the_newest_last(tmp_path):
+async def test_the_last_events_are_reported_the_newest_last(tmp_path):
     async with paged(tmp_path, scripted("a"), scripted("b")) as world:
         await world.story.converged()
         everything = (await world.get("/events")).json()["events"]
@@ -212,7 +212,7 @@ async def test_what_a_command_says_need_be_no_text(tmp_path):
     assert told["status"]["error"] == "no \udcff text"
 
 
-async def test_our_own_bug_is_told_to_both_ends(tmp_path, monkeypatch):
+async def test_our_own_bug_is_reported_to_both_ends(tmp_path, monkeypatch):
     async with paged(tmp_path, scripted("a"), options=CONTINUOUS) as world:
         await world.story.converged()
         monkeypatch.setattr(world.page.event_buffer, "latest", None)

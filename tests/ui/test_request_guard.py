@@ -103,7 +103,7 @@ PATHS = ("/", "/page/index.html", "/graph", "/stream", "/events", "/resource?ref
         {"Cookie": "\N{LATIN SMALL LETTER A WITH DIAERESIS}".encode()},
     ],
 )
-async def test_without_the_token_nothing_is_told_but_where_to_find_it(tmp_path, offered):
+async def test_without_the_token_nothing_is_reported_but_where_to_find_it(tmp_path, offered):
     async with paged(tmp_path, scripted("a")) as world:
         port = str(world.address.port)
         headers = {
@@ -149,7 +149,7 @@ async def test_the_token_in_the_address_becomes_a_cookie(tmp_path):
     assert [answer.status_code for answer in answers] == [200, 200, 200, 200]
 
 
-async def test_the_path_of_the_page_is_of_no_use_without_its_cookie(tmp_path):
+async def test_the_path_of_the_page_is_unusable_without_its_cookie(tmp_path):
     async with paged(tmp_path, scripted("a")) as world:
         offers = [{}, KNOWN, {"Cookie": f"reactor-{world.address.port}=x"}, {"Cookie": f"reactor={TOKEN}"}]
         answers = [await world.get(f"{world.home}/graph", headers=headers) for headers in offers]
@@ -250,7 +250,7 @@ def test_without_a_state_directory_each_run_has_a_token_of_its_own():
     assert first.token != second.token
 
 
-def test_where_others_read_along_the_token_is_not_told(tmp_path):
+def test_where_others_read_along_the_token_is_not_reported(tmp_path):
     access = Access.to(Address("192.0.2.1", 8470), str(tmp_path))
     assert (
         access.message(with_token=True) == f"the live page is at http://192.0.2.1:8470/?token={access.token}"

@@ -148,7 +148,7 @@ def test_the_events_of_earlier_runs_come_first(manifest):
 
 
 @pytest.mark.parametrize(("mode", "state"), [("--noop", "would_change"), ("--monitor-only", "ok")])
-def test_a_rehearsal_is_shown_too(tmp_path, manifest, mode, state):
+def test_a_dry_run_is_shown_too(tmp_path, manifest, mode, state):
     with shown(manifest(ONE), mode) as page:
         graph = page.settled()
         told = page.get(f"/resource?ref=file%23{tmp_path}/a").json()
@@ -219,7 +219,9 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
         (["--ui", "192.0.2.1:8470"], "can't listen on 192.0.2.1:8470: Cannot assign requested address"),
     ],
 )
-def test_an_address_of_no_use_is_refused_before_anything_happens(tmp_path, manifest, options, complaint):
+def test_an_address_that_is_unusable_is_refused_before_anything_happens(
+    tmp_path, manifest, options, complaint
+):
     done = refused(manifest(ONE), *options)
     assert done.code == 2
     assert complaint in " ".join(done.err.split())
@@ -254,7 +256,7 @@ def test_a_page_has_a_token_that_stays_the_same(manifest, state_directory, host)
     assert urls[0].hostname == (host if host == "127.0.0.1" else socket.gethostname().lower())
 
 
-def test_the_token_is_told_again_to_the_owner_and_is_on_no_command_line(manifest, reactor):
+def test_the_token_is_reported_again_to_the_owner_and_is_on_no_command_line(manifest, reactor):
     with shown(manifest(ONE)) as page:
         wait_until(lambda: reactor("status").code == 0)
         told, record = reactor("ui"), reactor("ui", "--format", "json")
@@ -321,7 +323,7 @@ def test_the_token_is_not_written_to_a_file_that_others_may_read(tmp_path, manif
     assert (state_directory / FILE).read_text().strip() not in log.read_text()
 
 
-def test_a_rehearsal_whose_token_nobody_could_learn_is_refused(tmp_path, manifest):
+def test_a_dry_run_whose_token_no_one_could_learn_is_refused(tmp_path, manifest):
     reader, writer = os.pipe()
     inside = inside_the_journal(writer)
     with (

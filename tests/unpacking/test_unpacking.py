@@ -85,7 +85,7 @@ def test_a_directory_may_come_twice(tmp_path):
     assert all_below(into) == {"d", "d/f"}
 
 
-def test_nothing_runs_as_somebody_else_and_only_the_owner_writes(tmp_path):
+def test_nothing_runs_as_another_user_and_only_the_owner_writes(tmp_path):
     file, directory = info("f"), info("d", DIR)
     file.mode, directory.mode = 0o6777, 0o7002
     file.uid = directory.uid = 12345
@@ -187,7 +187,7 @@ def test_a_disk_that_refuses_is_not_taken_for_a_bad_archive(tmp_path):
     ("name", "form"),
     [("a.TAR.GZ", "tar.gz"), ("a.tgz", "tar.gz"), ("x.zip", "zip"), (".tar.zst", "tar.zst"), ("a.gz", "gz"), ("a.tar.xz", "tar.xz"), ("a.Z", None), ("tar", None)],
 )  # fmt: skip
-def test_the_format_is_told_by_the_name(name, form):
+def test_the_format_is_reported_by_the_name(name, form):
     assert archive_format(name) == form
 
 

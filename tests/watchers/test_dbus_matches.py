@@ -39,7 +39,7 @@ def test_a_rule_is_held_until_the_last_who_shares_it_has_gone():
     [({}, True), ({"member": "Broken"}, False), ({"member": "Dropped"}, False)]
     + [({"interface": f"org.example.{name}"}, False) for name in ("Job", "Zone")],
 )
-def test_only_the_signal_that_was_asked_for_is_heard(other, is_heard):
+def test_only_the_signal_that_was_asked_for_is_noticed(other, is_heard):
     heard = []
     router = Router()
     subscribed(router, heard)

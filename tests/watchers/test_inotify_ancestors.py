@@ -28,7 +28,7 @@ async def assert_heard(path: Path, sink: Recorder, vertex: int = 0) -> None:
     await sink.until(lambda: (vertex, 0.0) in sink.marks)
 
 
-async def test_missing_parents_are_awaited_and_the_file_in_them_is_heard(
+async def test_missing_parents_are_awaited_and_the_file_in_them_is_noticed(
     watch: Watching, tmp_path: Path, sink: Recorder
 ):
     path = tmp_path / "a" / "b" / "c" / "file"
@@ -65,7 +65,7 @@ async def test_a_parent_that_is_a_file_for_a_while_is_awaited(
 
 
 @pytest.mark.parametrize("level", range(4))
-async def test_an_ancestor_deleted_and_made_anew_is_heard(deep: Path, sink: Recorder, level: int):
+async def test_an_ancestor_deleted_and_made_again_is_noticed(deep: Path, sink: Recorder, level: int):
     shutil.rmtree(deep.parents[level])
     await sink.next_marks(0)
     deep.parent.mkdir(parents=True)
@@ -74,7 +74,7 @@ async def test_an_ancestor_deleted_and_made_anew_is_heard(deep: Path, sink: Reco
 
 
 @pytest.mark.parametrize("level", range(4))
-async def test_an_ancestor_renamed_away_with_an_impostor_in_its_place_is_heard(
+async def test_an_ancestor_renamed_away_with_an_impostor_in_its_place_is_noticed(
     deep: Path, sink: Recorder, level: int
 ):
     ancestor = deep.parents[level]
@@ -90,7 +90,9 @@ async def test_an_ancestor_renamed_away_with_an_impostor_in_its_place_is_heard(
     assert not sink.marks
 
 
-async def test_an_ancestor_exchanged_for_a_prepared_one_is_heard(deep: Path, sink: Recorder, tmp_path: Path):
+async def test_an_ancestor_exchanged_for_a_prepared_one_is_noticed(
+    deep: Path, sink: Recorder, tmp_path: Path
+):
     prepared = tmp_path / "prepared"
     shutil.copytree(deep.parents[2], prepared)
     shutil.rmtree(deep.parents[2])
@@ -99,7 +101,7 @@ async def test_an_ancestor_exchanged_for_a_prepared_one_is_heard(deep: Path, sin
     await assert_heard(deep, sink)
 
 
-async def test_an_ancestor_renamed_away_and_back_is_heard(deep: Path, sink: Recorder):
+async def test_an_ancestor_renamed_away_and_back_is_noticed(deep: Path, sink: Recorder):
     away = deep.parents[2].with_name("away")
     deep.parents[2].rename(away)
     away.rename(deep.parents[2])
@@ -136,7 +138,7 @@ async def current(watch: Watching, tmp_path: Path) -> Path:
     return current
 
 
-async def test_a_file_behind_a_symlinked_directory_is_heard(current: Path, sink: Recorder, tmp_path: Path):
+async def test_a_file_behind_a_symlinked_directory_is_noticed(current: Path, sink: Recorder, tmp_path: Path):
     (tmp_path / "releases" / "one" / "conf").write_text("by its real path")
     await sink.next_marks(0)
 
@@ -153,7 +155,7 @@ async def test_a_symlink_pointed_elsewhere_is_followed(current: Path, sink: Reco
     assert not sink.marks
 
 
-async def test_a_symlink_deleted_and_made_anew_is_followed(current: Path, sink: Recorder, tmp_path: Path):
+async def test_a_symlink_deleted_and_made_again_is_followed(current: Path, sink: Recorder, tmp_path: Path):
     current.unlink()
     await sink.next_marks(0)
     current.symlink_to(tmp_path / "releases" / "two")

@@ -64,7 +64,7 @@ async def test_a_file_replaced_by_rename_is_noticed_every_time(motd: Path, sink:
         sink.marks.clear()
 
 
-async def test_a_replaced_file_is_still_heard_when_its_new_inode_changes(motd: Path, sink: Recorder):
+async def test_a_replaced_file_is_still_noticed_when_its_new_inode_changes(motd: Path, sink: Recorder):
     other = motd.with_name("other")
     other.write_text("new inode")
     other.replace(motd)
@@ -252,7 +252,7 @@ async def linked(watch: Watching, tmp_path: Path) -> Path:
     return target
 
 
-async def test_the_target_of_a_watched_symlink_is_heard(linked: Path, sink: Recorder):
+async def test_the_target_of_a_watched_symlink_is_noticed(linked: Path, sink: Recorder):
     linked.write_text("bad")
     await sink.next_marks(0)
     linked.chmod(0o600)

@@ -16,7 +16,7 @@ from reactor.resource.watch import PathWatch, WatchState
 from reactor.watchers.inotify import InotifyWatcher
 
 
-async def test_an_overflow_of_the_queue_is_told_once_and_everything_is_marked(
+async def test_an_overflow_of_the_queue_is_reported_once_and_everything_is_marked(
     watch: Watching, tmp_path: Path, sink: Recorder
 ):
     (tmp_path / "a").mkdir()
@@ -57,11 +57,11 @@ def test_a_mount_over_an_ancestor_is_noticed(tmp_path: Path):
     run_namespaced(namespaced.a_mount_over_an_ancestor_is_noticed, tmp_path)
 
 
-def test_a_file_that_is_a_mount_point_is_heard(tmp_path: Path):
+def test_a_file_that_is_a_mount_point_is_noticed(tmp_path: Path):
     run_namespaced(namespaced.a_file_that_is_a_mount_point_is_heard, tmp_path)
 
 
-def test_a_directory_that_is_a_mount_point_is_heard(tmp_path: Path):
+def test_a_directory_that_is_a_mount_point_is_noticed(tmp_path: Path):
     run_namespaced(namespaced.a_directory_that_is_a_mount_point_is_heard, tmp_path)
 
 

@@ -59,7 +59,7 @@ async def tree(watch: Watching, tmp_path: Path) -> Tree:
     ],
     ids=["write", "chmod", "delete", "move away"],
 )
-async def test_a_change_at_any_depth_is_told_with_its_path(tree: Tree, name: str, change):
+async def test_a_change_at_any_depth_is_reported_with_its_path(tree: Tree, name: str, change):
     path = tree.root / name
     path.write_text("before")
     await tree.told()
@@ -67,28 +67,28 @@ async def test_a_change_at_any_depth_is_told_with_its_path(tree: Tree, name: str
     assert await tree.told() == {name}
 
 
-async def test_a_directory_itself_is_told(tree: Tree):
+async def test_a_directory_itself_is_reported(tree: Tree):
     (tree.root / "a").chmod(0o700)
     assert await tree.told() == {"a"}
     tree.root.chmod(0o700)
     assert await tree.told() == {"."}
 
 
-async def test_what_is_beside_the_tree_is_not_told(tree: Tree, sink: Recorder):
+async def test_what_is_beside_the_tree_is_not_reported(tree: Tree, sink: Recorder):
     (tree.root.parent / "other").write_text("x")
     await wait_all_tasks_blocked(0.001)
     assert not sink.marks
     assert tree.heard.take() is None
 
 
-async def test_a_new_subdirectory_is_everything_and_is_heard_from_then_on(tree: Tree):
+async def test_a_new_subdirectory_is_everything_and_is_noticed_from_then_on(tree: Tree):
     (tree.root / "new" / "deep" / "down").mkdir(parents=True)
     assert await tree.told() is None
     for name in ("new/f", "new/deep/f", "new/deep/down/f"):
         await tree.assert_hears(name)
 
 
-async def test_a_subdirectory_moved_in_is_heard_with_all_that_is_below_it(tree: Tree, tmp_path: Path):
+async def test_a_subdirectory_moved_in_is_noticed_with_all_that_is_below_it(tree: Tree, tmp_path: Path):
     (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
     (tmp_path / "elsewhere").rename(tree.root / "a" / "came")
     assert await tree.told() is None
@@ -106,7 +106,7 @@ async def test_a_deleted_subdirectory_is_everything_and_its_watch_is_given_back(
     assert watch_count(watch) == before - 1
 
 
-async def test_a_renamed_subdirectory_is_heard_under_its_new_name_only(tree: Tree, watch: Watching):
+async def test_a_renamed_subdirectory_is_noticed_under_its_new_name_only(tree: Tree, watch: Watching):
     before = watch_count(watch)
     (tree.root / "a").rename(tree.root / "renamed")
     assert await tree.told() is None
@@ -114,7 +114,7 @@ async def test_a_renamed_subdirectory_is_heard_under_its_new_name_only(tree: Tre
     assert watch_count(watch) == before
 
 
-async def test_a_subdirectory_moved_out_is_heard_no_longer(tree: Tree, tmp_path: Path, sink: Recorder):
+async def test_a_subdirectory_moved_out_is_noticed_no_longer(tree: Tree, tmp_path: Path, sink: Recorder):
     (tree.root / "a").rename(tmp_path / "out")
     assert await tree.told() is None
     (tmp_path / "out" / "b" / "f").write_text("x")
@@ -130,7 +130,7 @@ async def test_a_file_in_the_place_of_a_subdirectory_is_no_directory(tree: Tree)
 
 
 @pytest.mark.parametrize("level", [0, 1])
-async def test_a_root_that_is_replaced_is_everything_and_is_heard(
+async def test_a_root_that_is_replaced_is_everything_and_is_noticed(
     watch: Watching, tmp_path: Path, level: int
 ):
     root = tmp_path / "above" / "root"
@@ -144,7 +144,7 @@ async def test_a_root_that_is_replaced_is_everything_and_is_heard(
     await tree.assert_hears("new/f")
 
 
-async def test_a_root_that_comes_late_is_heard(watch: Watching, tmp_path: Path):
+async def test_a_root_that_comes_late_is_noticed(watch: Watching, tmp_path: Path):
     tree = Tree(watch, tmp_path / "not" / "yet")
     await tree.arm()
     (tree.root / "sub").mkdir(parents=True)
@@ -152,7 +152,7 @@ async def test_a_root_that_comes_late_is_heard(watch: Watching, tmp_path: Path):
     await tree.assert_hears("sub/f")
 
 
-async def test_a_root_behind_a_symlink_is_heard_and_links_in_it_are_not_followed(
+async def test_a_root_behind_a_symlink_is_noticed_and_links_in_it_are_not_followed(
     watch: Watching, tmp_path: Path, sink: Recorder
 ):
     (tmp_path / "real" / "sub").mkdir(parents=True)
@@ -167,7 +167,7 @@ async def test_a_root_behind_a_symlink_is_heard_and_links_in_it_are_not_followed
     assert not sink.marks
 
 
-async def test_after_an_overflow_all_is_in_doubt_and_new_directories_are_heard(
+async def test_after_an_overflow_all_is_in_doubt_and_new_directories_are_noticed(
     tree: Tree, tmp_path: Path, sink: Recorder
 ):
     overflow_queue(tmp_path)
@@ -207,7 +207,7 @@ async def test_a_tree_that_is_disarmed_gives_its_watches_back_and_leaves_those_o
     assert tree.heard.take() is None
 
 
-async def test_two_who_watch_one_tree_hear_both(tree: Tree, sink: Recorder):
+async def test_two_who_watch_one_tree_notice_both(tree: Tree, sink: Recorder):
     other = Tree(tree.watch, tree.root / "a")
     await tree.watch.watcher.arm(other.declared, 1)
     other.heard.take()
@@ -225,3 +225,24 @@ def test_a_directory_of_a_tree_for_which_no_watch_is_left_is_polled_until_there_
 
 def test_once_a_polled_directory_has_gone_the_tree_is_relied_upon_again(tmp_path: Path):
     run_namespaced(namespaced.a_tree_is_relied_upon_once_what_was_polled_has_gone, tmp_path)
+
+
+async def test_a_directory_that_is_left_out_is_not_entered(watch: Watching, tmp_path: Path):
+    root = tmp_path / "root"
+    for directory in (root / ".git", root / "a" / ".git"):
+        directory.mkdir(parents=True)
+    heard = ChangedPaths()
+    declared = PathWatch(str(root), heard, without=frozenset((".git",)))
+    before = watch_count(watch)
+    await watch.watcher.arm(declared, 0)
+    entered = watch_count(watch) - before
+    heard.take()
+    (root / "a" / ".git" / "index").write_text("x")
+    (root / ".git" / "deep").mkdir()
+    (root / ".git" / "deep" / "file").write_text("x")
+    (root / "a" / "f").write_text("x")
+    await watch.sink.next_marks(0)
+    assert heard.take() == {f"{root}/a/f"}
+    assert watch_count(watch) - before == entered
+    watch.watcher.disarm(declared, 0)
+    assert watch_count(watch) == before

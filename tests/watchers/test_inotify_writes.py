@@ -102,7 +102,7 @@ async def test_a_close_is_marked_at_once_and_once(motd: Path, sink: Recorder, al
     assert not await all_heard()
 
 
-async def test_who_listens_no_longer_is_not_marked_for_a_write_before(
+async def test_a_user_who_listens_no_longer_is_not_marked_for_a_write_before(
     watch: Watching, motd: Path, all_heard, mock_clock
 ):
     os.truncate(motd, 1)
@@ -130,7 +130,7 @@ async def test_a_write_to_an_input_waits_longer_and_is_marked(
 
 
 @pytest.mark.parametrize("is_input", [False, True])
-async def test_a_write_in_a_tree_is_told_with_its_path(
+async def test_a_write_in_a_tree_is_reported_with_its_path(
     watch: Watching, tmp_path: Path, sink: Recorder, is_input: bool
 ):
     (tmp_path / "root" / "a").mkdir(parents=True)
@@ -144,7 +144,7 @@ async def test_a_write_in_a_tree_is_told_with_its_path(
     assert heard.take() == {str(written)}
 
 
-async def test_another_event_in_a_tree_takes_no_pending_write_for_heard(
+async def test_another_event_in_a_tree_takes_no_pending_write_for_noticed(
     watch: Watching, tmp_path: Path, sink: Recorder, all_heard, mock_clock
 ):
     root = tmp_path / "root"
@@ -164,7 +164,7 @@ async def test_another_event_in_a_tree_takes_no_pending_write_for_heard(
     assert heard.take() == {str(root / "f")}
 
 
-async def test_what_is_written_to_a_file_that_was_replaced_concerns_nobody(
+async def test_what_is_written_to_a_file_that_was_replaced_concerns_no_one(
     motd: Path, sink: Recorder, all_heard, mock_clock
 ):
     with held_open(motd) as descriptor:
@@ -203,7 +203,7 @@ async def test_a_change_through_another_hard_link_is_marked(linked: Path, sink: 
     assert sink.marked == {1}
 
 
-async def test_a_hard_link_that_takes_the_place_of_a_file_is_heard_through_the_other(
+async def test_a_hard_link_that_takes_the_place_of_a_file_is_noticed_through_the_other(
     motd: Path, sink: Recorder, tmp_path: Path
 ):
     other = tmp_path / "elsewhere" / "other"
@@ -216,7 +216,7 @@ async def test_a_hard_link_that_takes_the_place_of_a_file_is_heard_through_the_o
     await sink.next_marks(0)
 
 
-async def test_the_other_link_of_a_replaced_file_concerns_nobody(
+async def test_the_other_link_of_a_replaced_file_concerns_no_one(
     linked: Path, sink: Recorder, tmp_path: Path, all_heard
 ):
     (tmp_path / "new").write_text("good")
@@ -228,7 +228,7 @@ async def test_the_other_link_of_a_replaced_file_concerns_nobody(
     await sink.next_marks(1)
 
 
-async def test_a_hard_link_in_a_tree_is_heard_through_the_other(
+async def test_a_hard_link_in_a_tree_is_noticed_through_the_other(
     watch: Watching, tmp_path: Path, sink: Recorder
 ):
     root, other = tmp_path / "root", tmp_path / "elsewhere" / "other"

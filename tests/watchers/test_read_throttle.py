@@ -45,7 +45,7 @@ def test_a_rare_event_is_read_at_once_after_a_flood():
     assert throttle.pause == 0
 
 
-async def test_what_is_ours_is_heard_in_a_flood(watch: Watching, tmp_path: Path, sink: Recorder):
+async def test_what_is_ours_is_noticed_in_a_flood(watch: Watching, tmp_path: Path, sink: Recorder):
     ours = tmp_path / "ours"
     await watch.arm(ours)
     foreign = tmp_path / "foreign"

@@ -78,12 +78,12 @@ async def _nursery_of_the_run() -> trio.Nursery:
         return _nursery.get()
     except LookupError:
         opened: trio.Event = trio.Event()
-        trio.lowlevel.spawn_system_task(_keep_nursery, opened)
+        trio.lowlevel.spawn_system_task(_hold_nursery, opened)
         await opened.wait()
         return _nursery.get()
 
 
-async def _keep_nursery(opened: trio.Event) -> None:
+async def _hold_nursery(opened: trio.Event) -> None:
     async with trio.open_nursery() as nursery:
         _nursery.set(nursery)
         opened.set()

@@ -1,4 +1,4 @@
-"""The watcher for named pipes: whoever writes a line to one asks for a check."""
+"""The watcher for named pipes: a line that is written to one asks for a check."""
 
 from __future__ import annotations
 

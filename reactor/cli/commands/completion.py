@@ -72,7 +72,7 @@ fi
 
 FISH = r"""
 function %(complete_func)s
-    # Of --option=value fish wants to hear the whole.
+    # fish completes --option=value as a whole.
     set -l option (string match -r -- '^--[^=]+=' (commandline -ct))
     set -l response (env COMP_WORDS=(commandline -cp | string collect) COMP_CWORD=(commandline -ct) \
         %(complete_var)s=fish_complete %(prog_name)s)

@@ -184,7 +184,7 @@ class RecordingDisplay(Display):
         """Show the result if the resource was ok or skipped: the display shows no event for these."""
         if self.form == "text" and result.result in (Result.OK, Result.SKIPPED):
             reason = next((f"  {event.reason}" for event in self.events if isinstance(event, Skipped)), "")
-            self.say(f"{result.ref}  {result.result}{reason}", {})
+            self.show(f"{result.ref}  {result.result}{reason}", {})
 
 
 def _add_common(line: CommandLine, given: dict[str, Any]) -> None:

@@ -123,7 +123,7 @@ class ConvergeCommand(NamedTuple):
                 ended, interruption = converge(graph, options, display, services)
             display.summarize(ended)
             if program.post_message and exitcodes.is_all_well(ended):
-                display.say(program.post_message, message_record(program.post_message))
+                display.show(program.post_message, message_record(program.post_message))
         finally:
             display.flush()
         return ended, interruption
@@ -172,9 +172,9 @@ def _show_header(generation: Generation, message: str | None, display: Display) 
     for warning in generation.warnings:
         display.warn(warning)
     if message:
-        display.say(message, message_record(message))
+        display.show(message, message_record(message))
     if generation.left_out:
-        display.say(*generation.left_out)
+        display.show(*generation.left_out)
 
 
 def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:

@@ -209,7 +209,7 @@ class Reloader:
             if warning not in before.warnings:
                 self._display.warn(warning)
         if generation.left_out not in (None, before.left_out):
-            self._display.say(*generation.left_out)
+            self._display.show(*generation.left_out)
 
     async def _loaded(self) -> Generation:
         """The current version of the manifest. Raises ManifestError, also if it can't be read any more."""

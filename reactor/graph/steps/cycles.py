@@ -16,7 +16,7 @@ from reactor.resource.diagnostic import Diagnostic
 # Automatic edges are missing here: they are added later, and never close a cycle.
 _VERBS = {
     EdgeKind.AFTER: "comes after",
-    EdgeKind.NOTIFY: "hears of",
+    EdgeKind.NOTIFY: "is notified by",
     EdgeKind.REQUIRE: "requires",
     EdgeKind.SUBSCRIBE: "subscribes to",
 }
@@ -135,9 +135,9 @@ _BATCH = 4096
 def without_cycles(successors: Successors, wanted: Collection[Pair]) -> list[Pair]:
     """As many of ``wanted`` as can be added to the DAG of ``successors``; deterministic.
 
-    Nearly always all of them: one pass over the whole graph shows which could be on a cycle at all. Of those, the
-    pairs that agree with the order so far (given edges first, then the order of the manifest) are added, then the
-    others one by one if they close no cycle. None of those is added if the graph already has a cycle.
+    Nearly always these are all pairs. One pass over the graph finds the pairs that could be on a cycle. Of these,
+    first the pairs are added that agree with the order so far (given edges first, then the order of the manifest);
+    then the others, one by one, if they close no cycle. If the graph already has a cycle, none of these is added.
     """
     if not wanted:
         return []

@@ -1,6 +1,6 @@
-"""The steps that record what other resources manage at a resource's paths.
+"""The steps that record, for some resources, which paths of theirs other resources manage.
 
-These are paths below a purged directory, and file systems mounted on its path.
+A purged directory keeps the managed paths below it; a directory that is a managed mount point is not replaced.
 """
 
 from __future__ import annotations

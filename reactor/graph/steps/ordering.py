@@ -29,7 +29,7 @@ def _connect(builder: GraphBuilder, chain: Sequence[int], *, ends: bool) -> None
 
 
 def release_declined(builder: GraphBuilder) -> None:
-    """Turn edges to resources that are not managed into mere order: no failure blocks them or what requires them."""
+    """Weaken the edges to resources that are not managed: they keep the order, but pass on no failure."""
     if not builder.declined:
         return
     for below in builder.successors:

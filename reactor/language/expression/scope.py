@@ -38,7 +38,7 @@ class Warnings:
         self.pending.clear()
 
     def prefix(self, first: int, what: str) -> None:
-        """Add the file or template name ``what`` to the pending warnings from index ``first`` on, which are in it."""
+        """Put the name of the file or template before the pending warnings from index ``first`` on."""
         for index, warning in enumerate(self.pending[first:], first):
             self.pending[index] = ExpressionError(f"{what}: {warning.message}", 0, 0, warning.hint)
 

@@ -87,9 +87,12 @@ def number(text: str) -> int | float:
     if _INTEGER.match(text):
         return _integer(text)
     found = _FLOAT.match(text)
-    if found is None or text.lstrip("+-").replace("_", "").isdigit() or not any(map(str.isdigit, text)):
+    if found is None or text.lstrip("+-").replace("_", "").isdigit():
         raise Fault(f"illegal number syntax: {quote(text)}")
-    return float.fromhex(text.replace("_", "")) if found[1] else float(text.replace("_", ""))
+    try:  # the pattern also matches an exponent alone, as in -e3
+        return float.fromhex(text.replace("_", "")) if found[1] else float(text.replace("_", ""))
+    except (ValueError, OverflowError):
+        raise Fault(f"illegal number syntax: {quote(text)}") from None
 
 
 def _integer(text: str) -> int:

@@ -15,10 +15,10 @@ export function oneLine(text) {
 
 /** The text on one line of at most `most` characters, shortened in the middle: both ends distinguish paths. */
 export function elided(text, most) {
-  const signs = [...oneLine(text.length > 1000 ? `${text.slice(0, 500)}${text.slice(-500)}` : text)];
-  if (signs.length <= most) return signs.join("");
+  const characters = [...oneLine(text.length > 1000 ? `${text.slice(0, 500)}${text.slice(-500)}` : text)];
+  if (characters.length <= most) return characters.join("");
   const last = Math.ceil(most * 0.65);
-  return [...signs.slice(0, most - last - 1), "…", ...signs.slice(-last)].join("");
+  return [...characters.slice(0, most - last - 1), "…", ...characters.slice(-last)].join("");
 }
 
 export const words = (state) => state.replaceAll("_", " ");
@@ -59,7 +59,7 @@ export function readable(value) {
   return plain ? value.join("\n") : JSON.stringify(value, null, 1);
 }
 
-export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, fine: true };
+export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, is_ok: true };
 
 /** The states, the worst first. */
 export const WORST_FIRST = ["failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown"];

@@ -1,5 +1,5 @@
 function _reactor_completion
-    # Of --option=value fish wants to hear the whole.
+    # fish completes --option=value as a whole.
     set -l option (string match -r -- '^--[^=]+=' (commandline -ct))
     set -l response (env COMP_WORDS=(commandline -cp | string collect) COMP_CWORD=(commandline -ct) \
         _REACTOR_COMPLETE=fish_complete reactor)

@@ -50,7 +50,7 @@ class _Pool:
             try:
                 yield found
             finally:
-                self._keep(found)
+                self._hold(found)
         finally:
             self._own.renders = is_nested
             if not is_nested:
@@ -62,7 +62,7 @@ class _Pool:
             self._idle.sort(key=lambda each: each.knows(answers))
             return self._idle.pop() if self._idle else None
 
-    def _keep(self, helper: WorkerProcess) -> None:
+    def _hold(self, helper: WorkerProcess) -> None:
         with self._lock:
             if helper.is_alive and len(self._idle) < _MOST_AT_ONCE:
                 self._idle.append(helper)

@@ -12,7 +12,7 @@ from typing import Final
 MEMORY: Final = 100 << 20
 """The bytes that one rendering may use in addition to those that the process uses before."""
 RECYCLED: Final = 256 << 20
-"""A process that uses so many bytes of data is replaced, because its caches of templates grow."""
+"""A process that uses this many bytes of data is replaced, because its caches of templates grow."""
 
 _NOBODY: Final = 65534
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES = 1, 4, 38

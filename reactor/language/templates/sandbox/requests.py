@@ -14,7 +14,7 @@ from reactor.language.templates.go.functions.times import freeze_clock
 from reactor.language.templates.sandbox.channel import Channel
 
 _STEPS: Final = 100
-"""The cost of a request in steps: it takes as long as evaluating so many nodes."""
+"""The cost of a request in steps: it takes as long as evaluating this many nodes."""
 
 
 class AbortedError(BaseException):

@@ -97,7 +97,7 @@ class Tree:
         return ""
 
 
-_IMPORTED_LATE: Final = (
+_IMPORTED_ON_USE: Final = (
     "_strptime", "base64", "difflib", "html", "inspect", "jinja2.debug", "logging", "pprint", "re2", "textwrap",
     "unicodedata", "zoneinfo",
 )  # fmt: skip
@@ -208,7 +208,7 @@ def _spelt(error: TemplateError) -> list[Any]:
 def main() -> None:
     """Serve the parent at the other end of the descriptor, until the parent ends."""
     descriptor, parent = map(int, sys.argv[1:])
-    for module in _IMPORTED_LATE:
+    for module in _IMPORTED_ON_USE:
         importlib.import_module(module)
     for codec in _CODECS:
         codecs.lookup(codec)

@@ -1,4 +1,4 @@
-"""What a rehearsal can't tell, where the order of the manifest is all that is known of who makes what."""
+"""What a dry run can't tell, where the order of the manifest is all that is known of who makes what."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ccm:
 
 
 def last_word(run, manifest, *options):
-    """How the last check of a rehearsal ended, and all that it said."""
+    """How the last check of a dry run ended, and all that it said."""
     _, events, _ = run(manifest, ["--noop", *options])
     check = [each for each in events if each["event"] == "checked"][-1]
     return check["result"], " ".join([check.get("error") or "", *check["actions"]])
@@ -38,7 +38,7 @@ def test_an_account_may_come_by_any_command_before(world, run, guard, owner, tol
     assert not (manifest.parent / "f").exists()
 
 
-def test_outside_of_rehearsals_an_account_is_missing_all_the_same(world, run):
+def test_outside_of_dry_runs_an_account_is_missing_all_the_same(world, run):
     manifest = world({"manifest": MANIFEST.replace("GUARD", "/bin/false").replace("OWNER", "no-such-user")})
     code, events, _ = run(manifest)
     assert code == 1
@@ -110,7 +110,7 @@ def test_what_says_that_it_brings_what_is_missing_is_named_before_what_is_nearer
 
 
 @LACKING
-def test_what_nothing_brings_fails_a_rehearsal_as_it_would_a_run(world, run, lacking):
+def test_what_nothing_brings_fails_a_dry_run_as_it_would_a_run(world, run, lacking):
     manifest = ONE_LACKS.replace("ANOTHER", A_NEIGHBOUR).replace("LACKING", lacking)
     manifest = manifest.replace("    - exec: [{make it: {command: /bin/true}}]\n", "")
     result, _ = last_word(run, world({"manifest": manifest}))

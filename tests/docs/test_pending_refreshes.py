@@ -113,7 +113,7 @@ def test_every_row_of_the_page_is_played_somewhere():
 
 
 @pytest.mark.parametrize(("story_of", "properties", "refreshes"), STORIES.values(), ids=STORIES)
-async def test_a_refresh_that_is_owed_is_made(story_of, properties, refreshes, autojump_clock):
+async def test_a_refresh_that_is_pending_is_made(story_of, properties, refreshes, autojump_clock):
     tale = Tale(**properties)
     async with running(tale.above, tale.other, tale.below) as story:
         await story.converged()
