@@ -40,6 +40,7 @@ from reactor.resources.accounts.database import (
     users,
 )
 from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
+from reactor.resources.accounts.passwords import has_hash
 from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
 from reactor.resources.accounts.preflight import refuse_user
 from reactor.resources.accounts.property_types import (
@@ -81,6 +82,9 @@ def _check_expiry(text: str) -> str:
     return text
 
 
+Days = Annotated[int, Field(ge=-1, le=99999)]
+"""A number of days, or -1."""
+
 AccountPath = Annotated[AbsolutePath, AfterValidator(_check_no_colon)]
 """A path that can be written in a line of passwd(5)."""
 
@@ -117,6 +121,17 @@ class User(Resource[UserState], kind="user"):
     expires: Annotated[str, AfterValidator(_check_expiry)] | None = None
     """The day from which the account can no longer be used, such as `2030-12-31`; or `never`."""
 
+    locked: Flag | None = None
+    """Whether the password is locked, so that none is right. Its hash is kept, for the day on which it is unlocked."""
+    password_max_age: Days | None = None
+    """The days after which the password must be changed; -1 for never."""
+    password_min_age: Days | None = None
+    """The days for which a new password can't be changed; -1 for none."""
+    password_warn_days: Days | None = None
+    """The days before that in which the user is warned; -1 for none."""
+    non_unique: Flag = False
+    """Whether another user may have the same ``uid``."""
+
     def secret_properties(self) -> Collection[str]:
         """The password, if one is given."""
         return () if self.password is None else ("password",)
@@ -126,6 +141,13 @@ class User(Resource[UserState], kind="user"):
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
             yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
+        if self.non_unique and self.uid is None:
+            yield PropertyProblem(
+                ("non_unique",), "non_unique is about the uid", "add uid, or remove non_unique"
+            )
+        if self.locked is False and self.password is not None and not has_hash(self.password):
+            words = "without a password, there is nothing to unlock"
+            yield PropertyProblem(("locked",), words, "write the hash as password, or remove locked")
         if self.groups is not None and self.group in self.groups:
             message = f"{self.group} is the primary group already"
             yield PropertyProblem(("groups",), message, "leave it out of groups")
@@ -166,7 +188,7 @@ class User(Resource[UserState], kind="user"):
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
         if self.ensure == "absent":
             return
-        if self.uid is not None:
+        if self.uid is not None and not self.non_unique:
             yield Claim("user number", str(self.uid), {"name": self.name})
         for group in self.groups or ():
             yield Claim("group", group, {"ensure": "present"})
@@ -250,7 +272,13 @@ class User(Resource[UserState], kind="user"):
             "comment": account.comment,
         }
         if state.shadow is not None:
-            found |= {"password": state.shadow.password, "expires": state.shadow.expires}
+            shadow = state.shadow
+            found |= {"password": shadow.password, "expires": shadow.expires}
+            found |= {
+                f"password_{name}": getattr(shadow, name) for name in ("max_age", "min_age", "warn_days")
+            }
+            if self.locked is not None and self.password is None:
+                found["locked"] = shadow.is_locked
         if state.numbers.get(self.name) == account.gid:
             del found["group"]  # it is removed and created with the user
         whole = self.ensure == "absent"
@@ -265,7 +293,15 @@ class User(Resource[UserState], kind="user"):
     @property
     def _files(self) -> tuple[str, ...]:
         gone_for_a_while = self.ensure == "absent" and self.meta.reverse
-        if self.password is not None or self.expires is not None or gone_for_a_while:
+        secret = (
+            "password",
+            "expires",
+            "locked",
+            "password_max_age",
+            "password_min_age",
+            "password_warn_days",
+        )
+        if gone_for_a_while or any(getattr(self, name) is not None for name in secret):
             return (PASSWD, GROUP, SHADOW)
         return (PASSWD, GROUP)
 
