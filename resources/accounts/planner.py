@@ -13,6 +13,7 @@ from reactor.hostfs import Change, attributes_diff
 from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
 from reactor.resources.accounts.passwords import age_options, lock_option, wanted_password
+from reactor.resources.accounts.skeleton import create_home
 
 if TYPE_CHECKING:
     from reactor.resources.accounts.user import User
@@ -34,6 +35,8 @@ class UserState:
     groups: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     lacks_group: bool = False
+    lacks_home: bool = False
+    """Whether the home directory is missing, and must be created."""
     losses: tuple[str, ...] = ()
     foreign_home: str = ""
     """Why the home directory does not belong to this user alone, for messages; empty if it does."""
@@ -57,6 +60,7 @@ def plan_user(user: User, state: UserState) -> Plan:
     return (
         *_repair_primary_group(user, state, state.account),
         *_modify(user, state, state.account),
+        *_make_home(user, state, state.account),
         *_change_groups(user, state),
         *_set_password(user, state),
         *_set_ages(user, state),
@@ -71,7 +75,7 @@ def _create(user: User, state: UserState) -> Action:
     if user.groups:
         options += ["--groups", ",".join(user.groups)]
         changes.append(Change("groups", "", ", ".join(user.groups)))
-    options += ["--create-home" if user.manage_home else "--no-create-home"]
+    options += ["--create-home" if user.manage_home or user.create_home else "--no-create-home"]
     options += ["--system"] if user.system else []
     return _step(user, "created the user", "useradd", options, changes)
 
@@ -107,6 +111,17 @@ def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
         options += [] if state.foreign_home else ["--move-home"]
         words += state.left
     return (_step(user, words, "usermod", options, changes),)
+
+
+def _make_home(user: User, state: UserState, account: PasswdLine) -> Plan:
+    home = user.home or account.home
+    is_moved = (
+        user.manage_home and home != account.home and os.path.isdir(account.home) and not state.foreign_home
+    )
+    if not state.lacks_home or is_moved:
+        return ()
+    words = f"created the home {home}"
+    return (Action(f"Would have {words}", words, partial(create_home, home, user.name), is_proof=True),)
 
 
 def _change_groups(user: User, state: UserState) -> Plan:

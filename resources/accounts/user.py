@@ -50,6 +50,7 @@ from reactor.resources.accounts.property_types import (
     accounts_named,
     irreversible,
 )
+from reactor.resources.accounts.skeleton import lacks_home
 
 # crypt(5): a method, optional parameters, salt and hash; a leading ! locks the password, and ! or * alone is none.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
@@ -110,6 +111,8 @@ class User(Resource[UserState], kind="user"):
     """The home directory."""
     manage_home: Flag = False
     """Whether the home directory is created with the user, moved when `home` changes, and removed with the user."""
+    create_home: Flag = False
+    """Whether a missing home directory is created, with the files of `/etc/skel`, also for a user who exists."""
     shell: AccountPath | None = None
     """The login shell."""
     comment: Annotated[str, AfterValidator(_check_comment)] | None = None
@@ -155,6 +158,8 @@ class User(Resource[UserState], kind="user"):
     def watches(self) -> Iterable[Watch]:
         """The account files that `observe` reads."""
         yield from map(PathWatch, self._files)
+        if (home := self._created_home(None)) is not None:
+            yield PathWatch(home)
 
     def relations(self) -> Relations:
         """Its relations to other resources.
@@ -229,6 +234,9 @@ class User(Resource[UserState], kind="user"):
             if account is None or self.ensure == "present"
             else self._losses(account, all_groups, takes_home=self.manage_home and not foreign_home),
             foreign_home=foreign_home,
+            lacks_home=account is not None
+            and (home := self._created_home(account)) is not None
+            and await lacks_home(home),
             lacks_group=account is not None
             and account.gid not in numbers.values()
             and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),
@@ -307,7 +315,13 @@ class User(Resource[UserState], kind="user"):
 
     @property
     def _makes_home(self) -> bool:
-        return self.manage_home and self.ensure == "present"
+        return (self.manage_home or self.create_home) and self.ensure == "present"
+
+    def _created_home(self, account: PasswdLine | None) -> str | None:
+        """The home directory that must exist; None if it is not known, or need not."""
+        if not self.create_home or self.ensure == "absent":
+            return None
+        return self.home or (None if account is None else account.home)
 
 
 async def _foreign_home(account: PasswdLine) -> str:

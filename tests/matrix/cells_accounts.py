@@ -44,6 +44,7 @@ WANTED: dict[str, dict[str, object]] = {
     "no groups": {"groups": [], "membership": "inclusive"},
     "groups that are not there": {"groups": ["staff", "nobody-there"]},
     "a home": {"home": "{home}/ada", "manage_home": True},
+    "a home for one who exists": {"home": "{home}/ada", "create_home": True},
     "another home": {"home": "{home}/lovelace"},
     "another home, moved": {"home": "{home}/lovelace", "manage_home": True},
     "a home where nothing is": {"home": "{home}/no/such/way", "manage_home": True},
@@ -268,6 +269,9 @@ def _user_wrong(properties: dict[str, object], place: Path) -> str | None:
         faults.append(differs("the hash", secret[1], f"!{HASH}" if wanted.get("locked") else HASH))
     elif wanted.get("locked"):
         faults.append(differs("that it is locked", secret[1][:1], "!"))
+    if wanted.get("create_home"):
+        home = Path(str(wanted["home"]))
+        faults.append(differs("whose home it is", home.is_dir() and home.stat().st_uid, int(user[2])))
     if "password_max_age" in wanted:
         faults.append(differs("the ages", secret[3:6], ["1", "90", ""]))
     if "expires" in wanted:
