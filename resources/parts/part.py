@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 from weakref import WeakValueDictionary
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from reactor import (
     AbsolutePath,
@@ -63,6 +63,7 @@ class PartState(NamedTuple):
 class Part(Resource[PartState]):
     """A part of a file. A subclass has the properties of the part, and `edit`."""
 
+    grouped_as = "part"
     may_undo = frozenset(("line", "block", "setting"))
 
     name: str = Field(min_length=1)
@@ -79,9 +80,6 @@ class Part(Resource[PartState]):
     """With ``create``: the permissions of a new file, 0644 by default."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that validates the whole new file before it replaces the old one: ``visudo -cf {path}``."""
-
-    _seen: Document | None = PrivateAttr(default=None)
-    _state: PartState | None = PrivateAttr(default=None)
 
     @property
     @abstractmethod
@@ -147,24 +145,27 @@ class Part(Resource[PartState]):
         found = await look(self.path)
         if self.validate_with is not None:
             _validated.setdefault(self.path, WeakValueDictionary())[id(self)] = self
-        if self._state is not None and self._seen is found.document and found.attributes is not None:
-            return self._state
+        # Not a private attribute: pydantic takes longer for one than the stat of the file.
+        known: tuple[object, PartState] | None = self.__dict__.get("_known")
+        if known is not None and known[0] is found.document.token:
+            return known[1]
         return await self._judge(found)
 
     async def _judge(self, found: Found) -> PartState:
         if found.attributes is None:
             return self._missing(found)
-        if len(found.document.data) > INLINE_LIMIT:
-            edit = await in_thread(self.change, found.document)
-        else:
-            edit = self.change(found.document)
+        edit = await self._changed(found.document)
         state = PartState(True) if edit is None else PartState(True, edit.did, found)
         if edit is None:  # a state that differs is compared again, so that a plan never uses an old one
-            self._seen, self._state = found.document, state
+            self.__dict__["_known"] = (found.document.token, state)
         return state
 
+    async def _changed(self, document: Document) -> Edit | None:
+        if len(document.data) > INLINE_LIMIT:
+            return await in_thread(self.change, document)
+        return self.change(document)
+
     def _missing(self, found: Found) -> PartState:
-        self._seen = self._state = None
         if self.ensure == "absent":
             return PartState(False)
         if not self.create:
@@ -192,6 +193,12 @@ class Part(Resource[PartState]):
             refuse_read_only(directory)
         if not state.exists:
             await self._attributes()
+
+    def __copy__(self) -> Self:
+        """Copy the properties only: a copy with other properties has another state."""
+        copied = super().__copy__()
+        copied.__dict__.pop("_known", None)
+        return copied
 
     def group_key(self) -> Hashable:
         """The file: everything that changes in it is written at once."""
@@ -260,7 +267,7 @@ class Part(Resource[PartState]):
             raise composed.refusals[self.ref]
 
     async def _diff(self, found: Found) -> Diff:
-        edit = self.edit(found.document)
+        edit = await self._changed(found.document)
         content = Inline(b"" if edit is None else edit.after.data)
         if found.attributes is not None:
             return await content_diff(found.real, content, ())
@@ -294,7 +301,7 @@ async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
         if before.attributes is None and not creators:
             raise ResourceError(f"{path} does not exist", "require what creates it", missing=path)
         if changed and (before.attributes is None or composed.after.data != before.document.data):
-            new = await (creators or changed)[0]._attributes()  # noqa: SLF001 - a function of this class
+            attributes = before.attributes or await creators[0]._attributes()  # noqa: SLF001 - a part of this class
             validators = [Validator(command) for command in Part._commands(path, changed)]  # noqa: SLF001 - as above
-            await store(before, composed.after, new, validators)
+            await store(before, composed.after, attributes, validators)
         return composed

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reactor import ResourceError
+from reactor.resources.parts.document import Document
 
 MISSING: Final = object()
 """There is no such key; or, as a wanted value, the key is to be removed."""
+_LARGEST = 1 << 20
 MOST_LEVELS = 100
 """How deep values may be in each other."""
 
@@ -68,6 +70,13 @@ def newline_of(text: str) -> str:
     """The end of the first line."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def refuse_large(document: Document, path: str, largest: int = _LARGEST) -> None:
+    """Raise ResourceError for a file of values that is larger than ``largest`` bytes: parsed, it is much larger."""
+    if len(document.body) > largest:
+        words = f"{path} has {len(document.body) >> 10} KiB, and only files of up to {largest >> 10} can be parsed"
+        raise ResourceError(words, "manage the whole file with the kind file")
 
 
 def refuse_damage(is_right: bool, path: str, keys: Sequence[str]) -> None:

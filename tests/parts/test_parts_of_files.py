@@ -179,6 +179,13 @@ async def test_a_symlink_of_another_user_is_not_followed(tmp_path):
     assert target.read_text() == "secret\n"
 
 
+async def test_nothing_is_created_through_a_symlink_that_leads_nowhere(tmp_path):
+    (tmp_path / "f").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ResourceError, match="is a symlink that leads nowhere"):
+        await line("a", tmp_path / "f", create=True).apply_group([line("a", tmp_path / "f", create=True)])
+    assert os.listdir(tmp_path) == ["f"]
+
+
 async def test_a_file_in_a_directory_of_a_user_stays_theirs(tmp_path):
     theirs = tmp_path / "theirs"
     theirs.mkdir()
