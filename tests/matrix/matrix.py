@@ -17,7 +17,7 @@ from questions import breaches
 MODULES = {
     "cells_file": 3,
     "cells_service": 8,
-    "cells_timer": 4,
+    "cells_timer": 8,
     "cells_accounts": 6,
     "cells_cron": 2,
     "cells_exec": 2,
