@@ -117,7 +117,9 @@ CHANGES = {
     "make_long": lambda top: File(name=f"{top}/new", ensure="present", content="x" * 300_000, **OWN),
     "write": lambda top: File(name=f"{top}/f", ensure="present", content="x", **OWN),
     "chmod": lambda top: File(name=f"{top}/f", ensure="present", **OWN | {"mode": "0600"}),
-    "chmod_of_the_mount_point": lambda top: File(name=f"{top}", ensure="directory", **OWN | {"mode": "0700"}),
+    "chmod_of_the_mount_point": lambda top: File(
+        name=f"{top}", ensure="directory", mounted_root=True, **OWN | {"mode": "0700"}
+    ),
     "remove": lambda top: File(name=f"{top}/f", ensure="absent"),
     "remove_directory": lambda top: File(name=f"{top}/d", ensure="absent"),
     "remove_tree": lambda top: File(name=f"{top}/d", ensure="absent", force=True),
