@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
-    from reactor.resource.relations import Claim, Exclusion, Relations, SandboxAccess
+    from reactor.resource.relations import Claim, Contradiction, Exclusion, Relations, SandboxAccess
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
         ChangedPaths,
@@ -118,7 +118,7 @@ _HOMES = {
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
-    "reactor.resource.relations": ("Claim", "Exclusion", "Relations", "SandboxAccess"),
+    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "Relations", "SandboxAccess"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
@@ -141,6 +141,7 @@ __all__ = [
     "Claim",
     "Composite",
     "ConnectionLostError",
+    "Contradiction",
     "Declared",
     "Diagnostic",
     "Diff",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from reactor.resources.exec import Exec
 from reactor.resources.file import File
+from reactor.resources.git import Git
 from reactor.resources.scaffold import Scaffold
 from reactor.testing.contract import CONTRACT, Case
 
@@ -124,9 +127,24 @@ def absent_scaffold(root):
     return Case(make, lambda: tree(root), spoil)
 
 
+def checkout(root):
+    run = partial(subprocess.run, check=True, cwd=root, capture_output=True)
+    run(["git", "init", "-q", "-b", "main", "origin"])
+    (root / "origin/file").write_text("text\n")
+    who = ["-c", "user.name=ada", "-c", "user.email=ada@example.com"]
+    run(["git", *who, "-C", "origin", "add", "--all"])
+    run(["git", *who, "-C", "origin", "commit", "-q", "-m", "first"])
+    path = root / "app"
+    return Case(
+        lambda: Git(name=str(path), url=str(root / "origin")),
+        lambda: {name: state for name, state in tree(root).items() if "/.git" not in name},
+        (path / "file").unlink,
+    )
+
+
 CASES = [
     file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, absent_file,
-    exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
+    exec_with_creates, exec_without_guards, scaffold, absent_scaffold, checkout,
 ]  # fmt: skip
 
 

@@ -8,13 +8,19 @@ from typing import NamedTuple
 from reactor import ChangedPaths, WatchSink, WatchState
 from reactor.watchers.inotify_descriptor import Watched
 
+_ALL = b"*"
+
 
 class Listener(NamedTuple):
-    """A vertex that watches the directory ``top`` and everything below it. It has its own set of changed paths."""
+    """A vertex that watches the directory ``top`` and everything below it, except directories named in ``without``.
+
+    It has its own set of changed paths.
+    """
 
     vertex: int
     changed_paths: ChangedPaths
     top: Directory
+    without: frozenset[bytes] = frozenset()
 
 
 class Directory:
@@ -64,9 +70,15 @@ class Directory:
     def join_trees(self) -> None:
         """Join the trees that begin here and, if this is a directory in its parent, the trees of the parent."""
         is_there = self.watched is not None or self.problem is not None
-        above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
+        above: tuple[Listener, ...] = ()
+        if self.parent is not None and is_there and self.target is None:
+            above = self.parent.listeners_below(self.name)
         if above or self.trees:
             self.trees = (*(listener for listener in self.trees if listener.top is self), *above)
+
+    def listeners_below(self, name: bytes) -> tuple[Listener, ...]:
+        """The listeners of the trees that contain this directory and, if ``name`` is a directory in it, that too."""
+        return tuple(each for each in self.trees if not each.without & {name, _ALL})
 
     def point_to(self, target: Directory | None) -> Directory | None:
         """Note the target of the symlink; return the previous target if it differs."""

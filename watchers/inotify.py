@@ -68,13 +68,13 @@ class InotifyWatcher(Watcher):
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
-        path, below, is_input = _asked(watch)
+        path, below, is_input, without = _asked(watch)
         if self._fragile.by_point:
             await self._ask(path)
         if is_input:
             self._inputs.add((vertex, normal_path(path)))
         if below is not None:
-            await self._renew_below((self._tree.add_tree(path, vertex, below),))
+            await self._renew_below((self._tree.add_tree(path, vertex, below, without),))
             below.lose()
             return
         directory, name = self._tree.add(path, vertex)
@@ -84,14 +84,14 @@ class InotifyWatcher(Watcher):
 
     def disarm(self, watch: Watch, vertex: int) -> None:
         """Stop listening for a PathWatch."""
-        path, below, is_input = _asked(watch)
+        path, below, is_input, without = _asked(watch)
         self._writes.discard_all(vertex)
         if is_input:
             self._inputs.discard((vertex, normal_path(path)))
         if below is None:
             self._polling.drop(vertex, *self._tree.remove(path, vertex))
             return
-        self._polling.drop(vertex, self._tree.remove_tree(path, vertex, below), b"")
+        self._polling.drop(vertex, self._tree.remove_tree(path, vertex, below, without), b"")
 
     async def run(self) -> None:
         """Mark the vertices of paths that have events, until cancelled."""
@@ -154,7 +154,7 @@ class InotifyWatcher(Watcher):
                 if not directory.trees:
                     continue
                 path = os.fsdecode(directory.path_of(name) if name else directory.path)
-                for vertex, changed_paths, top in directory.trees:
+                for vertex, changed_paths, top, _ in directory.trees:
                     if mask & MODIFIED:
                         self._writes.add(vertex, now, self._pace(vertex, top.path), path, changed_paths)
                         continue
@@ -212,7 +212,7 @@ class InotifyWatcher(Watcher):
                     await self._ask(directory.path_of(name))
                 self._on_other(directory, name)
             stale, self._stale = self._stale, set()
-            for vertex, changed_paths, _ in await self._renew_below(stale):
+            for vertex, changed_paths, _, _ in await self._renew_below(stale):
                 changed_paths.lose()
                 self.sink.mark(vertex, SETTLE)
 
@@ -262,10 +262,10 @@ class InotifyWatcher(Watcher):
             self._call_stale(self._tree.unreliable)
 
 
-def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool]:
-    """The path of a PathWatch, the set for the changed paths of its tree, and whether it is an input."""
+def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool, frozenset[bytes]]:
+    """The path of a PathWatch, the set for the changed paths of its tree, whether it is an input, and what is left out."""
     asked = cast("PathWatch", watch)
-    return os.fsencode(asked.path), asked.below, asked.is_input
+    return os.fsencode(asked.path), asked.below, asked.is_input, frozenset(map(os.fsencode, asked.without))
 
 
 def _delay(mask: int, name: bytes) -> float:

@@ -73,18 +73,18 @@ class PathTree:
         self._prune(directory if itself is None else itself)
         return (directory, name) if itself is None else (itself, b"")
 
-    def add_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+    def add_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Watch a tree for ``vertex``; the watch begins when the returned directory is given to `renew`."""
         top = self._reach(_components(path))
-        listener = Listener(vertex, changed_paths, top)
+        listener = Listener(vertex, paths, top, skip)
         self.listeners.add(listener)
         top.trees += (listener,)
         return top
 
-    def remove_tree(self, path: bytes, vertex: int, changed_paths: ChangedPaths) -> Directory:
+    def remove_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Stop watching the tree at a path for ``vertex``; return its directory."""
         top = self._reach(_components(path))
-        removed = Listener(vertex, changed_paths, top)
+        removed = Listener(vertex, paths, top, skip)
         self.listeners.discard(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
         for directory in reversed(members):  # the deepest come first
@@ -94,7 +94,9 @@ class PathTree:
 
     def admit(self, directory: Directory, name: bytes) -> None:
         """Make a node of a name in a tree if it needs a watch of its own, which begins with `renew`."""
-        if name and name not in directory.children and self._silence(directory.path) is None:
+        if not name or name in directory.children or not directory.listeners_below(name):
+            return
+        if self._silence(directory.path) is None:
             with suppress(OSError):  # it has gone already
                 found = os.lstat(directory.path_of(name))
                 if stat.S_ISDIR(found.st_mode) or _has_other_links(found):

@@ -15,7 +15,7 @@ into a sentence.
 - ``safe_open``: opens paths below directories that other users own;
 - ``temp_files``: names temporary files, and finds those that a killed run left behind;
 - ``disks``: changes file systems that may hang;
-- ``fsync``: flushes written files to the disk, in groups;
+- ``fsync``: flushes written files to the disk, in groups; ``grouped_work``: runs work for groups of items;
 - ``checksum``: computes digests of files;
 - ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
-    from reactor.hostfs.records import forget_record, read_record, write_record
+    from reactor.hostfs.records import forget_record, read_record, state_folder, write_record
     from reactor.hostfs.replacement import Validator, write_file
     from reactor.hostfs.safe_open import (
         Parent,
@@ -99,7 +99,7 @@ _HOMES = {
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
-    "records": ("forget_record", "read_record", "write_record"),
+    "records": ("forget_record", "read_record", "state_folder", "write_record"),
     "replacement": ("Validator", "write_file"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
@@ -177,6 +177,7 @@ __all__ = [
     "spelled_alike",
     "stamp_is_reliable",
     "stamp_of",
+    "state_folder",
     "sync_file_system",
     "type_of",
     "write_file",

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import textwrap
 
 import pytest
 from files_of_cli import written
@@ -92,9 +93,12 @@ def test_on_a_terminal_the_list_is_folded_beside_the_names():
     os.close(inside)
     with os.fdopen(outside, "rb") as screen:
         lines = screen.read1().decode().splitlines()
-    assert lines[:2] == [
-        "address     Manage one IP address of a link. Other",
-        "            addresses of the link are not changed.",
+    width = max(map(len, kind_names())) + 2
+    sentence = "Manage one IP address of a link. Other addresses of the link are not changed."
+    first, *more = textwrap.wrap(sentence, 50 - width)
+    assert lines[: 1 + len(more)] == [
+        f"{'address':<{width}}{first}",
+        *(" " * width + line for line in more),
     ]
 
 

@@ -225,3 +225,24 @@ def test_a_directory_of_a_tree_for_which_no_watch_is_left_is_polled_until_there_
 
 def test_once_a_polled_directory_has_gone_the_tree_is_relied_upon_again(tmp_path: Path):
     run_namespaced(namespaced.a_tree_is_relied_upon_once_what_was_polled_has_gone, tmp_path)
+
+
+async def test_a_directory_that_is_left_out_is_not_entered(watch: Watching, tmp_path: Path):
+    root = tmp_path / "root"
+    for directory in (root / ".git", root / "a" / ".git"):
+        directory.mkdir(parents=True)
+    heard = ChangedPaths()
+    declared = PathWatch(str(root), heard, without=frozenset((".git",)))
+    before = watch_count(watch)
+    await watch.watcher.arm(declared, 0)
+    entered = watch_count(watch) - before
+    heard.take()
+    (root / "a" / ".git" / "index").write_text("x")
+    (root / ".git" / "deep").mkdir()
+    (root / ".git" / "deep" / "file").write_text("x")
+    (root / "a" / "f").write_text("x")
+    await watch.sink.next_marks(0)
+    assert heard.take() == {f"{root}/a/f"}
+    assert watch_count(watch) - before == entered
+    watch.watcher.disarm(declared, 0)
+    assert watch_count(watch) == before

@@ -1,0 +1,235 @@
+"""Changes a checkout: clones it, moves it to another commit, repairs its files, and removes it.
+
+A clone is made beside its path, and renamed. An update notes where it goes to before it changes a file, so that a later
+process ends it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+
+import trio
+
+from reactor import ResourceError, in_thread
+from reactor.hostfs import (
+    ErrorContext,
+    Parent,
+    flush_directory,
+    forget_record,
+    open_path,
+    remove_path,
+    sync_file_system,
+)
+from reactor.resources.git.observer import DEPLOYED
+from reactor.resources.git.remote import Remote
+from reactor.resources.git.state import Desired, Tip
+from reactor.resources.git.trust import MOVING
+from reactor.resources.process import output_tail
+from reactor.resources.trusted_directory import make_directory_for
+
+_KEPT = "refs/reactor/discarded"
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MODE = 0o755
+_LOCK_AGE = 5.0
+"""Seconds after which a lock that an interrupted update left is removed."""
+_QUIET = ("--quiet",)
+
+
+class Checkout:
+    """What changes one checkout."""
+
+    __slots__ = ("desired", "remote")
+
+    def __init__(self, desired: Desired, remote: Remote) -> None:
+        self.desired = desired
+        self.remote = remote
+
+    @property
+    def temporary(self) -> str:
+        """The directory in which a clone is made."""
+        directory, base = os.path.split(self.desired.path)
+        name = f".reactor-git-{hashlib.sha256(os.fsencode(base)).hexdigest()[:16]}"
+        return os.path.join(directory, name)
+
+    async def clone(self, tip: Tip) -> None:
+        """Clone beside the path, and rename. Raises ResourceError."""
+        desired, path = self.desired, self.temporary
+        await remove_path(path, recursive=True)
+        make_directory_for(path, await desired.git.identity(), 0o700)
+        try:
+            first = f"--initial-branch={tip.branch or 'main'}"
+            await self._git(path, "init", *_QUIET, "--template=", first)
+            await self._git(path, "remote", "add", "origin", desired.url)
+            await self._fetch(path, tip)
+            await self._check_out(path, tip, is_forced=True)
+            if desired.submodules:
+                await self._update_modules(path)
+            await self._git(path, "update-ref", f"{DEPLOYED}/last", "HEAD")
+            await self._put_in_place(path)
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await remove_path(path, recursive=True)
+            raise
+        self.remote.keep(tip)
+
+    async def move(self, tip: Tip, *, is_dirty: bool, is_interrupted: bool) -> None:
+        """Fetch the commit if it is not here, and check it out. Raises ResourceError.
+
+        With ``is_dirty``, local changes are discarded; git keeps them in a commit.
+        """
+        path = self.desired.path
+        if is_interrupted:
+            await self._remove_old_lock()
+        await self._fetch(path, tip)
+        if is_dirty or is_interrupted:
+            await self._keep_changes()
+        await self.restore()
+        await self._git(path, "update-ref", MOVING, tip.commit)
+        is_forced = self.desired.force or is_interrupted
+        try:
+            await self._check_out(path, tip, is_forced=is_forced)
+        except ResourceError:
+            if not is_interrupted:
+                await self._git(path, "update-ref", "-d", MOVING)  # git refuses before it changes a file
+            raise
+        if self.desired.submodules:
+            await self._update_modules(path)
+        await self._git(path, "update-ref", f"{DEPLOYED}/last", "HEAD")
+        await self._flush(path)
+        await self._git(path, "update-ref", "-d", MOVING)
+        self.remote.keep(tip)
+
+    async def reset(self, tip: Tip) -> None:
+        """Discard local changes; git keeps them in a commit. Raises ResourceError."""
+        await self._keep_changes()
+        await self._git(self.desired.path, "reset", *_QUIET, "--hard", tip.commit)
+        await self._flush(self.desired.path)
+
+    async def restore(self) -> None:
+        """Bring back deleted files. Raises ResourceError."""
+        done = await self.desired.git.ask(self.desired.path, "checkout-index", *_QUIET, "--all")
+        if done.exit_code != 0 and done.stderr.strip():  # without words, it only means that other files exist
+            raise ResourceError(f"git checkout-index failed{output_tail('', done.stderr)}")
+
+    async def set_origin(self) -> None:
+        """Set the URL of the remote ``origin``. Raises ResourceError."""
+        await self._git(self.desired.path, "config", "--local", "remote.origin.url", self.desired.url)
+
+    async def update_modules(self) -> None:
+        """Check out the submodules at the commits that the checkout names. Raises ResourceError."""
+        await self._update_modules(self.desired.path)
+        await self._flush(self.desired.path)
+
+    async def remove(self) -> None:
+        """Remove the checkout. Raises ResourceError."""
+        await remove_path(self.desired.path, recursive=True)
+        forget_record("git", self.desired.path)
+
+    async def _git(self, path: str, *arguments: str) -> str:
+        return await self.desired.git.must(path, *arguments)
+
+    async def _put_in_place(self, path: str) -> None:
+        """Rename the clone to its path, when it is on the disk. It takes the mode of an empty directory at that path."""
+        target = self.desired.path
+        hint = "something is mounted there, or files have come meanwhile: clone into a directory in it"
+        with ErrorContext(f"put the clone at {target}", hint), Parent(path) as (parent, base):
+            name = os.path.basename(target)
+            fd = os.open(base, _DIRECTORY, dir_fd=parent)
+            try:
+                os.fchmod(fd, _mode_of(name, parent))
+                await in_thread(sync_file_system, fd)
+            finally:
+                os.close(fd)
+            os.rename(base, name, src_dir_fd=parent, dst_dir_fd=parent)
+            await flush_directory(parent)
+
+    async def _fetch(self, path: str, tip: Tip) -> None:
+        """Fetch the commit, unless it is here."""
+        has = await self.desired.git.ask(path, "cat-file", "-e", f"{tip.commit}^{{commit}}")
+        name = tip.source or ""
+        is_branch = tip.branch is not None
+        if has.exit_code == 0 and not is_branch:
+            return
+        depth = [] if self.desired.depth is None else [f"--depth={self.desired.depth}"]
+        fetch = ("fetch", *_QUIET, "--no-write-fetch-head", *depth, "origin")
+        if is_branch:
+            local = f"refs/remotes/origin/{tip.branch}"
+            if has.exit_code != 0:
+                await self._git(path, *fetch, f"+{name}:{local}")
+            else:
+                await self._git(path, "update-ref", local, tip.commit)
+        elif name.startswith("refs/tags/"):
+            await self._git(path, *fetch, f"+{name}:{name}")
+        elif name:
+            await self._git(path, *fetch, name)
+        else:
+            await self._fetch_commit(path, fetch, tip.commit)
+
+    async def _fetch_commit(self, path: str, fetch: tuple[str, ...], commit: str) -> None:
+        """Fetch one commit by its id, or all branches and tags from a server that does not give commits by id."""
+        if self.desired.depth is not None:
+            done = await self.desired.git.ask(path, *fetch, commit)
+            if done.exit_code == 0:
+                return
+        everything = [word for word in fetch if not word.startswith("--depth")]
+        await self._git(path, *everything, "--tags", "+refs/heads/*:refs/remotes/origin/*")
+        has = await self.desired.git.ask(path, "cat-file", "-e", f"{commit}^{{commit}}")
+        if has.exit_code != 0:
+            await self._git(path, *everything, commit)
+
+    async def _check_out(self, path: str, tip: Tip, *, is_forced: bool) -> None:
+        force = ("--force",) if is_forced else ()
+        if tip.branch is None:
+            await self._git(path, "checkout", *_QUIET, *force, "--detach", tip.commit)
+            return
+        await self._git(path, "checkout", *_QUIET, *force, "--no-track", "-B", tip.branch, tip.commit)
+        settings = {"remote": "origin", "merge": f"refs/heads/{tip.branch}"}
+        for key, value in settings.items():
+            await self._git(path, "config", "--local", f"branch.{tip.branch}.{key}", value)
+
+    async def _update_modules(self, path: str) -> None:
+        depth = () if self.desired.depth is None else (f"--depth={self.desired.depth}",)
+        force = ("--force",) if self.desired.force else ()
+        await self._git(path, "submodule", *_QUIET, "sync", "--recursive")
+        await self._git(path, "submodule", *_QUIET, "update", "--init", "--recursive", *force, *depth)
+
+    async def _keep_changes(self) -> None:
+        """Keep local changes of tracked files, and local commits, in a ref; its log keeps the earlier ones."""
+        path = self.desired.path
+        stash = await self.desired.git.ask(path, "stash", "create", "discarded by reactor")
+        kept = stash.stdout.strip() if stash.exit_code == 0 else ""
+        await self._git(path, "update-ref", "--create-reflog", _KEPT, kept or "HEAD")
+
+    async def _remove_old_lock(self) -> None:
+        """Remove the lock that a killed git left in an interrupted update."""
+        lock = f"{self.desired.path}/.git/index.lock"
+        with ErrorContext(f"look at {lock}"):
+            try:
+                fd = open_path(lock)
+            except FileNotFoundError:
+                return
+            try:
+                age = time.time() - os.fstat(fd).st_mtime
+            finally:
+                os.close(fd)
+        if age > _LOCK_AGE:
+            await remove_path(lock, recursive=False)
+
+    async def _flush(self, path: str) -> None:
+        """Return when the files are on the disk: git writes the work tree without a flush."""
+        with ErrorContext(f"flush {path}"):
+            fd = open_path(path, _DIRECTORY)
+            try:
+                await in_thread(sync_file_system, fd)
+            finally:
+                os.close(fd)
+
+
+def _mode_of(name: str, parent: int) -> int:
+    try:
+        return stat.S_IMODE(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return _MODE

@@ -1,0 +1,98 @@
+"""The decision table of a checkout: a pure function from the state to the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from reactor import Action, Plan, ResourceError
+from reactor.resources.git.checkout import Checkout
+from reactor.resources.git.state import Desired, Found, GitState, Tip
+
+_IN_THE_WAY = (Found.OTHER, Found.LINK, Found.FILE, Found.LINKED)
+_SHOWN = 3
+"""The most file names in a sentence."""
+_SAVE = "commit and push what is worth it, or write force: true, which discards it"
+
+
+def plan_checkout(desired: Desired, state: GitState, checkout: Checkout) -> Plan:
+    """The plan for ``state``. Raises ResourceError when something would be lost without ``force``."""
+    if state.found in _IN_THE_WAY:
+        words = f"{desired.path} is {state.found.value}; cannot manage it as a checkout"
+        raise ResourceError(words, "choose another path, or move away what is there")
+    if desired.ensure == "absent":
+        return _absent(desired, state, checkout)
+    if state.found is not Found.CHECKOUT:
+        return (_clone(desired, state, checkout),)
+    if not (desired.force or state.interrupted):
+        _refuse_loss(desired.path, state.changed, has_local_commits=state.has_local_commits)
+    return tuple(_steps(desired, state, checkout))
+
+
+def _absent(desired: Desired, state: GitState, checkout: Checkout) -> Plan:
+    if state.found is Found.NOTHING:
+        return ()
+    if state.found is Found.CHECKOUT and not desired.force:
+        names = (*state.changed, *state.untracked)
+        _refuse_loss(desired.path, names, has_local_commits=state.has_local_commits)
+    return (_step("removed the checkout", checkout.remove),)
+
+
+def _clone(desired: Desired, state: GitState, checkout: Checkout) -> Action:
+    tip = state.tip or Tip("")
+    return _step(f"cloned {desired.url} at {_words(tip)}", partial(checkout.clone, tip))
+
+
+def _steps(desired: Desired, state: GitState, checkout: Checkout) -> list[Action]:
+    tip = state.tip or Tip("")
+    steps = []
+    if state.origin != desired.url:
+        steps.append(_step(f"set the remote origin to {desired.url}", checkout.set_origin))
+    is_dirty = bool(state.changed or state.has_local_commits)
+    if not state.is_at_tip or state.interrupted:
+        words = f"checked out {_words(tip)}" + _from(state, tip) + _discarded(state)
+        run = partial(checkout.move, tip, is_dirty=is_dirty, is_interrupted=state.interrupted)
+        steps.append(_step(words, run))
+    elif state.changed:
+        steps.append(_step(_discarded(state)[2:], partial(checkout.reset, tip)))
+    elif state.deleted:
+        steps.append(_step(f"restored {_listed(state.deleted)}", checkout.restore))
+    if state.modules_differ:
+        steps.append(_step("checked out the submodules", checkout.update_modules))
+    return steps
+
+
+def _words(tip: Tip) -> str:
+    """The commit in a few digits, with its branch or tag."""
+    name = tip.branch or (tip.source or "").removeprefix("refs/tags/")
+    return f"{tip.commit[:7]} ({name})" if name else tip.commit[:7]
+
+
+def _from(state: GitState, tip: Tip) -> str:
+    if state.head is None or state.head == tip.commit:
+        return ""
+    return f", from {state.head[:7]}"
+
+
+def _discarded(state: GitState) -> str:
+    if state.interrupted and not state.changed:
+        return ""
+    lost = [f"local changes of {_listed(state.changed)}"] if state.changed else []
+    lost += ["local commits"] if state.has_local_commits else []
+    return f", discarded {' and '.join(lost)}" if lost else ""
+
+
+def _refuse_loss(path: str, names: Sequence[str], *, has_local_commits: bool) -> None:
+    if names:
+        raise ResourceError(f"{path} has local changes: {_listed(names)}", _SAVE)
+    if has_local_commits:
+        raise ResourceError(f"{path} has commits that no server has", _SAVE)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def _step(did: str, run: Callable[[], Awaitable[None]]) -> Action:
+    return Action(f"Would have {did}", did, run)

@@ -1,0 +1,169 @@
+"""Runs git so that nothing in the repository decides which commands are run."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import os
+import pwd
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from reactor import ResourceError
+from reactor.resources.process import ENVIRONMENT, Command, Completed, Identity, identity_of, output_tail, run
+
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=true",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "gc.autoDetach=false",
+    "advice.detachedHead=false",
+)
+_LONG = 32 * 1024
+"""Characters of output from which on its beginning may be lost."""
+_NO_ANSWER = "fatal: Could not read from remote repository."
+"""What git says last when ssh has failed, which says more."""
+_WHO = {
+    f"GIT_{role}_{key}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for key, value in (("NAME", "reactor"), ("EMAIL", "reactor@localhost"))
+}
+"""The author of the commits in which discarded changes are kept."""
+_HINTS = (
+    ("Host key verification failed", "write known_hosts or accept_new_host: true, or add the host to /etc/ssh/ssh_known_hosts"),
+    ("Permission denied (publickey", "the server does not accept the key: check `key`, and that the user may read it"),
+    ("could not read Username", "the server wants credentials: write them in the url, from secret data"),
+    ("Authentication failed", "check the user and the password in the url"),
+    ("dubious ownership", "the repository at the url belongs to another user: write that `user`"),
+    ("index.lock", "another git is at work there, or was killed: if none runs, remove that file"),
+    ("untracked working tree files would be overwritten", "move those files away, or write force: true"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How git reaches a server: an SSH key, its known hosts, and the credentials for a URL (scheme and host)."""
+
+    key: str | None = None
+    known_hosts: str | None = None
+    accept_new_host: bool = False
+    base: str = ""
+    credentials: tuple[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of git. Credentials are in it, and never among the arguments, which all users can see."""
+        variables = {
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_SSH_COMMAND": self._ssh,
+            "GIT_SSH_VARIANT": "ssh",
+            **_WHO,
+        }
+        if self.credentials is not None:
+            word = base64.b64encode(":".join(self.credentials).encode()).decode()
+            variables |= {
+                "GIT_CONFIG_COUNT": "1",
+                "GIT_CONFIG_KEY_0": f"http.{self.base}.extraHeader",
+                "GIT_CONFIG_VALUE_0": f"Authorization: Basic {word}",
+            }
+        return variables
+
+    @property
+    def _ssh(self) -> str:
+        checking = "accept-new" if self.accept_new_host else "yes"
+        words = ["ssh", "-o", "BatchMode=yes", "-o", f"StrictHostKeyChecking={checking}"]
+        if self.known_hosts is not None:
+            words += ["-o", f"UserKnownHostsFile={self.known_hosts}", "-o", "GlobalKnownHostsFile=/dev/null"]
+        if self.key is not None:
+            words += ["-i", self.key, "-o", "IdentitiesOnly=yes"]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """git as one user: ``user`` is its name or id, None for the user of this process. ``timeout`` is in seconds."""
+
+    user: str | None
+    access: Access
+    timeout: float
+
+    async def identity(self) -> Identity | None:
+        """The user that git runs as; None for our own. Raises ResourceError when that user does not exist."""
+        return None if self.user is None else await identity_of(self.user, None)
+
+    async def ask(self, cwd: str, *arguments: str, tell: Callable[[str], None] | None = None) -> Completed:
+        """Run git in the directory ``cwd``. ``tell`` gets each line of its output.
+
+        Raises ResourceError when it can't be started, or takes too long.
+        """
+        who = await self.identity()
+        environment = {
+            **ENVIRONMENT,
+            **({"HOME": _our_home()} if who is None else who.environment),
+            **self.access.environment,
+            "GIT_CEILING_DIRECTORIES": os.path.dirname(cwd),
+        }
+        settings = (word for setting in _SETTINGS for word in ("-c", setting))
+        words = ("git", "--no-optional-locks", *settings, *arguments)
+        try:
+            return await run(Command(words, cwd, environment, self.timeout, identity=who), tell)
+        except ResourceError as error:
+            if error.missing is not None and error.missing.endswith("/git"):
+                hint = "declare package#git, and let this require it"
+                raise ResourceError("git is not installed", hint, missing=error.missing) from error
+            raise
+
+    async def must(self, cwd: str, *arguments: str, tell: Callable[[str], None] | None = None) -> str:
+        """Run git, which must succeed, in the directory ``cwd``. Returns its output without the last newline.
+
+        Raises ResourceError with its reason, and a hint where the reason is known.
+        """
+        done = await self.ask(cwd, *arguments, tell=tell)
+        if done.exit_code != 0:
+            hint = next((hint for text, hint in _HINTS if text in done.stderr), None)
+            raise ResourceError(f"git {arguments[0]} failed{_reason(done)}", hint)
+        return done.stdout.removesuffix("\n")
+
+    async def lines(self, cwd: str, *arguments: str) -> list[str]:
+        """The lines that git writes, however many; it must succeed. Of very many, those of its errors are among them."""
+        told: list[str] = []
+        output = await self.must(cwd, *arguments, tell=told.append)
+        return told if len(output) >= _LONG else output.splitlines()
+
+
+def _reason(done: Completed) -> str:
+    """The line in which git, or ssh, says why it failed; the end of the output if there is no such line."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    for text, _ in _HINTS:
+        for number, line in enumerate(lines):
+            if text in line:
+                more = lines[number + 1 : number + 2] if line.endswith(":") else []
+                return f": {' '.join((line, *more))}"
+    if (first := next((line for line in lines if line.startswith(("fatal: ", "error: "))), None)) is not None:
+        return f": {first if first != _NO_ANSWER else lines[0]}"
+    return f" with exit code {done.exit_code}{output_tail(done.stdout, done.stderr)}"
+
+
+def base_of(url: str) -> str:
+    """The scheme and host of an http(s) URL, to which its credentials are sent."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
+
+
+def unquoted(path: str) -> str:
+    """A path as git writes it, without its quotes."""
+    if not path.startswith('"'):
+        return path
+    return os.fsdecode(codecs.escape_decode(path[1:-1].encode())[0])
+
+
+def _our_home() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        return "/"

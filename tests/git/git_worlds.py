@@ -1,0 +1,116 @@
+"""Repositories of git, made and changed by git itself, and what tests ask of a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from reactor.engine.events import Result
+from reactor.engine.options import RunOptions
+from reactor.resources.git import Git
+from reactor.testing.story import converge_once
+
+FILES = {"README": "hello\n", "src/app.py": "print(1)\n", "src/data": "1\n", ".gitignore": "*.log\n"}
+_WHO = {
+    f"GIT_{role}_{key}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for key, value in (("NAME", "ada"), ("EMAIL", "ada@example.com"))
+}
+
+
+def git(directory, *arguments, **options):
+    """What git writes in ``directory``, as another program than ours; it must succeed."""
+    settings = ("-c", "protocol.file.allow=always", "-c", "safe.directory=*")
+    done = subprocess.run(
+        ["git", *settings, *map(str, arguments)],
+        cwd=directory,
+        env={**os.environ, **_WHO},
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+class Origin:
+    """A bare repository, and a work tree from which it gets its commits."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = root / "origin.git"
+        self.work = root / "work"
+        git(root, "init", "--quiet", "--bare", "--initial-branch=main", self.path)
+        git(root, "init", "--quiet", "--initial-branch=main", self.work)
+        git(self.work, "remote", "add", "origin", self.path)
+        self.first = self.commit(FILES)
+
+    def commit(self, files, branch="main"):
+        """Commit ``files`` (None removes one) and push. Returns the commit."""
+        for name, text in files.items():
+            path = self.work / name
+            if text is None:
+                path.unlink()
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        git(self.work, "add", "--all", "--force")
+        git(self.work, "commit", "--quiet", "--allow-empty", "-m", "change")
+        git(self.work, "push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}")
+        return self.head()
+
+    def head(self):
+        return git(self.work, "rev-parse", "HEAD")
+
+    def tag(self, name, *options):
+        git(self.work, "tag", *options, name)
+        git(self.work, "push", "--quiet", "origin", name)
+
+
+class Place:
+    """A checkout of ``origin`` that a resource manages."""
+
+    def __init__(self, path: Path, origin: Origin) -> None:
+        self.path = path
+        self.origin = origin
+
+    def resource(self, **properties):
+        return Git(**{"name": str(self.path), "url": str(self.origin.path), **properties})
+
+    async def converge(self, *, noop=False, **properties):
+        """Run once. Returns the result, and what was said."""
+        resource = self.resource(**properties)
+        _, story = await converge_once(resource, options=RunOptions(noop=noop))
+        check = story.checks(resource.ref)[-1]
+        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+
+    async def must_change(self, **properties):
+        """A dry run says that it would change, the run does, and another has nothing to do."""
+        foretold, would = await self.converge(noop=True, **properties)
+        result, did = await self.converge(**properties)
+        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
+        assert would.split("; ") == [f"Would have {each}" for each in did.split("; ")]
+        assert await self.converge(**properties) == (Result.OK, "")
+        return did
+
+    async def must_fail(self, **properties):
+        """A dry run says how it would fail, and the run fails so."""
+        foretold = await self.converge(noop=True, **properties)
+        result = await self.converge(**properties)
+        assert foretold[0] is result[0] is Result.FAILED, (foretold, result)
+        return result[1]
+
+    def files(self):
+        """What is in the work tree, by name."""
+        return {
+            str(path.relative_to(self.path)): path.read_text()
+            for path in self.path.rglob("*")
+            if path.is_file() and ".git" not in path.relative_to(self.path).parts
+        }
+
+    def head(self):
+        return git(self.path, "rev-parse", "HEAD")
+
+    def branch(self):
+        return git(self.path, "branch", "--show-current")

@@ -1,0 +1,184 @@
+"""Repositories of other users: no setting, hook or symlink in them makes root run a command or write elsewhere."""
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from git_worlds import FILES, Origin, Place, git
+
+from reactor.engine.events import Result
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
+
+NOBODY = 65534
+
+
+def give(path, uid=NOBODY):
+    for directory, _, names in os.walk(path):
+        for each in (directory, *(os.path.join(directory, name) for name in names)):
+            os.chown(each, uid, uid, follow_symlinks=False)
+
+
+@pytest.fixture
+def open_place():
+    """A checkout that all users can get to, of a repository of nobody's."""
+    root = Path(tempfile.mkdtemp(prefix="git-"))
+    root.chmod(0o755)
+    (root / "server").mkdir()
+    origin = Origin(root / "server")
+    give(origin.path)
+    yield Place(root / "app", origin)
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def trap(open_place):
+    """A checkout of nobody's whose settings and hooks run a command; where that command writes who runs it."""
+    mark = open_place.path.parent / "mark"
+    give(open_place.origin.path, 0)
+    git(open_place.path.parent, "clone", "--quiet", open_place.origin.path, open_place.path)
+    script = open_place.path / ".git/evil"
+    script.write_text(f"#!/bin/sh\nid -u >>{mark}\n")
+    script.chmod(0o755)
+    for key in ("core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.askPass", "core.editor", "core.pager",
+                "filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "diff.external",
+                "credential.helper", "gpg.program", "remote.origin.uploadpack"):  # fmt: skip
+        git(open_place.path, "config", key, script)
+    for hook in ("post-checkout", "post-merge", "reference-transaction", "post-index-change", "pre-auto-gc"):
+        (open_place.path / ".git/hooks").mkdir(exist_ok=True)
+        shutil.copy(script, open_place.path / ".git/hooks" / hook)
+    (open_place.path / ".git/info").mkdir(exist_ok=True)
+    (open_place.path / ".git/info/attributes").write_text("* filter=evil diff=evil\n")
+    mark.touch()
+    mark.chmod(0o666)
+    give(open_place.path)
+    give(open_place.origin.path)
+    (open_place.path / "README").write_text("changed\n")
+    return mark
+
+
+@pytest.mark.parametrize("properties", [{}, {"force": True}, {"ensure": "absent"}, {"user": "games"}])
+async def test_root_runs_no_git_in_a_checkout_of_another_user(open_place, trap, properties):
+    said = await open_place.must_fail(**properties)
+    assert "belongs to nobody" in said
+    assert trap.read_text() == ""
+    assert (open_place.path / "README").read_text() == "changed\n"
+
+
+async def test_as_its_owner_git_runs_nothing_as_root(open_place, trap):
+    for _ in range(2):
+        await open_place.converge(user="nobody", force=True)
+    assert set(trap.read_text().split()) <= {str(NOBODY)}
+
+
+@pytest.mark.parametrize("what", [".git", ".git/config", ".git/hooks", "."])
+async def test_root_trusts_nothing_that_others_may_write(open_place, what):
+    give(open_place.origin.path, 0)
+    await open_place.must_change()
+    (open_place.path / ".git/hooks").mkdir(exist_ok=True)
+    (open_place.path / what).chmod(0o777)
+    assert "may write to" in await open_place.must_fail()
+
+
+async def test_root_does_not_clone_where_another_user_may_replace_it(open_place):
+    give(open_place.origin.path, 0)
+    home = open_place.path.parent / "home"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    place = Place(home / "app", open_place.origin)
+    assert "may replace" in await place.must_fail()
+    assert os.listdir(home) == []
+
+
+async def test_the_checkout_of_a_user_belongs_to_that_user_in_a_directory_of_root(open_place):
+    await open_place.must_change(user="nobody")
+    owners = {os.lstat(path).st_uid for path in [open_place.path, *open_place.path.rglob("*")]}
+    assert owners == {NOBODY}
+    assert open_place.files() == FILES
+    (open_place.path / "README").unlink()
+    await open_place.must_change(user="nobody")
+    assert stat.S_IMODE(open_place.path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("name", [".git", ".reactor-git"])
+async def test_a_link_in_the_way_leads_nowhere(open_place, name):
+    """A user puts a link in place of ``.git``, or of the clone that is being made."""
+    home = open_place.path.parent / "home"
+    secret = open_place.path.parent / "secret"
+    for directory in (home, secret):
+        directory.mkdir()
+    (secret / "keep").write_text("secret\n")
+    place = Place(home / "app", open_place.origin)
+    if name == ".git":
+        place.path.mkdir()
+        (place.path / ".git").symlink_to(secret)
+        give(home)
+        result, said = await place.converge(user="nobody")
+        assert (result, "cannot manage it" in said) == (Result.FAILED, True)
+    else:
+        os.symlink(secret, place.resource()._checkout.temporary)
+        give(home)
+        await place.converge(user="nobody")
+        assert place.files() == FILES
+    assert os.listdir(secret) == ["keep"]
+    assert secret.stat().st_uid == 0
+
+
+async def test_a_repository_with_commands_in_it_runs_none(place, tmp_path):
+    mark = tmp_path / "mark"
+    evil = f"!touch {mark}"
+    place.origin.commit(
+        {
+            ".gitattributes": "* filter=evil diff=evil merge=evil\n",
+            ".gitmodules": f'[submodule "x"]\n\tpath = x\n\turl = ext::sh -c "touch {mark}"\n\tupdate = {evil}\n',
+            ".gitconfig": f"[core]\n\tfsmonitor = touch {mark}\n",
+            "x/hooks/post-checkout": f"#!/bin/sh\ntouch {mark}\n",
+        }
+    )
+    await place.must_change()
+    await place.converge(submodules=True)
+    assert not mark.exists()
+
+
+async def test_links_in_a_repository_stay_links(place, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("keep\n")
+    (place.origin.work / "link").symlink_to(victim)
+    place.origin.commit({})
+    await place.must_change()
+    (place.path / "link").unlink()
+    await place.must_change()
+    assert os.readlink(place.path / "link") == str(victim)
+    (place.origin.work / "link").unlink()
+    place.origin.commit({"link": "now a file\n"})
+    await place.must_change()
+    assert (place.path / "link").read_text() == "now a file\n"
+    assert victim.read_text() == "keep\n"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ext::sh -c id",
+        "--upload-pack=id",
+        "-oProxyCommand=id",
+        "ssh://-oProxyCommand=id/x",
+        "fd::17",
+        "",
+        "a b",
+    ],
+)
+def test_a_url_that_is_a_command_is_refused(place, url):
+    with pytest.raises(ValueError, match=r"URL|host"):
+        place.resource(url=url)
+
+
+@pytest.mark.parametrize(
+    "ref", ["--upload-pack=id", "a..b", "a b", "x.lock", "a:b", "@{1}", "/a", "a/", "a\nb"]
+)
+def test_a_ref_that_is_an_option_is_refused(place, ref):
+    with pytest.raises(ValueError, match="is not a branch"):
+        place.resource(revision=ref)
