@@ -93,6 +93,13 @@ def steps(table: str, now: BootFiles, then: BootFiles) -> Iterator[Action]:
             yield Action(f"Would have written {path}", f"wrote {path}", run_write, diff, is_proof=True)
 
 
+def preflight(table: str, now: BootFiles, then: BootFiles) -> None:
+    """Raise the ResourceError with which a file could not be written or removed."""
+    for path, old, new in zip(paths(table), now, then, strict=True):
+        if path is not None and old != new:
+            textfile.refuse_replacement(path)
+
+
 def _whole(text: str, _: str) -> str:
     return text
 

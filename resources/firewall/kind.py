@@ -175,9 +175,10 @@ class Firewall(Resource[FirewallState], kind="firewall"):
         return tuple(steps)
 
     async def preflight(self, state: FirewallState) -> None:
-        """Ask nft whether it accepts the rules."""
+        """Ask nft whether it accepts the rules, and check that the files can be written."""
         if self.ensure == "present" and not state.is_right:
             await nft.check(self._lines)
+        boot.preflight(self.table, state.files, boot.without_systemd(self._then))
 
     async def reversal(self, state: FirewallState) -> Self:
         """No table where there was none; a former one can't be written as properties."""

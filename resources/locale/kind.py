@@ -164,6 +164,17 @@ class Locale(Resource[LocaleState], kind="locale"):
             steps.append(_edit(f"set {said} in {path}", path, partial(with_values, wanted=state.wrong)))
         return tuple(steps)
 
+    async def preflight(self, state: LocaleState) -> None:
+        """Check that the files can be written, and that localedef is there."""
+        present = self.ensure == "present"
+        if state.listed is not None and state.listed is not present:
+            textfile.refuse_unwritable(generated.LIST)
+        if state.wrong:
+            textfile.refuse_unwritable(_default_file())
+        if state.installed is not present:
+            textfile.refuse_unwritable(ARCHIVE)
+            await generated.require_program()
+
     @property
     def _is_built_in(self) -> bool:
         return self.name in BUILT_IN

@@ -73,6 +73,13 @@ def steps(files: Iterable[FoundFile]) -> Iterator[Action]:
             yield _writing(*wanted.base, partial(_write, wanted))
 
 
+def preflight(files: Iterable[FoundFile]) -> None:
+    """Raise the ResourceError with which a file could not be written or removed."""
+    for found in files:
+        if any(steps((found,))):
+            textfile.refuse_unwritable(found.wanted.path)
+
+
 def _writing(path: str, text: str, run: Callable[[], Awaitable[None]]) -> Action:
     diff = partial(textfile.diff, path, lambda _: text)
     return Action(f"Would have written {path}", f"wrote {path}", run, diff, is_proof=True)
