@@ -40,7 +40,7 @@ WantedBy={target}
 
 
 class BootFiles(NamedTuple):
-    """The content of the file with the rules and of the unit, and where the link that enables it points; or None."""
+    """The content of the file with the rules and of the unit, and the target of the link that enables it; None for no file."""
 
     rules: str | None = None
     unit: str | None = None
@@ -63,7 +63,7 @@ def wanted(table: str, lines: Sequence[Line]) -> BootFiles:
 
 
 def found(table: str) -> BootFiles:
-    """What is there. Raises ResourceError when it can't be read."""
+    """The present content of the files. Raises ResourceError when it can't be read."""
     where = paths(table)
     return BootFiles(
         textfile.read(where.rules or ""), textfile.read(where.unit or ""), read_link(where.link or "")

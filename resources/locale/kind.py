@@ -74,7 +74,7 @@ class Locale(Resource[LocaleState], kind="locale"):
     default: Flag = False
     """Whether it is the locale of the system, `LANG`."""
     variables: Annotated[dict[str, str], AfterValidator(_check_variables)] | None = None
-    """Other variables of the system beside `LANG`: `{LC_TIME: en_DK.UTF-8}`. Those that are not named stay."""
+    """Other variables of the system beside `LANG`: `{LC_TIME: en_DK.UTF-8}`. Other variables in the file stay."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid name, and properties that have no effect."""

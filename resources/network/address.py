@@ -61,7 +61,7 @@ class AddressState(NamedTuple):
     beside: Mapping[FoundAddress, tuple[str, ...]] = {}
     losses: Losses = NONE
     files: tuple[FoundFile, ...] = ()
-    """What is there of its file for the next boot."""
+    """Its file for the next boot."""
 
 
 class Address(Resource[AddressState], kind="address"):

@@ -31,7 +31,7 @@ class BootFile(NamedTuple):
 
 
 class FoundFile(NamedTuple):
-    """What is there of a desired file: its content and that of its base, and whether the base has other drop-ins."""
+    """The present content of a desired file and of its base, and whether the base has other drop-ins."""
 
     wanted: BootFile
     text: str | None
@@ -48,7 +48,7 @@ def watches(files: Iterable[BootFile]) -> Iterator[PathWatch]:
 
 
 def read(files: Iterable[BootFile]) -> tuple[FoundFile, ...]:
-    """What is there of the desired files. Raises ResourceError when one can't be read."""
+    """The present state of the desired files. Raises ResourceError when one can't be read."""
     return tuple(map(_read, files))
 
 
