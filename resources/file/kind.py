@@ -22,6 +22,7 @@ from reactor import (
     ResourceError,
     SandboxAccess,
     in_thread,
+    own_renames,
 )
 from reactor.hostfs import (
     Content,
@@ -208,7 +209,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The remaining plan after an apply."""
         if self.ensure == "present":
             self._observer.expect_file()
-        return self.plan(await self._observer.observe(), refresh=False)
+        if not (plan := self.plan(await self._observer.observe(), refresh=False)):
+            own_renames.verify(self.name)
+        return plan
 
     async def preflight(self, state: FileState) -> None:
         """Check that the source, the validator and a writable directory exist."""

@@ -127,8 +127,8 @@ class Firewall(Resource[FirewallState], kind="firewall"):
 
     def claims(self) -> Iterable[Claim]:
         """The table: it is replaced as a whole."""
-        wishes = {"ensure": self.ensure, "rules": self._rules, "persist": self.persist}
-        yield Claim("nftables table", self.table, wishes)
+        desired = {"ensure": self.ensure, "rules": self._rules, "persist": self.persist}
+        yield Claim("nftables table", self.table, desired)
         for path, content in zip(boot.paths(self.table), self._then, strict=True):
             if path is not None and content is not None:
                 yield Claim("path", path, {"ensure": "present", "content": content})
