@@ -30,6 +30,7 @@ MODULES = {
     "cells_git": 6,
     "cells_dev": 4,
     "cells_pip": 28,
+    "cells_reboot": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
     "cells_parts": 6,
