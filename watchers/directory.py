@@ -10,6 +10,8 @@ import trio
 from reactor import ChangedPaths, WatchSink, WatchState
 from reactor.watchers.inotify_descriptor import Watched
 
+_ALL = b"*"
+
 
 class Listener(NamedTuple):
     """A vertex that watches the directory ``top`` and everything below it, except directories named in ``without``.
@@ -80,7 +82,7 @@ class Directory:
 
     def listeners_below(self, name: bytes) -> tuple[Listener, ...]:
         """The listeners of the trees that contain this directory and, if ``name`` is a directory in it, that too."""
-        return tuple(listener for listener in self.trees if name not in listener.without)
+        return tuple(each for each in self.trees if not each.without & {name, _ALL})
 
     def point_to(self, target: Directory | None) -> Directory | None:
         """Note the target of the symlink; return the previous target if it differs."""

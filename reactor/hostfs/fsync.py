@@ -16,8 +16,8 @@ from contextlib import suppress
 import trio
 
 from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, within
+from reactor.hostfs.grouped_work import GroupedWork
 from reactor.resource.mount_health import follow_mounts
-from reactor.resource.threads import in_thread
 
 _MEMORY = {
     0x01021994,  # tmpfs
@@ -43,57 +43,19 @@ Sync = Callable[[Sequence[int]], None]
 """Flushes the files at all the descriptors. Blocking. Raises OSError."""
 
 
-class _Group:
-    """Files that share one flush."""
-
-    def __init__(self) -> None:
-        self.descriptors: list[int] = []
-        self.ended = trio.Event()
-        self.error: OSError | None = None
-
-
-class GroupCommit:
+class GroupCommit(GroupedWork[int]):
     """The flushes of one file system: one at a time, each for all files that were waiting when it began."""
 
     def __init__(self, sync: Sync) -> None:
+        super().__init__(sync)
         self.disk = Disk()
-        self._sync = sync
-        self._gathering = _Group()
-        self._working = False
 
     async def flush(self, fd: int) -> None:
         """Return when the file at ``fd`` is on the disk. If the flush fails, every member of the group raises OSError.
 
         ``fd`` is not used after this has returned, not even after a cancellation.
         """
-        group = self._gathering
-        group.descriptors.append(fd)
-        if not self._working:
-            self._working = True
-            trio.lowlevel.spawn_system_task(self._work)
-        try:
-            await group.ended.wait()
-        except trio.Cancelled:
-            if group is self._gathering:
-                group.descriptors.remove(fd)
-            else:
-                with trio.CancelScope(shield=True):  # the thread has the descriptor
-                    await group.ended.wait()
-            raise
-        if group.error is not None:
-            raise OSError(group.error.errno, group.error.strerror) from group.error
-
-    async def _work(self) -> None:
-        """Flush group after group. Begins after the tasks that are ready now, so that they join the first group."""
-        while self._gathering.descriptors:
-            group, self._gathering = self._gathering, _Group()
-            try:
-                await in_thread(self._sync, group.descriptors)
-            except OSError as error:
-                group.error = error
-            finally:
-                group.ended.set()
-        self._working = False
+        await self.join(fd)
 
 
 def fsync_each(descriptors: Sequence[int]) -> None:

@@ -63,6 +63,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     """
     has_moving_watches: ClassVar[bool] = False
     """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
+    grouped_as: ClassVar[str] = ""
+    """Kinds that share one `apply_group` may share their groups, too: those with an equal name here."""
     deferred_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
 
@@ -169,7 +171,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     def group_key(self) -> Hashable | None:
         """Resources with equal keys that are ready at the same time are applied together.
 
-        They are of one kind, or of kinds that share `apply_group`. None: always alone. A key never changes. Applying one resource may change others of its group: a run without
+        They are of one kind, or of kinds with one `grouped_as`. None: always alone. A key never changes. Applying one resource may change others of its group: a run without
         watches checks all of them once more at its end.
         """
         return None

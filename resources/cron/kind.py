@@ -37,7 +37,7 @@ from reactor.resources.accounts.property_types import AccountName
 from reactor.resources.cron import job as jobs
 from reactor.resources.cron import schedule as schedules
 from reactor.resources.cron.job import Job
-from reactor.resources.cron.properties import (
+from reactor.resources.cron.property_types import (
     CommandLine,
     Day,
     Environment,
@@ -174,8 +174,8 @@ class Cron(Resource[Found | None], kind="cron"):
 
     def claims(self) -> Iterable[Claim]:
         """The job, its user, and the file."""
-        wishes = {"ensure": self.ensure, "command": self.command, "schedule": self._schedule}
-        yield Claim("job of cron", f"{self.name} in {self._path}", wishes)
+        desired = {"ensure": self.ensure, "command": self.command, "schedule": self._schedule}
+        yield Claim("job of cron", f"{self.name} in {self._path}", desired)
         if self.ensure == "present" and self.user != "root":
             yield Claim("user", self.user, {"ensure": "present"})
         content = self._text if self.table == "system" else f"table of {self.user}"

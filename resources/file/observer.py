@@ -53,7 +53,15 @@ class Observer:
     content is not read again.
     """
 
-    __slots__ = ("_correct", "_ids", "_is_likely_file", "_is_told", "_stale_temporaries", "_stamp", "desired")
+    __slots__ = (
+        "_correct",
+        "_ids",
+        "_is_likely_file",
+        "_is_reported",
+        "_stale_temporaries",
+        "_stamp",
+        "desired",
+    )
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
@@ -61,7 +69,7 @@ class Observer:
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._is_likely_file = False
-        self._is_told = False
+        self._is_reported = False
         self._correct = _correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
@@ -165,9 +173,9 @@ class Observer:
             and is_mount_point(desired.path, fd)
             and not is_always_mounted(desired.path, fd)
         )
-        if is_covered and not self._is_told:
+        if is_covered and not self._is_reported:
             emit_note(_COVERED)
-        self._is_told = is_covered
+        self._is_reported = is_covered
         return is_covered
 
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:

@@ -28,6 +28,7 @@ from reactor.resources.git.remote import Remote
 from reactor.resources.git.state import Desired, Tip
 from reactor.resources.git.trust import MOVING
 from reactor.resources.process import output_tail
+from reactor.resources.trusted_directory import make_directory_for
 
 _KEPT = "refs/reactor/discarded"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -57,7 +58,7 @@ class Checkout:
         """Clone beside the path, and rename. Raises ResourceError."""
         desired, path = self.desired, self.temporary
         await remove_path(path, recursive=True)
-        await self._make_temporary(path)
+        make_directory_for(path, await desired.git.identity(), 0o700)
         try:
             first = f"--initial-branch={tip.branch or 'main'}"
             await self._git(path, "init", *_QUIET, "--template=", first)
@@ -130,23 +131,8 @@ class Checkout:
     async def _git(self, path: str, *arguments: str) -> str:
         return await self.desired.git.must(path, *arguments)
 
-    async def _make_temporary(self, path: str) -> None:
-        """Make an empty directory for the user that git runs as."""
-        who = await self.desired.git.identity()
-        with ErrorContext(f"make {path}"), Parent(path) as (parent, base):
-            os.mkdir(base, 0o700, dir_fd=parent)
-            fd = os.open(base, _DIRECTORY, dir_fd=parent)
-            try:
-                # The owner of the parent could put another directory of root in its place.
-                if os.fstat(fd).st_uid != os.geteuid() or os.listdir(fd):
-                    raise ResourceError(f"{path} was replaced by another user", "see who can write there")
-                if who is not None:
-                    os.fchown(fd, who.uid, who.gid)
-            finally:
-                os.close(fd)
-
     async def _put_in_place(self, path: str) -> None:
-        """Rename the clone to its path, when it is on the disk. An empty directory there gives it its mode."""
+        """Rename the clone to its path, when it is on the disk. It takes the mode of an empty directory at that path."""
         target = self.desired.path
         hint = "something is mounted there, or files have come meanwhile: clone into a directory in it"
         with ErrorContext(f"put the clone at {target}", hint), Parent(path) as (parent, base):

@@ -9,17 +9,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from reactor import ResourceError
-from reactor.hostfs import (
-    Parent,
-    Stamp,
-    names_of,
-    open_path,
-    others_may_replace,
-    others_may_write,
-    stamp_of,
-)
+from reactor.hostfs import Stamp, open_path, stamp_of
 from reactor.resources.git.state import Found
+from reactor.resources.trusted_directory import refuse_stranger, refuse_way
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 CONFIG, MOVING = "config", "refs/reactor/moving/next"
@@ -47,14 +39,14 @@ def look(path: str, uid: int, branch: str | None) -> Looked:
     try:
         fd = open_path(path)
     except (FileNotFoundError, NotADirectoryError):
-        _refuse_way(path, uid)
+        refuse_way(path, uid)
         return Looked(Found.NOTHING)
     try:
         found = os.fstat(fd)
         if not stat.S_ISDIR(found.st_mode):
             return Looked(Found.LINK if stat.S_ISLNK(found.st_mode) else Found.FILE)
-        _refuse_stranger(path, found, uid)
-        _refuse_way(path, uid)
+        refuse_stranger(path, found, uid)
+        refuse_way(path, uid)
         return _look_into(path, fd, uid, branch)
     finally:
         os.close(fd)
@@ -71,10 +63,10 @@ def _look_into(path: str, handle: int, uid: int, branch: str | None) -> Looked:
             raise
         return Looked(Found.LINKED)
     try:
-        _refuse_stranger(f"{path}/.git", os.fstat(git), uid)
+        refuse_stranger(f"{path}/.git", os.fstat(git), uid)
         with os.scandir(git) as entries:
             for entry in entries:
-                _refuse_stranger(f"{path}/.git/{entry.name}", entry.stat(follow_symlinks=False), uid)
+                refuse_stranger(f"{path}/.git/{entry.name}", entry.stat(follow_symlinks=False), uid)
         names = (*_STAMPED, *(() if branch is None else (f"refs/heads/{branch}",)))
         return Looked(Found.CHECKOUT, {name: _stamp(name, git) for name in names})
     finally:
@@ -86,30 +78,3 @@ def _stamp(name: str, directory: int) -> Stamp | None:
         return stamp_of(os.stat(name, dir_fd=directory, follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _refuse_stranger(path: str, found: os.stat_result, uid: int) -> None:
-    """Raise ResourceError when ``path`` belongs to another user, or when root would trust what others can write."""
-    owner = names_of(found.st_uid, 0)[0]
-    if found.st_uid != uid:
-        words = f"{path} belongs to {owner}, and git runs as {names_of(uid, 0)[0]}"
-        hint = f"add user: {owner}, or give the checkout to that user"
-        raise ResourceError(f"{words}: the settings in it could run commands", hint)
-    if uid in (0, os.geteuid()) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
-        words = f"other users may write to {path}, and so make git run commands as {owner}"
-        raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
-
-
-def _refuse_way(path: str, uid: int) -> None:
-    """Raise ResourceError when root, or we, would run git where other users can replace a directory on the way."""
-    if uid not in (0, os.geteuid()):
-        return
-    try:
-        with Parent(path) as (directory, base):
-            is_unsafe = others_may_replace(directory, base)
-    except ResourceError:
-        return  # there is no such directory yet
-    if is_unsafe:
-        owner = names_of(uid, 0)[0]
-        words = f"other users may replace {path}, or a directory above it, and so make git run commands as {owner}"
-        raise ResourceError(words, "add user: the user to whom that directory belongs")

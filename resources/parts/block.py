@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from reactor import PropertyProblem, ResourceError
 from reactor.resources.file.property_types import Text
-from reactor.resources.parts.document import Document, Edit, inserted, removed, replaced
+from reactor.resources.parts.document import Document, Edit, removed, replaced
 from reactor.resources.parts.line import OneLine
 from reactor.resources.parts.part import Part
 from reactor.resources.parts.places import END, START, Pattern, place_of_new
@@ -112,8 +112,7 @@ class Block(Part, kind="block"):
         wanted = self._wanted
         if place is None:
             index = place_of_new(document, self.insert_after, self.insert_before)
-            lines = inserted(document.lines, index, [begin, *wanted, end])
-            return Edit(document.with_lines(lines), "added the block")
+            return Edit(document.with_inserted(index, [begin, *wanted, end]), "added the block")
         first, last = place
         if document.contents[first + 1 : last] == wanted:
             return None

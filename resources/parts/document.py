@@ -11,6 +11,8 @@ from reactor import ResourceError
 
 LARGEST = 64 << 20
 """Bytes. A larger file is refused: it is held in memory while a part of it is edited."""
+MOST_LINES = 1_000_000
+"""Each line takes memory of its own."""
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
@@ -33,15 +35,23 @@ class Document:
         self._given = lines
         self._body = body
         self.bom = bom
+        self.token = object()
+        """What remembers the document without keeping its content in memory."""
         self.parsed: dict[object, Any] = {}
         """What formats have made of the content, by format."""
 
     @classmethod
     def of(cls, data: bytes, path: str) -> Document:
-        """The document with this content. Raises ResourceError for UTF-16, where a line is not a line of bytes."""
+        """The document with this content.
+
+        Raises ResourceError for too many lines, and for UTF-16, where a line is not a line of bytes.
+        """
         if data.startswith(_WIDE):
             words = f"{path} is UTF-16, and only files in UTF-8 or another extension of ASCII can be edited"
             raise ResourceError(words, "convert it with iconv, or manage the whole file with the kind file")
+        if data.count(b"\n") > MOST_LINES:
+            words = f"{path} has more than {MOST_LINES} lines"
+            raise ResourceError(words, "manage the whole file with the kind file")
         bom = _BOM if data.startswith(_BOM) else b""
         return cls(body=data[len(bom) :], bom=bom)
 
@@ -63,7 +73,12 @@ class Document:
     @cached_property
     def contents(self) -> list[bytes]:
         """The lines without their ends."""
-        return [content_of(line) for line in self.lines]
+        if b"\r" in self.body:
+            return [content_of(line) for line in self.lines]
+        found = self.body.split(b"\n")
+        if not found[-1]:
+            found.pop()
+        return found
 
     @cached_property
     def content_set(self) -> frozenset[bytes]:
@@ -83,6 +98,13 @@ class Document:
     def with_lines(self, lines: Sequence[bytes]) -> Document:
         """The same file with other lines."""
         return Document(lines, bom=self.bom)
+
+    def with_inserted(self, index: int, contents: Sequence[bytes]) -> Document:
+        """The same file with new lines before ``index``. What was made of the old lines is used again."""
+        found = self.with_lines(inserted(self.lines, index, contents))
+        found.__dict__["contents"] = [*self.contents[:index], *contents, *self.contents[index:]]
+        found.__dict__["content_set"] = self.content_set.union(contents)
+        return found
 
     def with_text(self, text: str) -> Document:
         """The same file with another content."""

@@ -15,6 +15,7 @@ from reactor.resources.parts.values import (
     nested,
     newline_of,
     refuse_damage,
+    refuse_large,
     same,
     value_at,
     with_value,
@@ -23,8 +24,11 @@ from reactor.resources.parts.values import (
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = re.compile(r"[ \t\r\n]*")
 _INDENT = re.compile(r"\n([ \t]+)\S")
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])')
+_STRING = r'"(?:\\.|[^"\\])*(?:"|\\?\Z)'
+"""A string; one that does not end goes on to the end of the text, so that it is searched once."""
+_STRING_OR_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_STRING_OR_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+_LARGEST = 16 << 20
 
 
 class _Member(NamedTuple):
@@ -66,6 +70,7 @@ def edit_json(document: Document, keys: Sequence[str], value: Any, path: str) ->
 def _read(document: Document, path: str) -> _Text:
     found: _Text | None = document.parsed.get("json")
     if found is None:
+        refuse_large(document, path, _LARGEST)
         found = document.parsed["json"] = _parsed(document.text, path)
     return found
 

@@ -8,14 +8,19 @@ from typing import NamedTuple
 from reactor.resources.parts.document import Document
 
 _QUOTES = "\"'"
+_BLANKS = " \t"
 
 
 class Syntax(NamedTuple):
-    """How the lines of a format are read. ``entry`` has the groups indent, key, delimiter and value."""
+    """How the lines of a format are read. All patterns take linear time, whatever is in the file."""
 
     name: str
-    entry: re.Pattern[str]
+    delimiters: re.Pattern[str]
+    """What is between a key and its value, apart from the blanks around it."""
     comments: str
+    lead: re.Pattern[str] = re.compile(r"[ \t]*")
+    """What may be before a key."""
+    key: re.Pattern[str] = re.compile(r"[^=\[].*")
     header: re.Pattern[str] | None = None
     inline: re.Pattern[str] | None = None
     """Where a comment begins behind a value."""
@@ -31,43 +36,63 @@ class Syntax(NamedTuple):
         """The key in the form in which keys are compared."""
         return key.lower() if self.ignores_case else key
 
+    def split(self, text: str) -> Split | None:
+        """The parts of a line that has a key and a value; None if it has not."""
+        lead = self.lead.match(text)
+        start = 0 if lead is None else lead.end()
+        found = self.delimiters.search(text, start)
+        if found is None:
+            return None
+        key = text[start : found.start()].rstrip(_BLANKS)
+        if not key or self.key.fullmatch(key) is None or key[0] in self.comments:
+            return None
+        value = text[found.end() :].lstrip(_BLANKS)
+        stop = len(text) - len(value)
+        return Split(text[:start], key, text[start + len(key) : stop], value)
+
+
+class Split(NamedTuple):
+    """The parts of a line. ``delimiter`` has the blanks around it."""
+
+    indent: str
+    key: str
+    delimiter: str
+    value: str
+
 
 _BRACKETS = re.compile(r"[ \t]*\[(?P<name>[^]]*)\][ \t]*(?:[#;].*)?")
-_INI = re.compile(
-    r"(?P<indent>[ \t]*)(?P<key>[^=: \t\[#;](?:[^=:]|:(?![ \t]|$))*?)(?P<delimiter>[ \t]*(?:=|:(?=[ \t]|$))[ \t]*)(?P<value>.*)"
-)
+_HASH = re.compile(r"(?<![ \t])[ \t]+#")
 SYNTAXES = {
-    "ini": Syntax("ini", _INI, "#;", _BRACKETS, re.compile(r"[ \t]+[#;]"), " = ", continues="indent"),
-    "systemd": Syntax(
-        "systemd",
-        re.compile(r"(?P<indent>[ \t]*)(?P<key>[^= \t\[#;][^=]*?)(?P<delimiter>[ \t]*=[ \t]*)(?P<value>.*)"),
+    "ini": Syntax(
+        "ini",
+        re.compile(r"=|:(?=[ \t]|$)"),
         "#;",
-        _BRACKETS,
-        continues="backslash",
+        header=_BRACKETS,
+        inline=re.compile(r"(?<![ \t])[ \t]+[#;]"),
+        delimiter=" = ",
+        continues="indent",
     ),
+    "systemd": Syntax("systemd", re.compile("="), "#;", header=_BRACKETS, continues="backslash"),
     "sshd": Syntax(
         "sshd",
-        re.compile(
-            r"(?P<indent>[ \t]*)(?P<key>[A-Za-z][A-Za-z0-9]*)(?P<delimiter>[ \t]*=[ \t]*|[ \t]+)(?P<value>.*)"
-        ),
+        re.compile(r"[ \t]*=|[ \t]+"),
         "#",
-        re.compile(r"[ \t]*(?P<name>(?:match|host)(?:[ \t]+|[ \t]*=[ \t]*).*)", re.IGNORECASE),
-        re.compile(r"[ \t]+#"),
-        " ",
+        key=re.compile(r"[A-Za-z][A-Za-z0-9]*"),
+        header=re.compile(r"[ \t]*(?P<name>(?:match|host)[ \t=].*)", re.IGNORECASE),
+        inline=_HASH,
+        delimiter=" ",
         ignores_case=True,
         first_wins=True,
     ),
     "keyvalue": Syntax(
         "keyvalue",
-        re.compile(
-            r"(?P<indent>[ \t]*(?:export[ \t]+|-)?)(?P<key>[^ \t=:#-][^ \t=:]*)(?P<delimiter>[ \t]*=[ \t]*|[ \t]*:[ \t]+|[ \t]+)(?P<value>.*)"
-        ),
+        re.compile(r"[ \t]*=|[ \t]*:[ \t]|[ \t]+"),
         "#",
-        delimiter="=",
+        lead=re.compile(r"[ \t]*(?:export[ \t]+|-)?"),
+        key=re.compile(r"[^ \t=:#-][^ \t=:]*"),
         continues="backslash",
     ),
 }
-_SHELL_COMMENT = re.compile(r"[ \t]+#")
 
 
 class Entry(NamedTuple):
@@ -148,16 +173,16 @@ def _name(name: str, syntax: Syntax) -> str | None:
 
 
 def _entry(texts: list[str], number: int, syntax: Syntax) -> Entry | None:
-    found = syntax.entry.fullmatch(texts[number])
+    found = syntax.split(texts[number])
     if found is None:
         bare = texts[number].strip()
         return Entry(syntax.folded(bare), "", texts[number].rstrip(), "", "", number, number + 1)
-    value, tail = split_tail(found["value"], found["delimiter"], syntax)
-    stop, more = _continuation(texts, number, found["value"], found["indent"], syntax)
+    value, tail = split_tail(found.value, found.delimiter, syntax)
+    stop, more = _continuation(texts, number, found.value, found.indent, syntax)
     if more is not None:
         value, tail = more, ""
-    head = texts[number][: found.start("value")]
-    return Entry(syntax.folded(found["key"]), value, head, found["delimiter"], tail, number, stop)
+    head = found.indent + found.key + found.delimiter
+    return Entry(syntax.folded(found.key), value, head, found.delimiter, tail, number, stop)
 
 
 def _continuation(
@@ -185,7 +210,7 @@ def _goes_on(text: str, indent: str, syntax: Syntax, *, is_open: bool) -> bool:
     stripped = text.lstrip()
     if not stripped or stripped[0] in syntax.comments or len(text) - len(stripped) <= len(indent):
         return False
-    return is_open or syntax.entry.fullmatch(text) is None
+    return is_open or syntax.split(text) is None
 
 
 def split_tail(value: str, delimiter: str, syntax: Syntax) -> tuple[str, str]:
@@ -195,7 +220,7 @@ def split_tail(value: str, delimiter: str, syntax: Syntax) -> tuple[str, str]:
         start = end + 1
     inline = syntax.inline
     if syntax.name == "keyvalue" and (delimiter == "=" or start):
-        inline = _SHELL_COMMENT
+        inline = _HASH
     comment = inline.search(value, start) if inline is not None else None
     end = comment.start() if comment is not None else len(value)
     kept = value[:end].rstrip()

@@ -140,12 +140,12 @@ def _commented(document: Document, syntax: Syntax, part: Section, key: str) -> t
         if not stripped or stripped[0] not in syntax.comments:
             continue
         bare = stripped.lstrip(syntax.comments)
-        found = syntax.entry.fullmatch(bare.lstrip())
-        if found is None or syntax.folded(found["key"]) != syntax.folded(key):
+        found = syntax.split(bare.lstrip())
+        if found is None or syntax.folded(found.key) != syntax.folded(key):
             continue
-        if bare == bare.lstrip() or "=" in found["delimiter"]:
-            delimiter = found["delimiter"]
-            if not found["value"] and delimiter == " =":  # no blank at the end of a line
+        if bare == bare.lstrip() or "=" in found.delimiter:
+            delimiter = found.delimiter
+            if not found.value and delimiter == " =":  # no blank at the end of a line
                 delimiter = " = "
             return number + 1, text[: len(text) - len(stripped)], delimiter
     return None

@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from reactor import PropertyProblem
 from reactor.resources.file.property_types import Text
-from reactor.resources.parts.document import Document, Edit, inserted, removed
+from reactor.resources.parts.document import Document, Edit, removed
 from reactor.resources.parts.part import Part
 from reactor.resources.parts.places import END, START, Pattern, compiled, matching, place_of_new
 
@@ -115,7 +115,7 @@ class Line(Part, kind="line"):
 
     def _addition(self, document: Document, wanted: bytes) -> Edit:
         place = place_of_new(document, self.insert_after, self.insert_before)
-        return Edit(document.with_lines(inserted(document.lines, place, [wanted])), "added the line")
+        return Edit(document.with_inserted(place, [wanted]), "added the line")
 
     def _replacement(self, document: Document, numbers: list[int], wanted: bytes) -> Edit:
         lines = list(document.lines)

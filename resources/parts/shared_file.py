@@ -92,7 +92,10 @@ async def look_again(path: str) -> Found:
             data, real, status = await _read(path)
         except FileNotFoundError:
             _kept.pop(path, None)
-            return Found(Document(), os.path.realpath(path), None)  # noqa: ASYNC240 - as fast as the read
+            if os.path.islink(path):  # noqa: ASYNC240 - as fast as the read
+                words = f"{path} is a symlink that leads nowhere"
+                raise ResourceError(words, "name the file, or remove the symlink") from None
+            return Found(Document(), path, None)
     stamp = stamp_of(status)
     attributes = Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
     kept = _kept.get(path)
@@ -134,8 +137,8 @@ async def _read(path: str) -> tuple[bytes, str, os.stat_result]:
             _require_same(path, real, status)
         await at_hand(path, fd, status.st_size)
         if status.st_size <= INLINE_LIMIT:
-            return read(fd, LARGEST), real, status
-        return await in_thread(read, fd, LARGEST), real, status
+            return read(fd, status.st_size), real, status
+        return await in_thread(read, fd, status.st_size), real, status
     finally:
         os.close(fd)
 
@@ -161,20 +164,13 @@ class Approval(NamedTuple):
             await validator.approve(candidate, path)
 
 
-async def store(before: Found, after: Document, new: Attributes, validators: Iterable[Validator]) -> None:
-    """Replace the content of the file in one step, unless another program has changed it. Owner and mode stay.
-
-    A new file gets the attributes ``new``. Raises ResourceError.
-    """
-    attributes = before.attributes or new
+async def store(
+    before: Found, after: Document, attributes: Attributes, validators: Iterable[Validator]
+) -> None:
+    """Replace the content of the file in one step, unless another program has changed it. Raises ResourceError."""
     directory, base = os.path.split(before.real)
     stale = await find_stale_temporaries(directory, base, attributes.uid)
     await remove_stale_temporaries(before.real, stale, attributes.uid)
     approval = Approval(tuple(validators))
-    await write_file(
-        before.real,
-        Inline(after.data),
-        attributes,
-        approval if approval.validators else None,
-        before=before.stamp or (),
-    )
+    validator = approval if approval.validators else None
+    await write_file(before.real, Inline(after.data), attributes, validator, before=before.stamp or ())

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 from reactor import ResourceError
 from reactor.resources.parts.document import Document
-from reactor.resources.parts.values import MISSING, newline_of, refuse_damage, same, value_at, with_value
+from reactor.resources.parts.values import (
+    MISSING,
+    newline_of,
+    refuse_damage,
+    refuse_large,
+    same,
+    value_at,
+    with_value,
+)
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRING = re.compile(
@@ -52,6 +60,7 @@ def edit_toml(document: Document, keys: Sequence[str], value: Any, path: str) ->
 def _read(document: Document, path: str) -> dict[str, Any]:
     found: dict[str, Any] | None = document.parsed.get("toml")
     if found is None:
+        refuse_large(document, path)
         try:
             found = tomllib.loads(document.body.decode())
         except UnicodeDecodeError as error:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reactor import ResourceError
+from reactor.resources.parts.document import Document
 
 MISSING: Final = object()
 """There is no such key; or, as a wanted value, the key is to be removed."""
+_LARGEST = 1 << 20
 MOST_LEVELS = 100
 """How deep values may be in each other."""
 
@@ -20,6 +22,16 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and bool(one == other)
+
+
+def plain(value: Any) -> Any:
+    """The value in the types that parsers return: expressions of a manifest may return others that are derived of them."""
+    if isinstance(value, Mapping):
+        return {plain(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    known = next((each for each in (bool, int, float, str) if isinstance(value, each)), None)
+    return value if known is None or type(value) is known else known(value)
 
 
 def value_at(data: Any, keys: Sequence[str], path: str) -> Any:
@@ -68,6 +80,13 @@ def newline_of(text: str) -> str:
     """The end of the first line."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def refuse_large(document: Document, path: str, largest: int = _LARGEST) -> None:
+    """Raise ResourceError for a file of values that is larger than ``largest`` bytes: parsed, it is much larger."""
+    if len(document.body) > largest:
+        words = f"{path} has {len(document.body) >> 10} KiB, and only files of up to {largest >> 10} can be parsed"
+        raise ResourceError(words, "manage the whole file with the kind file")
 
 
 def refuse_damage(is_right: bool, path: str, keys: Sequence[str]) -> None:

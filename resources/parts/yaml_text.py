@@ -15,7 +15,15 @@ from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNo
 
 from reactor import ResourceError
 from reactor.resources.parts.document import Document
-from reactor.resources.parts.values import MISSING, nested, newline_of, refuse_damage, same
+from reactor.resources.parts.values import (
+    MISSING,
+    MOST_LEVELS,
+    nested,
+    newline_of,
+    refuse_damage,
+    refuse_large,
+    same,
+)
 from reactor.resources.parts.yaml_values import block_lines, flow
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -48,6 +56,8 @@ def _root(document: Document, path: str) -> Node | None:
     """The top node; None if there is nothing but comments."""
     if "yaml" not in document.parsed:
         try:
+            refuse_large(document, path)
+            _refuse_deep(document.text, path)
             document.parsed["yaml"] = list(yaml.compose_all(document.text, Loader=_LOADER))
         except (yaml.YAMLError, UnicodeEncodeError, RecursionError) as error:
             mark = getattr(error, "problem_mark", None)
@@ -59,6 +69,20 @@ def _root(document: Document, path: str) -> Node | None:
         hint = "manage the whole file with the kind file"
         raise ResourceError(f"{path} has several YAML documents, and only one can be edited", hint)
     return None if not found or _is_empty(found[0]) else found[0]
+
+
+def _refuse_deep(text: str, path: str) -> None:
+    """Raise ResourceError for too many levels: the composer of libyaml takes stack for each, and would crash."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MOST_LEVELS:
+                raise ResourceError(
+                    f"{path} has more than {MOST_LEVELS} levels", "manage it with the kind file"
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _is_empty(node: Node) -> bool:
@@ -197,6 +221,11 @@ class _Edit:
             return f"{text[:colon]}{new}{text[colon:]}"
         start, end = old.start_mark.index, self._stop(old)
         is_block = isinstance(old, CollectionNode) and not old.flow_style
+        if is_block and isinstance(value, dict) and value and old.start_mark.column <= key.start_mark.column:
+            head = (
+                text[:colon] + text[colon:start].split("\n")[0].rstrip()
+            )  # a list may begin where its key does
+            return head + self._inline_or_block(value, key.start_mark.column, is_flow=False) + text[end:]
         if is_block and isinstance(value, (dict, list)) and value:
             indent = " " * old.start_mark.column
             return text[:start] + f"{self._newline}{indent}".join(block_lines(value)) + text[end:]

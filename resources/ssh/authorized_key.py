@@ -125,14 +125,14 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
 
     def claims(self) -> Iterable[Claim]:
         """The key of the user, that the user exists, and the file, which no other resource may write as a whole."""
-        wishes: dict[str, object] = {"ensure": self.ensure, "path": self.path}
+        desired: dict[str, object] = {"ensure": self.ensure, "path": self.path}
         if self.ensure == "present":
             comment = {} if self._comment is None else {"comment": self._comment}
-            wishes |= {"options": self.options, **comment}
+            desired |= {"options": self.options, **comment}
             yield Claim("user", self.user, {"ensure": "present"})
             if path := self._known_path():
                 yield Claim("path", path, {"ensure": "present", "content": f"{_SPACE} {self.user}"})
-        yield Claim("authorized key", f"{self._key.blob} of {self.user}", wishes)
+        yield Claim("authorized key", f"{self._key.blob} of {self.user}", desired)
 
     async def observe(self) -> KeyState:
         """The account and its file of keys.

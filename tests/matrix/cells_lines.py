@@ -91,8 +91,60 @@ HOST_DRIFTS: dict[str, Callable[[Path], object]] = {
 }
 
 
+HOSTS, LIMITS = Path("/etc/hosts"), Path("/etc/security/limits.d/matrix.conf")
+LOCAL = "127.0.0.1\tlocalhost\n"
+NAME_STATES: dict[str, str] = {
+    "usual": LOCAL,
+    "no end": LOCAL.strip(),
+    "right": f"{LOCAL}10.0.0.5 db.internal db\n",
+    "another address": f"{LOCAL}10.0.0.9 db.internal db # old\n",
+    "a name of another host": f"{LOCAL}10.0.0.9 web db.internal mail\n",
+    "an alias of another host": f"{LOCAL}10.0.0.9 db web\n",
+    "twice": f"{LOCAL}10.0.0.5 db.internal\n10.0.0.5 db.internal db\n",
+    "between others": f"# caf\udce9\r\n{LOCAL}10.0.0.9 web\n\n10.0.0.5 db.internal # mine\n999.9.9.9 db.internal\n",
+    "v6": f"{LOCAL}2001:db8::9 db.internal\n",
+}
+NAME_WANTED: dict[str, dict[str, object]] = {
+    "address": {"ip": "10.0.0.5"},
+    "alias": {"ip": "10.0.0.5", "aliases": ["db"]},
+    "absent": {"ensure": "absent"},
+    "absent by address": {"ensure": "absent", "ip": "10.0.0.5"},
+}
+NAME_DRIFTS: dict[str, Callable[[], object]] = {
+    "address changed": lambda: HOSTS.write_bytes(HOSTS.read_bytes() + b"10.0.0.7 db.internal\n"),
+    "emptied": lambda: HOSTS.write_text(LOCAL),
+    "another host added": lambda: HOSTS.write_bytes(HOSTS.read_bytes() + b"10.0.0.9 mail\n"),
+}
+LIMITS_STATES: dict[str, str | None] = {
+    "no file": None,
+    "empty": "",
+    "others": "* - nofile 7\n",
+    "odd": "caf\udce9",
+}
+LIMITS_WANTED: dict[str, dict[str, object]] = {
+    "limits": {"nofile": 65536, "nproc": {"soft": 1, "hard": 2}},
+    "of a group": {"domain": "@games", "core": "unlimited"},
+    "absent": {"ensure": "absent"},
+}
+LIMITS_DRIFTS: dict[str, Callable[[], object]] = {
+    "removed": LIMITS.unlink,
+    "changed": lambda: LIMITS.write_text("* - nofile 1\n"),
+    "mode": lambda: LIMITS.chmod(0o666),
+}
+
+
 def cells() -> Iterator[Cell]:
     """Every state by everything wanted, and every drift from what was reached."""
+    for wanted, properties in NAME_WANTED.items():
+        for state in NAME_STATES:
+            yield _host(state, wanted, properties)
+        for drift in NAME_DRIFTS:
+            yield _host("between others", wanted, properties, drift)
+    for wanted, properties in LIMITS_WANTED.items():
+        for state in LIMITS_STATES:
+            yield _limits(state, wanted, properties)
+        for drift in () if wanted == ABSENT else LIMITS_DRIFTS:
+            yield _limits("no file", wanted, properties, drift)
     for wanted, properties in HOST_WANTED.items():
         for state in HOST_STATES:
             yield _known(state, wanted, properties)
@@ -187,3 +239,83 @@ def _found_keys(path: Path, name: str) -> set[str]:
 def _key_of(line: list[str]) -> list[str]:
     at = line.index("ssh-ed25519")
     return line[: at - 1] + line[at : at + 2]
+
+
+def _host(state: str, wanted: str, properties: dict[str, object], drift: str | None = None) -> Cell:
+    name = " / ".join(filter(None, (state, wanted, drift)))
+
+    def resources(place: Path) -> list[dict[str, object]]:
+        return [{"host": [{"db.internal": properties}]}]
+
+    def make(place: Path) -> None:
+        (place.parent / "hosts").write_bytes(HOSTS.read_bytes())
+        HOSTS.write_bytes(os.fsencode(NAME_STATES[state]))
+
+    def clean(place: Path) -> None:
+        HOSTS.write_bytes((place.parent / "hosts").read_bytes())
+
+    acts = None if drift is None else lambda place: NAME_DRIFTS[drift]()
+    judge = partial(_name_wrong, state, wanted, drift)
+    return Cell(
+        "host", name, resources, judge, make, acts, look=lambda place: HOSTS.read_bytes(), clean=clean
+    )
+
+
+def _name_wrong(state: str, wanted: str, drift: str | None, place: Path) -> str | None:
+    found = [os.fsdecode(line).split("#")[0].split() for line in HOSTS.read_bytes().splitlines()]
+    there = {
+        name: {line[0] for line in found if name in line[1:]} - {"999.9.9.9"}
+        for name in ("db.internal", "db", "web", "mail")
+    }
+    v6 = {"2001:db8::9"} if state == "v6" and wanted != "absent" else set()
+    right = {"10.0.0.5"} if wanted in ("address", "alias") else set()
+    before = os.fsencode(NAME_STATES[state])
+    if wanted == "absent by address" and state in ("another address", "a name of another host"):
+        right = set()
+    faults = [differs("the addresses", there["db.internal"] - v6, right)]
+    if wanted == "alias":
+        faults.append(differs("the addresses of the alias", there["db"], {"10.0.0.5"}))
+    if drift == "emptied":
+        return first(*faults)
+    for name in ("web", "mail"):
+        was = name.encode() in before or (name == "mail" and drift == "another host added")
+        faults.append(differs(f"that {name} is there", there[name], {"10.0.0.9"} if was else set()))
+    kept = [
+        line for line in before.splitlines() if line[:1] == b"#" or b"localhost" in line or b"999" in line
+    ]
+    lines = HOSTS.read_bytes().splitlines()
+    return first(*faults, differs("lost lines", [line for line in kept if line not in lines], []))
+
+
+def _limits(state: str, wanted: str, properties: dict[str, object], drift: str | None = None) -> Cell:
+    name = " / ".join(filter(None, (state, wanted, drift)))
+
+    def resources(place: Path) -> list[dict[str, object]]:
+        return [{"limits": [{"matrix": properties}]}]
+
+    def make(place: Path) -> None:
+        LIMITS.parent.mkdir(parents=True, exist_ok=True)
+        LIMITS.unlink(missing_ok=True)
+        if (text := LIMITS_STATES[state]) is not None:
+            LIMITS.write_bytes(os.fsencode(text))
+
+    def look(place: Path) -> object:
+        return (LIMITS.stat().st_mode, LIMITS.read_bytes()) if LIMITS.exists() else None
+
+    acts = None if drift is None else lambda place: LIMITS_DRIFTS[drift]()
+    judge = partial(_limits_wrong, wanted)
+    clean = lambda place: LIMITS.unlink(missing_ok=True)  # noqa: E731
+    return Cell("limits", name, resources, judge, make, acts, look=look, clean=clean)
+
+
+def _limits_wrong(wanted: str, place: Path) -> str | None:
+    if wanted == ABSENT:
+        return differs("that the file is there", LIMITS.exists(), False)
+    lines = {
+        "limits": ["matrix - nofile 65536", "matrix soft nproc 1", "matrix hard nproc 2"],
+        "of a group": ["@games - core unlimited"],
+    }
+    return first(
+        differs("the lines", LIMITS.read_text().splitlines()[1:], lines[wanted]),
+        differs("the mode", LIMITS.stat().st_mode & 0o7777, 0o644),
+    )

@@ -17,6 +17,7 @@ from questions import breaches
 MODULES = {
     "cells_file": 3,
     "cells_service": 8,
+    "cells_timer": 4,
     "cells_accounts": 6,
     "cells_cron": 2,
     "cells_exec": 2,
@@ -25,9 +26,13 @@ MODULES = {
     "cells_archive": 1,
     "cells_git": 6,
     "cells_dev": 4,
+    "cells_pip": 28,
     "cells_mount": 5,
     "cells_kernel": 2,
+    "cells_parts": 6,
     "cells_network": 5,
+    "cells_firewall": 12,
+    "cells_regional": 6,
     "cells_package": 9,
     "cells_dnf": 15,
 }

@@ -91,6 +91,21 @@ async def test_a_missing_file_is_created_if_that_is_wanted(tmp_path):
     assert os.listdir(tmp_path) == ["f"]
 
 
+async def test_one_part_creates_the_file_for_the_others(tmp_path):
+    path = tmp_path / "f"
+    _, story = await converge_once(line("a", path), line("b", path, create=True), line("c", path))
+    assert path.read_text() == "a\nb\nc\n"
+    assert set(results(story).values()) == {Result.CHANGED}
+
+
+async def test_what_one_part_validates_is_validated_for_all(tmp_path):
+    path, log = tmp_path / "f", tmp_path / "log"
+    path.write_text("good\n")
+    _, story = await converge_once(line("bad", path), line("good", path, validate=counting(log)))
+    assert path.read_text() == "good\n"
+    assert results(story) == {"line#bad": Result.FAILED, "line#good": Result.OK}
+
+
 async def test_a_file_that_another_resource_creates_comes_first(tmp_path):
     path = tmp_path / "f"
     whole = File(name=str(path), ensure="present", owner=ME, group=MINE, mode="0600")
@@ -177,6 +192,13 @@ async def test_a_symlink_of_another_user_is_not_followed(tmp_path):
     with pytest.raises(ResourceError, match="leads through a symlink of"):
         await line("a", theirs / "f").apply_group([line("a", theirs / "f")])
     assert target.read_text() == "secret\n"
+
+
+async def test_nothing_is_created_through_a_symlink_that_leads_nowhere(tmp_path):
+    (tmp_path / "f").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ResourceError, match="is a symlink that leads nowhere"):
+        await line("a", tmp_path / "f", create=True).apply_group([line("a", tmp_path / "f", create=True)])
+    assert os.listdir(tmp_path) == ["f"]
 
 
 async def test_a_file_in_a_directory_of_a_user_stays_theirs(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 from parts_worlds import applied, setting
@@ -107,6 +108,7 @@ PROJECT = '[project]\nname = "x" # n\n\n[tool.ruff]\n# c\nline-length = 88 # lon
         pytest.param("yaml", "a", "x", "a: # why\n  b: 1\nc: 1\n", "a: x  # why\nc: 1\n", id="YAML: a string in place of a mapping"),
         pytest.param("yaml", "a", "x", 'a: "y"\n', 'a: "x"\n', id="YAML: the quotes stay"),
         pytest.param("yaml", "on", 1, "on: 2\n", "on: 1\n", id="YAML: a key like a boolean"),
+        pytest.param("yaml", "a", {"b": 1}, "a: # why\n- x\n- y\nc: 1\n", "a: # why\n  b: 1\nc: 1\n", id="YAML: a mapping in place of a list"),
         pytest.param("yaml", "a", True, "a: yes\n", "a: yes\n", id="YAML: yes is true"),
     ],
 )  # fmt: skip
@@ -148,6 +150,11 @@ def test_a_key_is_removed(path, key, before, after):
         ("toml", "a", "[a]\nb = 1\n", "a is a table with lines of its own"),
         ("toml", "a.b", "[[a]]\nb = 1\n", "a is not a mapping"),
         ("yaml", "a", "a: [", "is not YAML"),
+        ("yaml", "a", "[" * 100_000, "has more than 100 levels"),
+        ("yaml", "a", "- " * 100_000, "has more than 100 levels"),
+        ("yaml", "a", "a: 2\n" + "#" * (1 << 20), "only files of up to 1024 can be parsed"),
+        ("json", "a", "/*" * 100_000, "is not JSON"),
+        ("json", "a", '"\\"' + '\\"' * 100_000, "is not JSON"),
         ("yaml", "a", "a: 2\na: 3\n", "the key a is twice in one mapping"),
         ("yaml", "a", "a: 1\n---\na: 1\n", "several YAML documents"),
         ("yaml", "b.c", "a: &x {c: 2}\nb: *x\n", "b is an alias of another value"),
@@ -159,6 +166,16 @@ def test_a_key_is_removed(path, key, before, after):
 def test_what_can_not_be_changed_alone_is_an_error(path, key, content, words):
     with pytest.raises(ResourceError, match=re.escape(words)):
         applied(setting("title", path, key=key, value=1), content)
+
+
+@pytest.mark.parametrize("path", ["ini", "systemd", "sshd", "keyvalue"])
+@pytest.mark.parametrize("text", ["a{}", "a = b{}", "a b{}", "[a{}", '"{}', "a{}=", ": {}:", "match{}"])
+@pytest.mark.parametrize("filler", [" ", "\t \t", " #", ":", " :", "'", "\\"])
+def test_no_line_takes_long(path, text, filler):
+    section = "s" if path == "systemd" else None
+    part = setting("wanted", path, value=1, section=section)
+    with suppress(ResourceError):
+        applied(part, text.format(filler * 100_000))
 
 
 def test_a_yaml_bomb_takes_no_time():

@@ -98,6 +98,7 @@ PUBLIC_MODULES = frozenset(
         "httpx",
         "jinja2", "jinja2.sandbox",
         "networkx",
+        "packaging.requirements", "packaging.utils", "packaging.version",
         "prometheus_client.core", "prometheus_client.exposition", "prometheus_client.process_collector",
         "prometheus_client.registry",
         "pydantic", "pydantic.fields", "pydantic.json_schema", "pydantic_core",

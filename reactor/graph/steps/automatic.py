@@ -83,11 +83,12 @@ class _Paths:
             within = _below(path, self._sorted_provided, self._provided) if is_whole else []
             removers = _below(path, self._sorted_removed, self._removed) if is_whole else []
             above = self._providers_above(path.rstrip("/") if is_whole else path)
-            editors = self._edited.get(path, ())
+            editors = frozenset(self._edited.get(path, ()))
+            before_editors = _nearest(above, editors) if editors else []
             for user in users:
                 reason = f"{self._refs[user]} uses {path}"
-                others = editors if user in editors else (user,)
-                for first in (*_nearest(above, others), *within):
+                nearest = before_editors if user in editors else _nearest(above, (user,))
+                for first in (*nearest, *within):
                     if first != user:
                         yield first, user, user, reason
                 for remover in removers:

@@ -1,0 +1,58 @@
+"""Decides whether a program that obeys the files in a directory may be run there, and makes such directories for users.
+
+git obeys the settings of a repository, and a virtual environment brings its own Python. If another user can change
+them, that user decides what is run.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from reactor import ResourceError
+from reactor.hostfs import ErrorContext, Parent, names_of, others_may_replace, others_may_write
+from reactor.resources.process import Identity
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def refuse_stranger(path: str, found: os.stat_result, uid: int) -> None:
+    """Raise ResourceError when ``path`` does not belong to ``uid``, or when root would trust what others can write."""
+    owner, who = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
+    if found.st_uid != uid:
+        words = f"{path} belongs to {owner}, and what is in it would be run as {who}"
+        raise ResourceError(words, f"add user: {owner}, or give it to {who}")
+    if uid in (0, os.geteuid()) and not stat.S_ISLNK(found.st_mode) and others_may_write(found):
+        words = f"other users may write to {path}, and what is in it would be run as {owner}"
+        raise ResourceError(words, "take that right away: chmod -R go-w, or add user")
+
+
+def refuse_way(path: str, uid: int) -> None:
+    """Raise ResourceError when root, or we, would run what other users can put in place of ``path``."""
+    if uid not in (0, os.geteuid()):
+        return
+    try:
+        with Parent(path) as (directory, base):
+            is_unsafe = others_may_replace(directory, base)
+    except ResourceError:
+        return  # there is no such directory yet
+    if is_unsafe:
+        who = names_of(uid, 0)[0]
+        words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {who}"
+        raise ResourceError(words, "add user: the user to whom that directory belongs")
+
+
+def make_directory_for(path: str, who: Identity | None, mode: int) -> None:
+    """Make an empty directory that belongs to ``who``, by default to us. Raises ResourceError."""
+    with ErrorContext(f"make {path}"), Parent(path) as (parent, base):
+        os.mkdir(base, 0o700, dir_fd=parent)
+        fd = os.open(base, _DIRECTORY, dir_fd=parent)
+        try:
+            # The owner of the parent could put another directory of root in its place.
+            if os.fstat(fd).st_uid != os.geteuid() or os.listdir(fd):
+                raise ResourceError(f"{path} was replaced by another user", "see who can write there")
+            os.fchmod(fd, mode)
+            if who is not None:
+                os.fchown(fd, who.uid, who.gid)
+        finally:
+            os.close(fd)
