@@ -40,7 +40,7 @@ async def _create_directory(path: str, attributes: Attributes, special: int) -> 
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
             await changing(partial(os.mkdir, base, 0o700, dir_fd=directory))
-        await changing(set_attributes_in, path, directory, base, attributes, special)
+        await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 
 async def remove_path(path: str, *, recursive: bool) -> None:
@@ -60,6 +60,26 @@ async def _remove(path: str, *, recursive: bool) -> None:
             await at_length(remove_tree, path, directory, base)
         else:
             await changing(partial(os.rmdir, base, dir_fd=directory))
+
+
+async def remove_same(path: str, device: int, inode: int) -> bool:
+    """Remove the file, symlink or empty directory at ``path`` if it is still this inode. Returns whether it was.
+
+    There is no backup. Raises ResourceError.
+    """
+    removed: list[bool] = []
+    with ErrorContext(f"remove {path}"):
+        await change_on_disk(path, partial(_remove_same, path, (device, inode), removed))
+    return bool(removed)
+
+
+async def _remove_same(path: str, inode: tuple[int, int], removed: list[bool]) -> None:
+    with Parent(path) as (directory, base), suppress(FileNotFoundError):
+        found = os.stat(base, dir_fd=directory, follow_symlinks=False)
+        if (found.st_dev, found.st_ino) == inode:
+            remove = os.rmdir if stat.S_ISDIR(found.st_mode) else os.unlink
+            await changing(partial(remove, base, dir_fd=directory))
+            removed.append(True)
 
 
 async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 
-from reactor import emit_note
+from reactor import Plan, emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
@@ -32,6 +32,7 @@ from reactor.hostfs import (
     type_of,
 )
 from reactor.resources.file.mounts import is_always_mounted
+from reactor.resources.file.planner import plan_file
 from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
@@ -109,6 +110,16 @@ class Observer:
     def expect_file(self) -> None:
         """Expect a regular file, because one was just put in place: it can be opened without an lstat before."""
         self._is_likely_file = True
+
+    def plan(self, state: FileState) -> Plan:
+        """The plan by the decision table. Raises ResourceError if the path must not be changed."""
+        return plan_file(self.desired, state)
+
+    async def preflight(self, state: FileState) -> None:
+        """Raise the ResourceError with which the change would fail."""
+        from reactor.resources.file.preflight import preflight  # noqa: PLC0415 - only a dry run needs it
+
+        await preflight(self.desired, state)
 
     def _compare_likely(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of the expected regular file; None if anything else is found."""
@@ -190,10 +201,10 @@ class Observer:
         try:
             found = os.fstat(fd)
             is_file = stat.S_ISREG(found.st_mode)
-            same = content.equals_now(fd, found.st_size) if is_file else False
+            same, data = content.compare_now(fd, found) if is_file else (False, None)
         finally:
             os.close(fd)
-        return None if same is None else self._compared(found, wanted, now, same=same)
+        return None if same is None else self._compared(found, wanted, now, same=same, content=data)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
         """The state of a regular file, compared with ``content``, without blocking the event loop."""
@@ -212,12 +223,20 @@ class Observer:
             os.close(fd)
         return self._compared(found, wanted, now, same=same)
 
-    def _compared(self, found: os.stat_result, wanted: Attributes, now: int, *, same: bool) -> FileState:
+    def _compared(
+        self,
+        found: os.stat_result,
+        wanted: Attributes,
+        now: int,
+        *,
+        same: bool,
+        content: bytes | bytearray | None = None,
+    ) -> FileState:
         if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
             return self._state(type_of(found.st_mode), found, wanted)
         is_correct = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
         if not is_correct or self._stale_temporaries:
-            return self._state(_FILE, found, wanted, same_content=same)
+            return self._state(_FILE, found, wanted, same_content=same, content=content)
         if stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return self._correct
@@ -253,6 +272,7 @@ class Observer:
         same_content: bool | None = None,
         occupied: bool = False,
         target: FileType | None = None,
+        content: bytes | bytearray | None = None,
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
         if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
@@ -269,6 +289,7 @@ class Observer:
             target,
             self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
+            content=content if found.st_nlink == 1 else None,
         )
 
 
