@@ -16,6 +16,9 @@ from questions import breaches
 
 MODULES = {
     "cells_file": 3,
+    "cells_link": 4,
+    "cells_recurse": 2,
+    "cells_tidy": 4,
     "cells_service": 8,
     "cells_timer": 8,
     "cells_accounts": 6,
@@ -27,6 +30,7 @@ MODULES = {
     "cells_git": 6,
     "cells_dev": 4,
     "cells_pip": 28,
+    "cells_reboot": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
     "cells_parts": 6,
