@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import yaml
+from yaml import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 from yaml.constructor import ConstructorError, SafeConstructor
-from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from reactor import ResourceError
 from reactor.resources.parts.document import Document

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import yaml
-from yaml.nodes import ScalarNode
+from yaml import ScalarNode
 
 
 class _Dumper(yaml.SafeDumper):

@@ -25,16 +25,20 @@ PRIVATE = [
         "watchdog.observers.inotify_c",
         (
             "CallbackId",
-            "InotifyConstants.IN_Q_OVERFLOW",
             "InotifyEvent",
             "InotifyFD._remove_watch",
             "InotifyFD.add_callback",
             "InotifyFD.close",
             "InotifyFD.remove_callbacks",
-            "Mask",
             "WatchDescriptor",
         ),
         "watchers/inotify_descriptor.py",
+    ),
+    PrivateUse(
+        "watchdog",
+        "watchdog.observers.inotify_c",
+        ("InotifyConstants.IN_Q_OVERFLOW", "Mask"),
+        "watchers/inotify_masks.py",
     ),
     *(
         PrivateUse(distribution, f"{package}.{module}", names, "watchers/dbus/transport.py")
@@ -86,6 +90,9 @@ PRIVATE = [
     ),
     PrivateUse(
         "pyyaml", "yaml.reader", ("Reader.NON_PRINTABLE", "ReaderError"), "reactor/manifest/syntax_errors.py"
+    ),
+    PrivateUse(
+        "pyyaml", "yaml.constructor", ("ConstructorError", "SafeConstructor"), "resources/parts/yaml_text.py"
     ),
 ]
 
