@@ -246,11 +246,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return self.ensure != "absent" and (missing == self.name or provided.startswith(f"{missing}/"))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """The path; the setgid bit; everything, if a command validates the content."""
+        """The path; the setgid bit; everything, if a command validates the content, or for ``trusted.`` attributes."""
         yield self.name
         if self.ensure == "directory" or self.setgid:
             yield SandboxAccess.SETGID
-        if self.validate_with is not None:
+        needs_administrator = any(not name.startswith("user.") for name in self.xattrs or ())
+        if self.validate_with is not None or needs_administrator:
             yield SandboxAccess.ANYTHING
 
     def source_files(self) -> Collection[str]:
