@@ -95,7 +95,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     recurse: Flag = False
     """Whether owner, group and, for directories, ``mode`` are those of everything in the directory."""
     file_mode: Mode | None = None
-    """With ``recurse``, the permissions of the files in it. A program stays executable for all who may read it."""
+    """With ``recurse``, the permissions of the files in it. An executable file stays executable for all that may read it."""
     acl: Acl | None = None
     """The exact list of further users and groups: ``u:alice:rw``, ``g:web:rx``; ``d:u:alice:rwx`` for new files in it."""
     xattrs: Xattrs | None = None
