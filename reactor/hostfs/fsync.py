@@ -87,6 +87,9 @@ _Commits = dict[int, GroupCommit | None]
 """How the files on each device are flushed; None if they need no flush."""
 
 _commits: trio.lowlevel.RunVar[_Commits] = trio.lowlevel.RunVar("commits")
+_in_memory: set[int] = set()
+"""The devices of `_commits` without a flush. A check of a small file asks up to three times, and this takes a tenth of
+the time of a RunVar. Emptied whenever a mount changes, and at the end of trio's run."""
 _forgetting: trio.lowlevel.RunVar[bool] = trio.lowlevel.RunVar("forgetting", False)
 
 
@@ -115,9 +118,14 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
                 os.close(fd)
 
 
-def is_in_memory(handle: int) -> bool:
-    """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed."""
-    return _commit_of(handle, None) is None
+def is_in_memory(handle: int, device: int | None = None) -> bool:
+    """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed.
+
+    ``device`` is its device, if known.
+    """
+    if device is None:
+        device = os.fstat(handle).st_dev
+    return device in _in_memory or _commit_of(handle, device) is None
 
 
 def disk_at(path: str) -> Disk | None:
@@ -125,6 +133,8 @@ def disk_at(path: str) -> Disk | None:
     while True:
         try:
             device = os.lstat(path).st_dev
+            if device in _in_memory:
+                return None
             commit = commits[device] if device in (commits := _known_commits()) else _commit_at(path)
         except FileNotFoundError:
             path = os.path.dirname(path)
@@ -174,7 +184,9 @@ def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
         if os.major(device) == _UNNAMED and not _forgetting.get():
             _forgetting.set(True)
             trio.lowlevel.spawn_system_task(_forget_at_changes_of_mounts, commits)
-    return commits[device]
+    if (commit := commits[device]) is None:
+        _in_memory.add(device)
+    return commit
 
 
 async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
@@ -182,8 +194,16 @@ async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
 
     A file system without a device has a number that the next mounted one may get.
     """
-    with suppress(OSError):
-        await follow_mounts(commits.clear)
+
+    def forget() -> None:
+        commits.clear()
+        _in_memory.clear()
+
+    try:
+        with suppress(OSError):
+            await follow_mounts(forget)
+    finally:
+        _in_memory.clear()
 
 
 def _commit_for(fd: int) -> GroupCommit | None:

@@ -24,6 +24,7 @@ from reactor.hostfs.safe_open import Parent
 from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import lock_temporary, temporary_name
 from reactor.hostfs.writers import others_may_replace
+from reactor.resource.own_renames import own_renames
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
@@ -137,8 +138,9 @@ async def _replaced(
         if before is not None:
             _require_unchanged(path, directory, base, before)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
-            replace = temporary.replace_target
-            replaced = await changing(replace) if is_on_disk else replace()
+            replaced = (
+                await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
+            )
             if not (replaced or is_on_disk):
                 return False
             await former.keep()
@@ -276,4 +278,22 @@ class _TemporaryFile:
             return False
         self.name = ""
         self.close(is_failing=False)
+        return True
+
+    def replace_in_memory(self) -> bool:
+        """As `replace_target`, but closes it first: so its last event is that of the rename (see `OwnRenames`).
+
+        Also False if another process took it for stale in between, as it was not locked.
+        """
+        os.close(self.fd)
+        self.fd = -1
+        name = self.name
+        try:
+            os.rename(name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except OSError as error:
+            self._remove(name)
+            if error.errno not in (errno.EBUSY, errno.EXDEV, errno.ENOENT):
+                raise
+            return False
+        own_renames.renamed(self._path, name)
         return True

@@ -38,10 +38,21 @@ class GroupLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShadowLine:
-    """A line of shadow(5), which only root can read. ``expires`` is a date, or ``never``."""
+    """A line of shadow(5), which only root can read. ``expires`` is a date, or ``never``.
+
+    The ages are days; -1 is none.
+    """
 
     password: str = field(repr=False)
     expires: str
+    min_age: int = -1
+    max_age: int = -1
+    warn_days: int = -1
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether no password is right, because of a ``!`` before the hash."""
+        return self.password.startswith("!")
 
 
 def users() -> Iterator[PasswdLine]:
@@ -85,7 +96,7 @@ def find_shadow(name: str) -> ShadowLine | None:
     """The line of the user in shadow(5); None if there is none. Raises ResourceError when we are not root."""
     for fields in _lines(SHADOW, 9):
         if fields[0] == name:
-            return ShadowLine(fields[1], _date(fields[7]))
+            return ShadowLine(fields[1], _date(fields[7]), *map(_days, fields[3:6]))
     return None
 
 
@@ -107,6 +118,10 @@ def _lines(path: str, count: int) -> Iterator[list[str]]:
 
 def _date(days: str) -> str:
     return (_EPOCH + timedelta(days=int(days))).isoformat() if days.isdigit() else "never"
+
+
+def _days(text: str) -> int:
+    return int(text) if text.isdigit() else -1
 
 
 def is_date(text: str) -> bool:

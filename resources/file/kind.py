@@ -23,6 +23,7 @@ from reactor import (
     ResourceError,
     SandboxAccess,
     in_thread,
+    own_renames,
 )
 from reactor.hostfs import (
     FileType,
@@ -184,7 +185,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The remaining plan after an apply."""
         if self.ensure == "present":
             self._observer.expect_file()
-        return self._observer.plan(await self._observer.observe())
+        if not (plan := self._observer.plan(await self._observer.observe())):
+            own_renames.verify(self.name)
+        return plan
 
     async def preflight(self, state: FileState) -> None:
         """Check that the source, the validator and a writable directory exist."""

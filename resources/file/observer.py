@@ -54,7 +54,15 @@ class Observer:
     content is not read again.
     """
 
-    __slots__ = ("_correct", "_ids", "_is_likely_file", "_is_told", "_stale_temporaries", "_stamp", "desired")
+    __slots__ = (
+        "_correct",
+        "_ids",
+        "_is_likely_file",
+        "_is_reported",
+        "_stale_temporaries",
+        "_stamp",
+        "desired",
+    )
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
@@ -62,7 +70,7 @@ class Observer:
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._is_likely_file = False
-        self._is_told = False
+        self._is_reported = False
         self._correct = _correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
@@ -176,9 +184,9 @@ class Observer:
             and is_mount_point(desired.path, fd)
             and not is_always_mounted(desired.path, fd)
         )
-        if is_covered and not self._is_told:
+        if is_covered and not self._is_reported:
             emit_note(_COVERED)
-        self._is_told = is_covered
+        self._is_reported = is_covered
         return is_covered
 
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
@@ -193,10 +201,10 @@ class Observer:
         try:
             found = os.fstat(fd)
             is_file = stat.S_ISREG(found.st_mode)
-            same = content.equals_now(fd, found.st_size) if is_file else False
+            same, data = content.compare_now(fd, found) if is_file else (False, None)
         finally:
             os.close(fd)
-        return None if same is None else self._compared(found, wanted, now, same=same)
+        return None if same is None else self._compared(found, wanted, now, same=same, content=data)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
         """The state of a regular file, compared with ``content``, without blocking the event loop."""
@@ -215,12 +223,20 @@ class Observer:
             os.close(fd)
         return self._compared(found, wanted, now, same=same)
 
-    def _compared(self, found: os.stat_result, wanted: Attributes, now: int, *, same: bool) -> FileState:
+    def _compared(
+        self,
+        found: os.stat_result,
+        wanted: Attributes,
+        now: int,
+        *,
+        same: bool,
+        content: bytes | bytearray | None = None,
+    ) -> FileState:
         if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
             return self._state(type_of(found.st_mode), found, wanted)
         is_correct = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
         if not is_correct or self._stale_temporaries:
-            return self._state(_FILE, found, wanted, same_content=same)
+            return self._state(_FILE, found, wanted, same_content=same, content=content)
         if stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return self._correct
@@ -256,6 +272,7 @@ class Observer:
         same_content: bool | None = None,
         occupied: bool = False,
         target: FileType | None = None,
+        content: bytes | bytearray | None = None,
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
         if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
@@ -272,6 +289,7 @@ class Observer:
             target,
             self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
+            content=content if found.st_nlink == 1 else None,
         )
 
 

@@ -144,9 +144,7 @@ class TemplateContent:
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, has the content. Raises ResourceError."""
-        inline = await self._current()
-        same = inline.equals_now(fd, size)
-        return await inline.equals(fd, size) if same is None else same
+        return await (await self._current()).equals(fd, size)
 
     async def copy_to(self, fd: int) -> None:
         """Write the content to ``fd``. Raises ResourceError."""

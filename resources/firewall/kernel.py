@@ -33,6 +33,7 @@ from reactor.watchers.nftables import GENERATION, NETLINK_NETFILTER, SUBSYSTEM
 
 INET: Final = 1
 _GET_TABLE, _GET_CHAIN, _GET_RULE, _GET_SET, _GET_ELEMENTS, _GET_GENERATION = 1, 4, 7, 10, 13, 16
+_GET_OBJECT, _GET_FLOWTABLE = 19, 23
 _NAME: Final = 1
 _CHAIN_NAME, _SET_NAME = 3, 2
 _RULE_CHAIN, _RULE_EXPRESSIONS = 2, 4
@@ -45,6 +46,7 @@ _FILLED: Final = 0x8 | 0x10
 """Flags of sets whose elements end by themselves or are added by packets (NFT_SET_TIMEOUT, NFT_SET_EVAL)."""
 _KEPT_OF_TABLE: Final = (2,)  # flags, such as dormant
 _KEPT_OF_CHAIN: Final = (3, 4, 5, 7, 10)  # name, hook, policy, type, flags
+_KEPT_OF_OBJECT: Final = (2, 3)  # name, and the type of an object or the hook of a flowtable
 _KEPT_OF_SET: Final = (2, 3, 4, 5, 6, 7, 11)  # name, flags, types and lengths of key and data, timeout
 _KEPT_OF_ELEMENT: Final = (1, 2, 3, 4, 10)  # key, data, flags, timeout, end of a range
 _ATTEMPTS: Final = 20
@@ -116,6 +118,8 @@ class _Reader:
                 map(_rule, self._dump(_GET_RULE)), key=lambda rule: rule[0]
             ),  # their order in a chain counts
             sorted(self._sets()),
+            sorted(_chosen(frame, _KEPT_OF_OBJECT) for frame in self._dump(_GET_OBJECT)),
+            sorted(_chosen(frame, _KEPT_OF_OBJECT) for frame in self._dump(_GET_FLOWTABLE)),
         ):
             digest.update(repr(part).encode())
         return digest.hexdigest()

@@ -9,8 +9,8 @@ import trio
 
 from reactor import ResourceError, emit_output
 from reactor.resources.package.catalog import Catalog
-from reactor.resources.package.commands import released
 from reactor.resources.package.database import Database, Stamp, stamp_of
+from reactor.resources.package.locks import released
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.package.planner import Desired, PackageState
 

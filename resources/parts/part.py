@@ -46,10 +46,10 @@ from reactor.resources.parts.compose import Composed, compose, contradictions
 from reactor.resources.parts.document import Document, Edit
 from reactor.resources.parts.shared_file import Found, lock_of, look, look_again, store
 
-_MODE = "0644"
+_MODE, _SECRET_MODE = "0644", "0600"
 _PART = "a part of it"
-_validated: dict[str, WeakValueDictionary[int, Part]] = {}
-"""By path, the resources whose command validates the file, also when another one changes it."""
+_declared: dict[str, WeakValueDictionary[int, Part]] = {}
+"""By path, all resources that a graph has: one may create the file, or validate it, for the others."""
 
 
 class PartState(NamedTuple):
@@ -77,7 +77,7 @@ class Part(Resource[PartState]):
     group: Account | None = None
     """With ``create``: the group of a new file, root by default."""
     mode: Mode | None = None
-    """With ``create``: the permissions of a new file, 0644 by default."""
+    """With ``create``: the permissions of a new file; by default 0644, or 0600 if a part of it is secret."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that validates the whole new file before it replaces the old one: ``visudo -cf {path}``."""
 
@@ -143,8 +143,6 @@ class Part(Resource[PartState]):
     async def observe(self) -> PartState:
         """The state of the part. The file is read and parsed once for all its parts."""
         found = await look(self.path)
-        if self.validate_with is not None:
-            _validated.setdefault(self.path, WeakValueDictionary())[id(self)] = self
         # Not a private attribute: pydantic takes longer for one than the stat of the file.
         known: tuple[object, PartState] | None = self.__dict__.get("_known")
         if known is not None and known[0] is found.document.token:
@@ -168,13 +166,12 @@ class Part(Resource[PartState]):
     def _missing(self, found: Found) -> PartState:
         if self.ensure == "absent":
             return PartState(False)
-        if not self.create:
+        if not self.create and not any(peer.create for peer in _peers(self.path)):
             hint = "add create: true, or require the resource that creates it"
             raise ResourceError(f"{self.path} does not exist", hint, missing=self.path)
         edit = self.edit(Document())
-        return PartState(
-            False, "created the file" if edit is None else f"created the file, {edit.did}", found
-        )
+        words = ["created the file"] if self.create else []
+        return PartState(False, ", ".join(words if edit is None else [*words, edit.did]), found)
 
     def plan(self, state: PartState, *, refresh: bool) -> Plan:  # noqa: ARG002  a part has nothing to refresh
         """One change of the file, or none."""
@@ -191,7 +188,7 @@ class Part(Resource[PartState]):
         real = state.found.real if state.found is not None else self.path
         with ErrorContext(f"write {self.path}"), Parent(real) as (directory, _):
             refuse_read_only(directory)
-        if not state.exists:
+        if not state.exists and self.create:
             await self._attributes()
 
     def __copy__(self) -> Self:
@@ -237,6 +234,7 @@ class Part(Resource[PartState]):
 
     def claims(self) -> Iterable[Claim]:
         """The file: another resource must not have the whole content, and attributes must not differ."""
+        _declared.setdefault(self.path, WeakValueDictionary())[id(self)] = self
         wishes: dict[str, object] = {"content": _PART}
         if self.ensure == "present":
             wishes["ensure"] = "present"
@@ -271,7 +269,7 @@ class Part(Resource[PartState]):
         content = Inline(b"" if edit is None else edit.after.data)
         if found.attributes is not None:
             return await content_diff(found.real, content, ())
-        new = {"owner": self.owner or "root", "group": self.group or "root", "mode": self.mode or _MODE}
+        new = {"owner": self.owner or "root", "group": self.group or "root", "mode": self._mode}
         changes = tuple(Change(name, "", value) for name, value in new.items())
         return await new_file_diff(self.path, content, changes)
 
@@ -279,13 +277,24 @@ class Part(Resource[PartState]):
         """Those of a new file."""
         owner, group = self.owner or str(os.geteuid()), self.group or str(os.getegid())
         ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
-        return Attributes(*ids, parse_mode(self.mode or _MODE))
+        return Attributes(*ids, parse_mode(self._mode))
+
+    @property
+    def _mode(self) -> str:
+        """That of a new file: other users can't read what may hold a secret."""
+        is_secret = self.holds_secrets or any(peer.holds_secrets for peer in _peers(self.path))
+        return self.mode or (_SECRET_MODE if is_secret else _MODE)
 
     @classmethod
     def _commands(cls, path: str, members: Sequence[Part]) -> list[str]:
         """The commands that validate the file, of all resources that have one."""
-        all_of_them = (*members, *_validated.get(path, {}).values())
+        all_of_them = (*members, *_peers(path))
         return list(dict.fromkeys(each.validate_with for each in all_of_them if each.validate_with))
+
+
+def _peers(path: str) -> list[Part]:
+    """All resources of the file that a graph has."""
+    return list(_declared.get(path, {}).values())
 
 
 async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:

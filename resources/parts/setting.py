@@ -11,7 +11,7 @@ from reactor.resources.parts.format_names import TYPED, Format, format_of
 from reactor.resources.parts.line import OneLine
 from reactor.resources.parts.part import Part
 from reactor.resources.parts.setting_values import text_of, text_problem, typed_problem
-from reactor.resources.parts.values import MISSING, MOST_LEVELS, levels
+from reactor.resources.parts.values import MISSING, MOST_LEVELS, levels, plain
 
 
 class Setting(Part, kind="setting"):
@@ -126,7 +126,7 @@ class Setting(Part, kind="setting"):
             from reactor.resources.parts.keyed_edit import edit_key  # noqa: PLC0415 - a run uses few formats
 
             return edit_key(document, str(name), self.section, self._keys[0], self._texts)
-        value = MISSING if self.ensure == "absent" else self.value
+        value = MISSING if self.ensure == "absent" else plain(self.value)
         if name == "json":
             from reactor.resources.parts.json_text import edit_json as change  # noqa: PLC0415 - as above
         elif name == "toml":

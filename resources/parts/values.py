@@ -24,6 +24,16 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
+def plain(value: Any) -> Any:
+    """The value in the types that parsers return: expressions of a manifest may return others that are derived of them."""
+    if isinstance(value, Mapping):
+        return {plain(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    known = next((each for each in (bool, int, float, str) if isinstance(value, each)), None)
+    return value if known is None or type(value) is known else known(value)
+
+
 def value_at(data: Any, keys: Sequence[str], path: str) -> Any:
     """The value below the keys, or `MISSING`. Raises ResourceError when something on the way is no mapping."""
     for number, key in enumerate(keys):

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ConfigDict, PrivateAttr
 from reactor import (
     AbsolutePath,
     Claim,
+    Contradiction,
     Diff,
     Flag,
     PathWatch,
@@ -125,14 +126,14 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
 
     def claims(self) -> Iterable[Claim]:
         """The key of the user, that the user exists, and the file, which no other resource may write as a whole."""
-        wishes: dict[str, object] = {"ensure": self.ensure, "path": self.path}
+        desired: dict[str, object] = {"ensure": self.ensure, "path": self.path}
         if self.ensure == "present":
             comment = {} if self._comment is None else {"comment": self._comment}
-            wishes |= {"options": self.options, **comment}
+            desired |= {"options": self.options, **comment}
             yield Claim("user", self.user, {"ensure": "present"})
             if path := self._known_path():
                 yield Claim("path", path, {"ensure": "present", "content": f"{_SPACE} {self.user}"})
-        yield Claim("authorized key", f"{self._key.blob} of {self.user}", wishes)
+        yield Claim("authorized key", f"{self._key.blob} of {self.user}", desired)
 
     async def observe(self) -> KeyState:
         """The account and its file of keys.
@@ -179,6 +180,11 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
     def group_key(self) -> Hashable:
         """The keys of one user in one file are written together."""
         return self.user, self.path
+
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
+        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
+        return ()
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:

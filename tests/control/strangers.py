@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from line_pipe import started
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 
 NOBODY = 65534
 GUARD = 60

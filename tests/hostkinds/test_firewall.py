@@ -57,6 +57,9 @@ CASES = {
     "an element of a set": (
         lambda: firewall(declarations=NAT), lambda: nft("add", "element", "inet", "reactor", "admins", "{ 1.2.3.4 }"),
     ),
+    "a named counter": (
+        lambda: firewall(declarations="counter spare { }"), lambda: nft("delete", "counter", "inet", "reactor", "spare"),
+    ),
     "its file": (lambda: firewall(SSH), RULES_FILE.unlink),
     "its link": (lambda: firewall(SSH), Path("/etc/systemd/system/sysinit.target.wants", UNIT).unlink),
     "not at boot": (

@@ -91,6 +91,21 @@ async def test_a_missing_file_is_created_if_that_is_wanted(tmp_path):
     assert os.listdir(tmp_path) == ["f"]
 
 
+async def test_one_part_creates_the_file_for_the_others(tmp_path):
+    path = tmp_path / "f"
+    _, story = await converge_once(line("a", path), line("b", path, create=True), line("c", path))
+    assert path.read_text() == "a\nb\nc\n"
+    assert set(results(story).values()) == {Result.CHANGED}
+
+
+async def test_what_one_part_validates_is_validated_for_all(tmp_path):
+    path, log = tmp_path / "f", tmp_path / "log"
+    path.write_text("good\n")
+    _, story = await converge_once(line("bad", path), line("good", path, validate=counting(log)))
+    assert path.read_text() == "good\n"
+    assert results(story) == {"line#bad": Result.FAILED, "line#good": Result.OK}
+
+
 async def test_a_file_that_another_resource_creates_comes_first(tmp_path):
     path = tmp_path / "f"
     whole = File(name=str(path), ensure="present", owner=ME, group=MINE, mode="0600")

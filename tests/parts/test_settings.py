@@ -108,6 +108,7 @@ PROJECT = '[project]\nname = "x" # n\n\n[tool.ruff]\n# c\nline-length = 88 # lon
         pytest.param("yaml", "a", "x", "a: # why\n  b: 1\nc: 1\n", "a: x  # why\nc: 1\n", id="YAML: a string in place of a mapping"),
         pytest.param("yaml", "a", "x", 'a: "y"\n', 'a: "x"\n', id="YAML: the quotes stay"),
         pytest.param("yaml", "on", 1, "on: 2\n", "on: 1\n", id="YAML: a key like a boolean"),
+        pytest.param("yaml", "a", {"b": 1}, "a: # why\n- x\n- y\nc: 1\n", "a: # why\n  b: 1\nc: 1\n", id="YAML: a mapping in place of a list"),
         pytest.param("yaml", "a", True, "a: yes\n", "a: yes\n", id="YAML: yes is true"),
     ],
 )  # fmt: skip
