@@ -33,7 +33,7 @@ Values = dict[str, bytes | None]
 
 
 class DesiredExtended(NamedTuple):
-    """What is managed; None for what is not. ``mode`` is the declared mode, without the mask of the ACL."""
+    """The managed properties; None for one that is not managed. ``mode`` is the declared mode, without the mask of the ACL."""
 
     mode: int
     acl: Sequence[acl.Entry] | None = None

@@ -96,7 +96,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     recurse: Flag = False
     """Whether owner, group and, for directories, ``mode`` are those of everything in the directory."""
     file_mode: Mode | None = None
-    """With ``recurse``, the permissions of the files in it. A program stays executable for all who may read it."""
+    """With ``recurse``, the permissions of the files in it. An executable file stays executable for all that may read it."""
     acl: Acl | None = None
     """The exact list of further users and groups: ``u:alice:rw``, ``g:web:rx``; ``d:u:alice:rwx`` for new files in it."""
     xattrs: Xattrs | None = None
@@ -249,11 +249,12 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return self.ensure != "absent" and (missing == self.name or provided.startswith(f"{missing}/"))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """The path; the setgid bit; everything, if a command validates the content."""
+        """The path; the setgid bit; everything, if a command validates the content, or for ``trusted.`` attributes."""
         yield self.name
         if self.ensure == "directory" or self.setgid:
             yield SandboxAccess.SETGID
-        if self.validate_with is not None:
+        needs_administrator = any(not name.startswith("user.") for name in self.xattrs or ())
+        if self.validate_with is not None or needs_administrator:
             yield SandboxAccess.ANYTHING
 
     def source_files(self) -> Collection[str]:

@@ -1,7 +1,7 @@
 """Owner, group and modes of everything in a directory, for ``recurse``.
 
-Only directories and regular files are looked at. Symlinks are neither followed nor changed, what is mounted in the tree is
-not part of it, and neither is what other resources manage. A file that may be another user's second name for a file
+Only directories and regular files are looked at. Symlinks are neither followed nor changed. Mounted file
+systems and the paths of other resources are not part of the tree. A file that may be another user's second name for a file
 elsewhere is never changed.
 """
 
@@ -41,7 +41,7 @@ _SHOWN = 100
 
 
 class DesiredTree(NamedTuple):
-    """What is desired below the directory at ``path``.
+    """The desired state below the directory at ``path``.
 
     ``directory_mode`` has the bits in ``special``, too; a directory keeps its other special bits. ``file_mode`` is None
     if the modes of files are not managed. ``spared`` are the paths that other resources manage.
@@ -64,7 +64,7 @@ class Wrong(NamedTuple):
 
 
 class TreeKeeper:
-    """Another keeper for the directory itself, and what is wrong below it, which events tell path by path."""
+    """Another keeper for the directory itself, and the entries below it that differ. Events name the paths to look at."""
 
     def __init__(self, itself: Keeper, desired: DesiredTree, heard: ChangedPaths) -> None:
         self._itself = itself
@@ -124,7 +124,7 @@ class TreeKeeper:
         return found
 
     def _walk(self, wanted: Attributes) -> Iterator[Wrong]:
-        """What is wrong in the whole tree. Without recursion, since a user may nest it deeper than the stack."""
+        """The entries of the whole tree that differ. Without recursion, since a user may nest it deeper than the stack."""
         root = self._tree.path
         self._mounted = _mounted_in(root)
         device = os.lstat(root).st_dev
@@ -171,7 +171,7 @@ class TreeKeeper:
         return Wrong(path, Attributes(wanted.uid, wanted.gid, right), changes, refusal)
 
     def _file_mode(self, mode: int, *, is_changed: bool) -> int:
-        """The desired mode of a file: who may read a program may execute it, as with Ansible's ``X``.
+        """The desired mode of a file: users that may read an executable file may execute it, as with Ansible's ``X``.
 
         A file whose owner or group is changed loses setuid and setgid: by then it may be another one.
         """

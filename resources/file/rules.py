@@ -1,4 +1,4 @@
-"""The rules for combinations of the properties of a file: what is allowed, and what is required."""
+"""The rules for combinations of the properties of a file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _problems_of(file: File) -> Iterator[PropertyProblem]:
 
 
 def _of_type(file: File) -> Iterable[PropertyProblem]:
-    """What means nothing to what the path is to be."""
+    """Properties without a meaning for this ``ensure``."""
     if file.ensure != "directory" and file.sticky is not None:
         words = "sticky is only valid with 'ensure: directory'"
         yield PropertyProblem(("sticky",), words, "remove sticky: it means nothing to a file")
@@ -126,7 +126,7 @@ def _of_extended(file: File) -> Iterable[PropertyProblem]:
     if file.ensure in ("absent", "link"):
         for name in ("acl", "xattrs", "capabilities"):
             if getattr(file, name) is not None:
-                what = "a link" if file.ensure == "link" else "what is absent"
+                what = "a link" if file.ensure == "link" else "an absent file"
                 yield PropertyProblem((name,), f"{what} has no {name}", f"remove {name}")
         return
     if file.ensure == "directory" and file.capabilities is not None:

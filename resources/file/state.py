@@ -63,4 +63,4 @@ class FileState(NamedTuple):
     changes: tuple[Change, ...] = ()
     """The extended attributes that differ."""
     wrong: tuple[Wrong, ...] = ()
-    """What is not as desired in the directory, with ``recurse``."""
+    """The entries of the directory that differ, with ``recurse``."""

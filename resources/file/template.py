@@ -68,7 +68,7 @@ class SourceFile:
         path, known, now = self._absolute(name), self._known.get(name), time.time_ns()
         is_own = name == self._name
         if not is_own and not path.startswith(f"{self.root.rstrip('/')}/"):
-            return _Template(None, None)  # as in a scaffold, templates do not include what is outside
+            return _Template(None, None)  # as in a scaffold, templates include no files outside
         with ErrorContext(f"read the template {path}"), _refusing():
             try:
                 found = os.stat(path)

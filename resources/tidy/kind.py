@@ -65,13 +65,13 @@ class Tidy(Resource[Found], kind="tidy"):
     name: AbsolutePath
     ensure: Literal["present"] = "present"
     age: Annotated[Duration, Field(gt=0)] | None = None
-    """How old a file must be to go: ``12h``, ``30d``, ``4w``."""
+    """The age from which a file is removed: ``12h``, ``30d``, ``4w``."""
     age_stamp: Literal["mtime", "atime", "ctime"] = "mtime"
-    """Which of its times says how old a file is: that of the last write, of the last access, or of the last change."""
+    """The time from which the age counts: of the last write, of the last access, or of the last change."""
     size: Size | None = None
-    """How large a file must be to go: ``500k``, ``10M``, ``1G``."""
+    """The size from which a file is removed: ``500k``, ``10M``, ``1G``."""
     matches: Patterns = ()
-    """Patterns for the names of the files that go: ``*.log``. Unset, any name."""
+    """Patterns for the names of the files: ``*.log``. Unset, any name."""
     recurse: Flag = False
     """Whether to tidy everything below the directory, too."""
     rmdirs: Flag = False
@@ -81,7 +81,7 @@ class Tidy(Resource[Found], kind="tidy"):
         """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.age is None and self.size is None and not self.matches:
-            words = "nothing says which files go"
+            words = "nothing says which files to remove"
             yield PropertyProblem((), words, "add age: 30d, size: 100M or matches: '*.tmp'")
         if self.name == "/":
             yield PropertyProblem(("name",), "the filesystem root can't be tidied", "name a directory")
@@ -97,7 +97,7 @@ class Tidy(Resource[Found], kind="tidy"):
         yield AlarmWatch(self._alarm)
 
     async def observe(self) -> Found:
-        """What goes now. Raises ResourceError when the directory can't be read."""
+        """The files that are due. Raises ResourceError when the directory can't be read."""
         touched, self._removed = self._removed, None
         paths = self._heard.take() if touched is None else touched
         try:
@@ -110,7 +110,7 @@ class Tidy(Resource[Found], kind="tidy"):
         return found
 
     def plan(self, state: Found, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to it
-        """Remove what goes."""
+        """Remove the files that are due."""
         if not state.due:
             return ()
         words = f"removed {_counted(state.due)}: {_named(state.due)}"

@@ -1,4 +1,4 @@
-"""Which files of a directory go, and when."""
+"""Which files of a directory are removed, and when."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shown_size(size: int) -> str:
 
 
 class Rule(NamedTuple):
-    """All that is given must hold for a file to go. ``age`` is in seconds, ``stamp`` one of mtime, atime and ctime."""
+    """A file is due if all conditions hold that are given. ``age`` is in seconds, ``stamp`` one of mtime, atime and ctime."""
 
     age: float | None
     size: int | None
@@ -38,9 +38,9 @@ class Rule(NamedTuple):
     stamp: str
 
     def due_at(self, name: str, found: os.stat_result) -> float:
-        """The time, as time.time(), at which the file ``name`` goes; math.inf for never, unless it changes.
+        """The time, as time.time(), at which the file ``name`` is due; math.inf for never, unless it changes.
 
-        Only regular files and symlinks go.
+        Only regular files and symlinks are ever due.
         """
         kind = stat.S_IFMT(found.st_mode)
         if kind not in (stat.S_IFREG, stat.S_IFLNK):

@@ -1,7 +1,7 @@
-"""Finds what goes in a directory, and removes it.
+"""Finds the files of a directory that are due, and removes them.
 
-The directory may belong to another user, who changes it meanwhile. No symlink in it is followed, and nothing is removed that
-is not, at the moment of its removal, what was found to go.
+The directory may belong to another user, who changes it meanwhile. No symlink in it is followed, and a file is
+removed only if it is still the same file, and still due.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AT_ONCE = 100
 
 
 class Due(NamedTuple):
-    """A file that goes, or an empty directory."""
+    """A file that is due, or an empty directory."""
 
     path: str
     device: int
@@ -35,7 +35,7 @@ class Due(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What goes now, directories last, and the time at which the next file does."""
+    """The files that are due, directories last, and the time at which the next file is."""
 
     due: tuple[Due, ...] = ()
     next_at: float = math.inf
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 class Sweep:
     """The files in ``root`` by ``rule``; ``spared`` are paths that other resources manage.
 
-    It remembers when each file goes, so that an event costs no more than a look at its path.
+    It records when each file is due, so that an event costs no more than a look at its path.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Sweep:
         self._device = -1
 
     async def look(self, paths: Collection[str] | None) -> Found:
-        """What goes now, after events at ``paths``; None: everything is read. Raises ResourceError."""
+        """The files that are due, after events at ``paths``; None: everything is read. Raises ResourceError."""
         if paths is None:
             await in_thread(self._read_all)
         elif len(paths) > _AT_ONCE:
@@ -93,7 +93,7 @@ class Sweep:
             self._due_at[path] = at
 
     def _read(self, paths: Iterable[str]) -> None:
-        self._empty = []  # only a look at everything tells
+        self._empty = []  # found only when everything is read
         for path in paths:
             above = path.rpartition("/")[0]
             is_inside = path.startswith(f"{self._root}/") if self._recurse else above == self._root

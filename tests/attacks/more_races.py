@@ -22,6 +22,7 @@ from reactor.resource.diagnostic import ManifestError
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
 from reactor.resources.ssh.known_host import KnownHost
+from reactor.resources.tidy import Tidy
 
 _FORGED_TAR = tar_of({**FILES, "app/bin/run": f"#!/bin/sh\necho {FORGED}\n".encode()}, "w")
 
@@ -189,3 +190,26 @@ def removed(path: Path) -> None:
     with suppress(OSError):
         if path.lstat().st_uid == 0:
             shutil.rmtree(path)
+
+
+@race("file and tidy: links, whole trees, ACLs and old files below a swapped parent")
+async def trees_and_links(world):
+    everything = {"mode": "0777", **_OWN}
+    for kind in turns(["link", "forced link", "recurse", "acl", "tidy", "absent link"]):
+        world.take("site")
+        world.give("site", None)
+        world.give("app.conf", "theirs")
+        with suppress(OSError):
+            os.utime("app.conf", (1, 1), dir_fd=world.conf, follow_symlinks=False)
+        yield
+        resources = {
+            "link": lambda: file(world, "conf/l", ensure="link", target="../root", **_OWN),
+            "forced link": lambda: file(world, "conf/site", ensure="link", target="x", force=True, **_OWN),
+            "recurse": lambda: file(
+                world, "conf/site", ensure="directory", recurse=True, file_mode="0666", **everything
+            ),
+            "acl": lambda: file(world, "conf/app.conf", acl=[f"u:{STRANGER}:rw"], **everything),
+            "tidy": lambda: Tidy(name=str(world.home / "conf"), age="1d", recurse=True, rmdirs=True),
+            "absent link": lambda: file(world, "conf/l", ensure="absent"),
+        }
+        await world.attempt(lambda make=resources[kind]: check(world, make()))

@@ -1,4 +1,4 @@
-"""Owner and modes of a whole tree: what is changed, what is left alone, and what a user can't make root change."""
+"""Owner and modes of a whole tree, and the files that root must leave alone."""
 
 import os
 import stat
@@ -49,7 +49,7 @@ async def test_owner_group_and_modes_are_those_of_everything_in_it(tmp_path):
     ]
     assert set(owners(root).values()) == {APP}
     assert [mode_of(root / each) for each in ("a", "deep", "deep/b")] == [0o640, 0o750, 0o640]
-    assert mode_of(root / "deep/down/program") == 0o750, "who may read a program may execute it"
+    assert mode_of(root / "deep/down/program") == 0o750, "users that may read it may execute it"
 
 
 async def test_without_file_mode_the_modes_of_files_stay(tmp_path):

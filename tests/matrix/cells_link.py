@@ -1,4 +1,4 @@
-"""Cells of links, which are files with ``ensure: link``: what is at a path, by the link that is to be there."""
+"""Cells of links, which are files with ``ensure: link``: the state of a path, by the desired link."""
 
 from __future__ import annotations
 

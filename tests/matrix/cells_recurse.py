@@ -1,4 +1,4 @@
-"""Cells of directories with ``recurse``: what one entry below is, by the owner and modes that all are to have."""
+"""Cells of directories with ``recurse``: the state of one entry, by the desired owner and modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells of the kind tidy: what one entry of a directory is, by what is to go."""
+"""Cells of the kind tidy: the state of one entry, by the properties."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _read_only() -> Cell:
 
 
 def _wrong(properties: dict[str, object], place: Path) -> str | None:
-    """What is still there and should not be, and what is gone and should not be."""
+    """The files that should be removed and are not, and those that are removed and should not be."""
     root = place / "d"
     if not root.is_dir():
         return "the directory itself is gone"

@@ -1,4 +1,4 @@
-"""Which files of a directory go, when they go, and what a user can't make root remove."""
+"""Which files of a directory are removed, when they are, and which a user can't make root remove."""
 
 import os
 import time
@@ -309,7 +309,7 @@ def test_what_is_no_size(text):
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ("/t: {}", "nothing says which files go"),
+        ("/t: {}", "nothing says which files to remove"),
         ("/: {age: 1d}", "the filesystem root can't be tidied"),
         ("/t: {age: 1d, rmdirs: true}", "rmdirs is only valid with recurse and age"),
         ("/t: {size: 1k, recurse: true, rmdirs: true}", "rmdirs is only valid with recurse and age"),
