@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 from weakref import WeakValueDictionary
 
+import trio
 from pydantic import Field
 
 from reactor import (
@@ -50,6 +51,8 @@ _MODE, _SECRET_MODE = "0644", "0600"
 _PART = "a part of it"
 _ATTEMPTS = 5
 """How often a change is made again because another program changed the file meanwhile."""
+_PAUSE = 0.01
+"""Seconds before the second attempt; twice that before the third, and so on."""
 _declared: dict[str, WeakValueDictionary[int, Part]] = {}
 """By path, all resources that a graph has: one may create the file, or validate it, for the others."""
 
@@ -302,7 +305,8 @@ def _peers(path: str) -> list[Part]:
 async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
     """Change all parts in the present content and write it, if it differs. Raises ResourceError."""
     async with lock_of(os.path.realpath(path)):  # noqa: ASYNC240 - as fast as the read that follows
-        for _ in range(_ATTEMPTS):
+        for number in range(_ATTEMPTS):
+            await trio.sleep(number * _PAUSE)  # a program that truncates a file first has written it by then
             if (composed := await _attempt(path, members)) is not None:
                 return composed
     words = f"another program changed {path} each time while the new content was made of the old one"
