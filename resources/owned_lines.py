@@ -25,6 +25,8 @@ from reactor.resources import shared_lines
 from reactor.resources.shared_lines import Found
 
 _MODE = 0o644
+PART = "a part of it"
+"""What is claimed of the content of the file: the same as by `line`, `block` and `setting`, which may edit it, too."""
 
 
 class OwnedLines(Resource[Found | None]):
@@ -63,7 +65,7 @@ class OwnedLines(Resource[Found | None]):
     def claims(self) -> Iterable[Claim]:
         """The file, which no other resource may write as a whole."""
         if self.ensure == "present":
-            yield Claim("path", self.file_path, {"ensure": "present", "content": f"lines of {self.kind}"})
+            yield Claim("path", self.file_path, {"ensure": "present", "content": PART})
 
     async def observe(self) -> Found | None:
         """The file; None if there is none. Raises ResourceError when it can't be read."""

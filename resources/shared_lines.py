@@ -20,6 +20,7 @@ from reactor.hostfs import (
     ErrorContext,
     Inline,
     Parent,
+    Stamp,
     content_diff,
     find_stale_temporaries,
     new_file_diff,
@@ -27,6 +28,7 @@ from reactor.hostfs import (
     read,
     refuse_read_only,
     remove_stale_temporaries,
+    stamp_of,
     write_file,
 )
 
@@ -36,16 +38,20 @@ LARGEST = 16 << 20
 Change = Callable[[Sequence[bytes]], list[bytes]]
 """A function from the present lines, each with its end, to the desired lines."""
 
+_ATTEMPTS = 5
+"""How often an edit is begun while other programs change the file."""
+
 _editing = trio.Lock()
 """Held from reading to writing, because resources that edit the same file run concurrently."""
 
 
 class Found(NamedTuple):
-    """A file: its path without symlinks, its content, its attributes."""
+    """A file: its path without symlinks, its content, its attributes, and its stamp when it was read."""
 
     path: str
     data: bytes
     attributes: Attributes
+    stamp: Stamp = ()
 
     @property
     def lines(self) -> list[bytes]:
@@ -71,25 +77,40 @@ def find(path: str) -> Found | None:
             real = _name_of(fd, path, status)
         finally:
             os.close(fd)
-    return Found(real, data, Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)))
+    attributes = Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+    return Found(real, data, attributes, stamp_of(status))
 
 
-async def edit(path: str, changes: Iterable[Change], new: Attributes) -> None:
+async def edit(path: str, changes: Sequence[Change], new: Attributes) -> None:
     """Make all ``changes`` of the file at ``path`` in one write. A missing file counts as empty, and gets ``new``.
 
-    Raises ResourceError when it can't be written.
+    What another program writes in between is not lost: then the edit begins anew, a few times. Raises ResourceError
+    when the file can't be written.
     """
     async with _editing:
-        found = find(path)
-        before = found.lines if found else []
-        after = _changed(before, changes)
-        if after == before:
-            return
-        target, attributes = (found.path, found.attributes) if found else (path, new)
-        directory, base = os.path.split(target)
-        stale = await find_stale_temporaries(directory, base, attributes.uid)
-        await remove_stale_temporaries(target, stale, attributes.uid)
-        await write_file(target, Inline(b"".join(after)), attributes)
+        for attempt in range(_ATTEMPTS):
+            found = find(path)
+            try:
+                await _edit(path, found, changes, new)
+            except ResourceError:
+                now = find(path)
+                if attempt == _ATTEMPTS - 1 or (now and now.stamp) == (found and found.stamp):
+                    raise
+            else:
+                break
+
+
+async def _edit(path: str, found: Found | None, changes: Sequence[Change], new: Attributes) -> None:
+    before = found.lines if found else []
+    after = _changed(before, changes)
+    if after == before:
+        return
+    target, attributes = (found.path, found.attributes) if found else (path, new)
+    directory, base = os.path.split(target)
+    stale = await find_stale_temporaries(directory, base, attributes.uid)
+    await remove_stale_temporaries(target, stale, attributes.uid)
+    stamp = found.stamp if found else () if not os.path.islink(path) else None  # noqa: ASYNC240 - as fast as `find`
+    await write_file(target, Inline(b"".join(after)), attributes, before=stamp)
 
 
 async def diff(path: str, changes: Iterable[Change]) -> Diff:

@@ -97,10 +97,9 @@ def _of_link(file: File) -> Iterable[PropertyProblem]:
         if getattr(file, name) is not None:
             hint = f"remove {name}, or write ensure: present for a file"
             yield PropertyProblem((name,), f"a link has no {name}", hint)
-    for name in ("mode", "setgid"):
-        if getattr(file, name) is not None:
-            hint = f"remove {name}: the permissions of what the link leads to count"
-            yield PropertyProblem((name,), f"a link has no {name}", hint)
+    if file.setgid is not None:  # mode has no effect either, but is common in the defaults of a list
+        hint = "remove setgid: the permissions of what the link leads to count"
+        yield PropertyProblem(("setgid",), "a link has no setgid", hint)
 
 
 def _of_recursion(file: File) -> Iterable[PropertyProblem]:

@@ -26,7 +26,8 @@ from reactor import (
 )
 from reactor.hostfs import Attributes, ErrorContext
 from reactor.resources import shared_lines, textfile
-from reactor.resources.hosts.host_lines import HOSTS, OWNED, with_own_name
+from reactor.resources.hosts.host_lines import HOSTS, with_own_name
+from reactor.resources.owned_lines import PART
 from reactor.resources.process import split_words
 from reactor.watchers.readiness import HOST_NAME, ReadinessWatch
 
@@ -117,7 +118,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         if self.pretty is not None:
             yield Claim("system", "host name", {"pretty": self.pretty})
         if self.hosts:
-            yield Claim("path", HOSTS, {"ensure": "present", "content": OWNED})
+            yield Claim("path", HOSTS, {"ensure": "present", "content": PART})
 
     async def observe(self) -> HostnameState:
         """The names of the host. Raises ResourceError when a file can't be read."""

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from reactor.resources.shared_lines import replaced
 
 HOSTS = "/etc/hosts"
-OWNED = "lines of host"
-"""The claim of who owns lines of the file: no resource may write it as a whole."""
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 

@@ -290,7 +290,6 @@ async def test_a_link_is_undone_to_the_link_that_was_there(tmp_path):
         ({"target": "/l"}, "the target is the link itself"),
         ({"target": "t", "content": "x"}, "a link has no content"),
         ({"target": "t", "source": "/x"}, "a link has no source"),
-        ({"target": "t", "mode": "0644"}, "a link has no mode"),
         ({"target": "t", "setgid": True}, "a link has no setgid"),
         ({"target": "t", "sticky": True}, "sticky is only valid"),
         ({"target": "t", "force": True, "meta": {"reverse": True}}, "can't be undone"),
@@ -300,6 +299,14 @@ async def test_a_link_is_undone_to_the_link_that_was_there(tmp_path):
 def test_what_a_link_cannot_be(properties, words):
     with pytest.raises((InvalidPropertiesError, ValueError), match=words):
         File(**({"name": "/l", "ensure": "link"} | properties))
+
+
+async def test_the_mode_of_the_defaults_of_a_list_has_no_effect_on_a_link(tmp_path):
+    target = tmp_path / "target"
+    target.touch(0o600)
+    assert await converge(link(tmp_path / "l", "target", mode="0755")) == ["created the link to target"]
+    assert await look(link(tmp_path / "l", "target", mode="0644")) == ()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
 async def test_describe_says_where_it_points(tmp_path):

@@ -159,3 +159,22 @@ def test_two_sorts_of_addresses_are_no_contradiction(tmp_path):
     text = "resources:\n  - host: [{a: {ip: 10.0.0.1}}, {a6: {host: a, ip: '::1'}}]\n"
     (tmp_path / "site.yaml").write_text(text)
     assert len(load(str(tmp_path / "site.yaml")).graph.resources) == 2
+
+
+async def test_a_line_a_host_and_the_host_name_share_the_file(tmp_path):
+    text = """
+resources:
+  - host: [{db.internal: {ip: 10.0.0.5}}]
+  - line: [{note: {path: /etc/hosts, line: "# a note"}}]
+  - hostname: [{web1: {hosts: true}}]
+"""
+    (tmp_path / "site.yaml").write_text(text)
+    before = os.uname().nodename
+    try:
+        for changes in (3, 0):
+            ended, _ = await converge_once(graph=load(str(tmp_path / "site.yaml")).graph)
+            assert ended.changes == changes
+    finally:
+        socket.sethostname(before)
+    lines = FILE.read_text().splitlines()
+    assert sorted(lines[2:]) == sorted(["10.0.0.5\tdb.internal", "# a note", "127.0.1.1\tweb1"])
