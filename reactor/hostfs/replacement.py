@@ -25,6 +25,7 @@ from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import lock_temporary, temporary_name
 from reactor.hostfs.writers import others_may_replace
 from reactor.resource.own_renames import own_renames
+from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
     from reactor.hostfs.extended import Extended
@@ -55,12 +56,19 @@ async def write_file(
     attributes: Attributes,
     validator: Validator | None = None,
     extended: Extended | None = None,
+    *,
+    before: Stamp | None = None,
 ) -> None:
     """Replace ``path`` by a regular file with this content and these attributes, atomically and durably.
 
-    Raises ResourceError when that fails, or when ``validator`` does not approve. ``path`` is then unchanged.
+    Raises ResourceError when that fails, or when ``validator`` does not approve; with ``before``, also when the file
+    has another stamp than that by then. An empty stamp is that of a missing file. ``path`` is then unchanged.
     """
-    await _write(path, content, attributes, validator, extended, before=None)
+    try:
+        await _write(path, content, attributes, validator, extended, before=before)
+    except _ChangedError:
+        words = f"another program changed {path} while the new content was made of the old one"
+        raise ResourceError(words, "it is tried again with the content that is there then") from None
 
 
 async def write_if_unchanged(
