@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
     from reactor.hostfs.records import forget_record, read_record, state_folder, write_record
-    from reactor.hostfs.replacement import Validator, write_file
+    from reactor.hostfs.replacement import Validator, write_file, write_if_unchanged
     from reactor.hostfs.safe_open import (
         Parent,
         first_missing_path,
@@ -125,7 +125,7 @@ _HOMES = {
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
     "records": ("forget_record", "read_record", "state_folder", "write_record"),
-    "replacement": ("Validator", "write_file"),
+    "replacement": ("Validator", "write_file", "write_if_unchanged"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
@@ -219,6 +219,7 @@ __all__ = [
     "sync_file_system",
     "type_of",
     "write_file",
+    "write_if_unchanged",
     "write_link",
     "write_record",
 ]  # fmt: skip

@@ -46,6 +46,10 @@ class Validator(Protocol):
         """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
+class _ChangedError(Exception):
+    """The file that is to be replaced is no longer as it was read."""
+
+
 async def write_file(
     path: str,
     content: Content,
@@ -60,6 +64,36 @@ async def write_file(
     Raises ResourceError when that fails, or when ``validator`` does not approve; with ``before``, also when the file
     has another stamp than that by then. An empty stamp is that of a missing file. ``path`` is then unchanged.
     """
+    try:
+        await _write(path, content, attributes, validator, extended, before=before)
+    except _ChangedError:
+        words = f"another program changed {path} while the new content was made of the old one"
+        raise ResourceError(words, "it is tried again with the content that is there then") from None
+
+
+async def write_if_unchanged(
+    path: str, content: Content, attributes: Attributes, validator: Validator | None, before: Stamp
+) -> bool:
+    """As `write_file`, but only if the file still has the stamp ``before``, which is empty for a missing file.
+
+    Returns whether it was written.
+    """
+    try:
+        await _write(path, content, attributes, validator, None, before=before)
+    except _ChangedError:
+        return False
+    return True
+
+
+async def _write(
+    path: str,
+    content: Content,
+    attributes: Attributes,
+    validator: Validator | None,
+    extended: Extended | None,
+    *,
+    before: Stamp | None,
+) -> None:
     try:
         with Parent(path) as (directory, base):
             if is_in_memory(directory) and await _replaced(
@@ -136,7 +170,7 @@ async def _replaced(
         else:
             device = _give_all(temporary.fd, attributes, extended, path)
         if before is not None:
-            _require_unchanged(path, directory, base, before)
+            _require_unchanged(directory, base, before)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
             replaced = (
                 await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
@@ -155,15 +189,14 @@ async def _replaced(
     return True
 
 
-def _require_unchanged(path: str, directory: int, base: str, before: Stamp) -> None:
-    """Raise ResourceError unless the file has the stamp ``before``."""
+def _require_unchanged(directory: int, base: str, before: Stamp) -> None:
+    """Raise _ChangedError unless the file has the stamp ``before``."""
     try:
         now = stamp_of(os.stat(base, dir_fd=directory, follow_symlinks=False))
     except FileNotFoundError:
         now = ()
     if now != before:
-        words = f"another program changed {path} while the new content was made of the old one"
-        raise ResourceError(words, "it is tried again with the content that is there then")
+        raise _ChangedError
 
 
 async def _approved(

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 from weakref import WeakValueDictionary
 
+import trio
 from pydantic import Field
 
 from reactor import (
@@ -48,6 +49,10 @@ from reactor.resources.parts.shared_file import Found, lock_of, look, look_again
 
 _MODE, _SECRET_MODE = "0644", "0600"
 _PART = "a part of it"
+_ATTEMPTS = 5
+"""How often a change is made again because another program changed the file meanwhile."""
+_PAUSE = 0.01
+"""Seconds before the second attempt; twice that before the third, and so on."""
 _declared: dict[str, WeakValueDictionary[int, Part]] = {}
 """By path, all resources that a graph has: one may create the file, or validate it, for the others."""
 
@@ -300,17 +305,27 @@ def _peers(path: str) -> list[Part]:
 async def _compose_and_store(path: str, members: Sequence[Part]) -> Composed:
     """Change all parts in the present content and write it, if it differs. Raises ResourceError."""
     async with lock_of(os.path.realpath(path)):  # noqa: ASYNC240 - as fast as the read that follows
-        before = await look_again(path)
-        if len(before.document.data) > INLINE_LIMIT:
-            composed = await in_thread(compose, before.document, members)
-        else:
-            composed = compose(before.document, members)
-        changed = [member for member in members if member.ref not in composed.refusals]
-        creators = [member for member in changed if member.create]
-        if before.attributes is None and not creators:
-            raise ResourceError(f"{path} does not exist", "require what creates it", missing=path)
-        if changed and (before.attributes is None or composed.after.data != before.document.data):
-            attributes = before.attributes or await creators[0]._attributes()  # noqa: SLF001 - a part of this class
-            validators = [Validator(command) for command in Part._commands(path, changed)]  # noqa: SLF001 - as above
-            await store(before, composed.after, attributes, validators)
+        for number in range(_ATTEMPTS):
+            await trio.sleep(number * _PAUSE)  # a program that truncates a file first has written it by then
+            if (composed := await _attempt(path, members)) is not None:
+                return composed
+    words = f"another program changed {path} each time while the new content was made of the old one"
+    raise ResourceError(words, "see what writes it: lsof, or fatrace")
+
+
+async def _attempt(path: str, members: Sequence[Part]) -> Composed | None:
+    """As `_compose_and_store`; None if another program changed the file meanwhile, so that nothing was written."""
+    before = await look_again(path)
+    if len(before.document.data) > INLINE_LIMIT:
+        composed = await in_thread(compose, before.document, members)
+    else:
+        composed = compose(before.document, members)
+    changed = [member for member in members if member.ref not in composed.refusals]
+    creators = [member for member in changed if member.create]
+    if before.attributes is None and not creators:
+        raise ResourceError(f"{path} does not exist", "require what creates it", missing=path)
+    if not changed or (before.attributes and composed.after.data == before.document.data):
         return composed
+    attributes = before.attributes or await creators[0]._attributes()  # noqa: SLF001 - a part of this class
+    validators = [Validator(command) for command in Part._commands(path, changed)]  # noqa: SLF001 - as above
+    return composed if await store(before, composed.after, attributes, validators) else None

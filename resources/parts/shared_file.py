@@ -32,7 +32,7 @@ from reactor.hostfs import (
     remove_stale_temporaries,
     stamp_is_reliable,
     stamp_of,
-    write_file,
+    write_if_unchanged,
 )
 from reactor.resources.parts.document import LARGEST, Document
 
@@ -166,11 +166,16 @@ class Approval(NamedTuple):
 
 async def store(
     before: Found, after: Document, attributes: Attributes, validators: Iterable[Validator]
-) -> None:
-    """Replace the content of the file in one step, unless another program has changed it. Raises ResourceError."""
+) -> bool:
+    """Replace the content of the file in one step, unless another program has changed it. Raises ResourceError.
+
+    Returns whether it was replaced.
+    """
     directory, base = os.path.split(before.real)
     stale = await find_stale_temporaries(directory, base, attributes.uid)
     await remove_stale_temporaries(before.real, stale, attributes.uid)
     approval = Approval(tuple(validators))
     validator = approval if approval.validators else None
-    await write_file(before.real, Inline(after.data), attributes, validator, before=before.stamp or ())
+    return await write_if_unchanged(
+        before.real, Inline(after.data), attributes, validator, before.stamp or ()
+    )

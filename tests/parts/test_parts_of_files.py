@@ -143,14 +143,28 @@ async def test_a_stamp_that_was_set_back_hides_nothing(tmp_path):
     assert len(part.plan(await part.observe(), refresh=False)) == 1
 
 
-async def test_a_file_that_changes_while_it_is_validated_is_not_replaced(tmp_path):
-    path = tmp_path / "f"
+def changing(path, log, *, times):
+    """A validator during whose first runs another program writes the file."""
+    script = f"echo run >> {log}; [ $(grep -c run {log}) -gt {times} ] || grep -c run {log} > {path}"
+    return f"/bin/sh -c {shlex.quote(script)} validator {{path}}"
+
+
+async def test_what_another_program_writes_meanwhile_is_kept(tmp_path):
+    path, log = tmp_path / "f", tmp_path / "log"
     path.write_text("x\n")
-    script = f"echo theirs > {shlex.quote(str(path))}"
-    part = line("a", path, validate=f"/bin/sh -c {shlex.quote(script)} validator {{path}}")
+    part = line("a", path, validate=changing(path, log, times=2))
+    assert await type(part).apply_group([part, line("b", path)]) == {}
+    assert path.read_text() == "2\na\nb\n"
+    assert log.read_text() == "run\n" * 3
+
+
+async def test_a_file_that_is_written_all_the_time_is_an_error(tmp_path):
+    path, log = tmp_path / "f", tmp_path / "log"
+    path.write_text("x\n")
+    part = line("a", path, validate=changing(path, log, times=9))
     with pytest.raises(ResourceError, match="another program changed"):
-        await type(part).apply_group([part, line("b", path)])
-    assert path.read_text() == "theirs\n"
+        await part.plan(await part.observe(), refresh=False)[0].run()
+    assert path.read_text() == "5\n"
 
 
 def make_huge(path):
@@ -302,11 +316,8 @@ async def test_kinds_keep_the_contract(promise, name, tmp_path):
     await promise(Case(lambda: CASES[name](path), world, spoil))
 
 
-async def test_a_file_that_appears_while_another_is_written_is_not_replaced(tmp_path):
-    path = tmp_path / "f"
-    script = f"echo theirs > {shlex.quote(str(path))}"
-    part = line("a", path, create=True, validate=f"/bin/sh -c {shlex.quote(script)} validator {{path}}")
-    with pytest.raises(ResourceError, match="another program changed"):
-        await part.plan(await part.observe(), refresh=False)[0].run()
-    assert path.read_text() == "theirs\n"
-    assert os.listdir(tmp_path) == ["f"]
+async def test_a_file_that_appears_while_another_is_written_is_edited(tmp_path):
+    path, log = tmp_path / "f", tmp_path / "log"
+    part = line("a", path, create=True, validate=changing(path, log, times=1))
+    await part.plan(await part.observe(), refresh=False)[0].run()
+    assert path.read_text() == "1\na\n"
