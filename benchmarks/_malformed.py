@@ -1,9 +1,10 @@
 """What the benchmarks of malformed input share: the tally, its bounds, and the table at the end.
 
 Each input depends on the seed and on its number alone: one that is named can be tried again by itself. An input that takes
-over 2 s by the clock is tried again at once, for a busy machine makes anything slow. It counts as slow when each of its
-tries takes that long, or when one takes that much processor time, on its own and in the processes that it starts. While
-more wants to run than there are processors, the clock proves nothing: that is counted in a row of its own.
+over 2 s is tried again at once. It counts as slow when each of its tries takes that much processor time, on its own and in the
+processes that it starts, or that long by the clock: without the time in which something on this machine waited for a processor or
+a disk, as the kernel says it (proc_pressure). Where the kernel does not say it, and more wants to run than there are processors,
+the clock proves nothing: that is counted in a row of its own.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Refused = tuple[type[Exception], ...]
 class Tally:
     """What became of the inputs; ``faults`` describes what should not have been.
 
-    ``slowest`` is the longest time of one input by the clock, by its quickest try; ``most_processor`` is the longest
-    processor time of one try. ``slow_once`` inputs took long at first, but not at a later try; ``slow_when_busy`` at each
+    ``slowest`` is the longest time of one input by the clock, by its quickest try; ``most_processor`` is the same of the
+    processor time. ``slow_once`` inputs took long at first, but not at a later try; ``slow_when_busy`` at each
     try by the clock, on a busy machine.
     """
 
@@ -46,7 +47,7 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
     def note_times(self, name: str, times: Sequence[float], processor: float) -> None:
-        """Count how long each try of the input ``name`` took by the clock, and the processor time of the first.
+        """Count how long each try of the input ``name`` took by its `Stopwatch`, and the least processor time of a try.
 
         There is one try, or more if the first took too long.
         """
@@ -64,6 +65,36 @@ class Tally:
             self.slow_once += 1
 
 
+def stalled_seconds() -> float:
+    """For how long something on this machine has waited for a processor or a disk; 0 if the kernel does not say it."""
+    return max(_pressure("cpu"), _pressure("io"))
+
+
+def _pressure(of: str) -> float:
+    with suppress(OSError), open(f"/proc/pressure/{of}", encoding="ascii") as lines:
+        some = next(lines)  # some avg10=0.00 avg60=0.00 avg300=0.00 total=0
+        return int(some.rpartition("=")[2]) / 1e6
+    return 0.0
+
+
+class Stopwatch:
+    """Measures one try from its making on."""
+
+    def __init__(self) -> None:
+        self._start, self._stalled, self._busy = time.perf_counter(), stalled_seconds(), processor_time()
+
+    @property
+    def seconds(self) -> float:
+        """The time by the clock, without that in which the machine had too much to do."""
+        elapsed = time.perf_counter() - self._start
+        return max(0.0, elapsed - (stalled_seconds() - self._stalled))
+
+    @property
+    def processor(self) -> float:
+        """The processor time of this process, and of those that it started and that have ended."""
+        return processor_time() - self._busy
+
+
 def processor_time() -> float:
     """Seconds that this process has computed, and those it started that have ended."""
     return sum(os.times()[:4])
@@ -72,7 +103,7 @@ def processor_time() -> float:
 def attempt(tally: Tally, name: str, make: Callable[[], Callable[[], object]], refused: Refused) -> None:
     """Do the work that ``make`` returns: it may raise ``refused`` and nothing else, and may not take long."""
     work = make()
-    start, busy = time.perf_counter(), processor_time()
+    watch = Stopwatch()
     try:
         work()
     except refused:
@@ -81,18 +112,18 @@ def attempt(tally: Tally, name: str, make: Callable[[], Callable[[], object]], r
         tally.faults.append(f"{name}: {traceback.format_exc()}")
     else:
         tally.taken += 1
-    times = [time.perf_counter() - start]
-    processor = processor_time() - busy
-    while times[-1] > MOST_SECONDS and len(times) < TRIES:
-        times.append(_seconds_of(make()))
-    tally.note_times(name, times, processor)
+    tries = [(watch.seconds, watch.processor)]
+    while max(tries[-1]) > MOST_SECONDS and len(tries) < TRIES:
+        tries.append(_time_of(make()))
+    times, processor = zip(*tries, strict=True)
+    tally.note_times(name, times, min(processor))
 
 
-def _seconds_of(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _time_of(work: Callable[[], object]) -> tuple[float, float]:
+    watch = Stopwatch()
     with suppress(Exception):  # how it ends was seen at its first try
         work()
-    return time.perf_counter() - start
+    return watch.seconds, watch.processor
 
 
 def attack(

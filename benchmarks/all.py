@@ -4,6 +4,9 @@
 
 With ``--write`` the rows of each benchmark that ran take the place of its old ones in `measured.json`, and the table in the
 README is made of that file. So no figure in it is typed, and one benchmark can be measured again alone.
+
+All together end within 25 minutes: a benchmark that takes over 6 minutes is stopped, and those that would begin after
+25 minutes are not run. They keep their old rows, and the last lines name them.
 """
 
 from __future__ import annotations
@@ -30,17 +33,27 @@ BENCHMARKS = (
     "packages", "reload", "archive", "scaffold", "clients", "loading", "expressions", "malformed",
 )  # fmt: skip
 """In the order of the table. The other benchmarks of malformed input take hours and print tables of their own."""
+COUNTS = {"expressions": "20000", "malformed": "5000"}
+"""What is given to benchmarks that take hours otherwise."""
+TOTAL_SECONDS, MOST_SECONDS = 25 * 60.0, 6 * 60.0
+STOPPING_SECONDS = 30.0
 
 
-def run(name: str) -> list[dict[str, object]]:
-    """Run one benchmark and return its tables, each with ``title``, ``against`` and ``rows``."""
+def run(name: str, seconds: float) -> list[dict[str, object]] | None:
+    """Run one benchmark and return its tables, each with ``title``, ``against`` and ``rows``.
+
+    None if it failed, or took longer than ``seconds``.
+    """
+    command = [sys.executable, str(HERE / f"{name}.py"), *([COUNTS[name]] if name in COUNTS else [])]
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as record:
-        done = subprocess.run(
-            [sys.executable, HERE / f"{name}.py"], env={**os.environ, RECORD: record.name}, check=False
-        )
-        if done.returncode:
-            sys.exit(f"{name}.py ended with {done.returncode}")
-        return [json.loads(line) for line in record]
+        process = subprocess.Popen(command, env={**os.environ, RECORD: record.name})
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # it stops what it has started, and removes its files
+            process.wait(STOPPING_SECONDS)
+            code = -1
+        return None if code else [json.loads(line) for line in record]
 
 
 def lines(measured: dict[str, dict]) -> list[str]:
@@ -67,10 +80,20 @@ def main() -> None:
     )
     options = parser.parse_args()
     measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    for name in options.only or BENCHMARKS:
-        measured[name] = {"day": time.strftime("%Y-%m-%d"), "tables": run(name)}
+    names, missing, start = options.only or BENCHMARKS, [], time.monotonic()
+    for number, name in enumerate(names, 1):
+        passed = time.monotonic() - start
+        print(f"[{number}/{len(names)}] {name}, after {passed:.0f} s", file=sys.stderr, flush=True)
+        left = min(MOST_SECONDS, TOTAL_SECONDS - passed - STOPPING_SECONDS)
+        tables = run(name, left) if left > 0 else None
+        if tables is None:
+            missing.append(name)
+            continue
+        measured[name] = {"day": time.strftime("%Y-%m-%d"), "tables": tables}
         if options.write:  # at once, so that an interrupted run keeps what it has measured
             write(measured)
+    if missing:
+        sys.exit(f"not measured, because they failed or took too long: {', '.join(missing)}")
 
 
 def write(measured: dict[str, dict]) -> None:

@@ -10,7 +10,6 @@ import itertools
 import os
 import random
 import socket
-import time
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -19,7 +18,7 @@ from pathlib import Path
 import trio
 from _answers import hostile
 from _harness import arguments, progress, workspace
-from _malformed import MOST_SECONDS, TRIES, Tally, finish, processor_time
+from _malformed import MOST_SECONDS, TRIES, Stopwatch, Tally, finish
 
 from reactor import ResourceError
 from reactor.loading import data_located
@@ -101,7 +100,7 @@ async def try_one(number: int, server: Server, place: Path, tally: Tally) -> Non
     """Have the answer of this number asked for."""
     ask = ASKERS[number % len(ASKERS)]
     server.answer = hostile(random.Random(SEED * 10**9 + number))
-    start, busy = time.perf_counter(), processor_time()
+    watch = Stopwatch()
     try:
         await ask(server.url, place)
     except (ResourceError, ManifestError):
@@ -110,13 +109,13 @@ async def try_one(number: int, server: Server, place: Path, tally: Tally) -> Non
         tally.faults.append(f"{ask.__name__}: {traceback.format_exc()}\n{server.answer[:2000]!r}")
     else:
         tally.taken += 1
-    times = [time.perf_counter() - start]
-    processor = (processor_time() - busy) / AT_ONCE  # others are asked at the same time
+    times = [watch.seconds]
+    processor = watch.processor / AT_ONCE  # others are asked at the same time
     while times[-1] > MOST_SECONDS and len(times) < TRIES:
-        start = time.perf_counter()
+        watch = Stopwatch()
         with suppress(Exception):  # how it ends was seen at its first try
             await ask(server.url, place)
-        times.append(time.perf_counter() - start)
+        times.append(watch.seconds)
     tally.note_times(f"number {number}, {ask.__name__} of {server.answer[:2000]!r},", times, processor)
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 
 from _harness import ROOT, Row, argument_parser, progress, show
-from _malformed import MOST_MEGABYTES, MOST_SECONDS, TRIES, Tally, time_rows
+from _malformed import MOST_MEGABYTES, MOST_SECONDS, TRIES, Stopwatch, Tally, time_rows
 
 sys.path.insert(0, str(ROOT / "tests" / "templates"))
 
@@ -69,15 +69,17 @@ def attack(kind: str, seed: int, count: int) -> bool:
 
 def try_one(kind: str, source: str, tally: Tally) -> float:
     """Render ``source``, count what becomes of it, and return how many seconds the first try took."""
-    busy = time.process_time()
+    watch = Stopwatch()
     fault, is_error, took = fault_of(kind, source)
-    processor = time.process_time() - busy  # the deadline bounds that of the process that renders
+    processor = watch.processor  # the deadline bounds that of the process that renders
     tally.refused += is_error
     if fault is not None:
         tally.faults.append(f"{source!r}: {fault}")
-    times = [took]
+    times = [watch.seconds]
     while times[-1] > MOST_SECONDS and len(times) < TRIES:
-        times.append(fault_of(kind, source)[2])
+        watch = Stopwatch()
+        fault_of(kind, source)
+        times.append(watch.seconds)
     tally.note_times(repr(source[:200]), times, processor)
     return took
 

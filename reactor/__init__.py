@@ -72,10 +72,11 @@ if TYPE_CHECKING:
     from reactor.resource.left_alone import left_alone
     from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
+    from reactor.resource.own_renames import own_renames
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
-    from reactor.resource.relations import Claim, Exclusion, Relations, SandboxAccess
+    from reactor.resource.relations import Claim, Contradiction, Exclusion, Relations, SandboxAccess
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
         ChangedPaths,
@@ -118,7 +119,8 @@ _HOMES = {
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.property_types": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
-    "reactor.resource.relations": ("Claim", "Exclusion", "Relations", "SandboxAccess"),
+    "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "Relations", "SandboxAccess"),
+    "reactor.resource.own_renames": ("own_renames",),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
@@ -141,6 +143,7 @@ __all__ = [
     "Claim",
     "Composite",
     "ConnectionLostError",
+    "Contradiction",
     "Declared",
     "Diagnostic",
     "Diff",
@@ -201,6 +204,7 @@ __all__ = [
     "left_alone",
     "load",
     "open_input",
+    "own_renames",
     "read_mounts",
     "register_header_secrets",
     "register_secret",

@@ -13,6 +13,7 @@ import sys
 
 import trio
 import zstandard  # noqa: F401
+from line_pipe import with_deadline
 
 import reactor.http.response  # noqa: F401 - before the fork, so that no child has to
 from reactor.hostfs import fsync
@@ -28,7 +29,8 @@ class KillServer:
 
     def __enter__(self):
         command = [sys.executable, __file__]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = with_deadline(process)
         return self
 
     def __exit__(self, *_):

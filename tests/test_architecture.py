@@ -67,7 +67,7 @@ MAY_IMPORT = {
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
         "reactor.manifest_tests",
     },
-    "reactor.__main__": {"reactor.cli"},
+    "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},
     "reactor.watchers": {"reactor"},
 }  # fmt: skip

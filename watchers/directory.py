@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import trio
+
 from reactor import ChangedPaths, WatchSink, WatchState
 from reactor.watchers.inotify_descriptor import Watched
 
@@ -28,6 +30,7 @@ class Directory:
 
     __slots__ = (
         "children",
+        "in_full",
         "leaves",
         "links_here",
         "name",
@@ -46,6 +49,7 @@ class Directory:
         self.path = b"/" if parent is None else parent.path_of(name)
         self.real_path = self.path  # without symlinks, as of the last time it was watched
         self.children: dict[bytes, Directory] = {}
+        self.in_full = False  # whether events of the files in it matter, not only which names there are
         self.leaves: dict[bytes, tuple[int, ...]] = {}  # vertices by name; b"" is the directory itself
         self.trees: tuple[Listener, ...] = ()  # the listeners of the trees that it is part of
         self.target: Directory | None = None  # where it points, if it is a symlink
@@ -108,6 +112,14 @@ class Directory:
         return bool(self.parent is None or self.children or self.leaves or self.trees or self.links_here)
 
     @property
+    def needs_all(self) -> bool:
+        """Whether events of the files in it matter, besides those of names.
+
+        They don't if it only leads to others: /dev would wake us at every write to /dev/null.
+        """
+        return bool(self.in_full or self.trees or (self.parent is not None and self.parent.trees))
+
+    @property
     def way_up(self) -> Iterator[Directory]:
         """The directory itself and those above it, nearest first."""
         here: Directory | None = self
@@ -123,6 +135,25 @@ class Directory:
             directory = waiting.pop()
             waiting += directory.children.values()
             yield directory
+
+
+class Unreliable(set[Directory]):
+    """The directories whose events can't be relied upon."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._came = trio.Event()
+
+    def add(self, directory: Directory) -> None:
+        """Add a directory, and wake `any_came`."""
+        super().add(directory)
+        self._came.set()
+
+    async def any_came(self) -> None:
+        """Return as soon as there is any."""
+        while not self:
+            self._came = trio.Event()
+            await self._came.wait()
 
 
 class PollingReport:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from math import inf
 from typing import cast
 
 import trio
 
-from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
+from reactor import (
+    ChangedPaths,
+    PathWatch,
+    ResourceError,
+    Watch,
+    Watcher,
+    WatchSink,
+    fragile_mounts,
+    own_renames,
+)
 from reactor.watchers.directory import Directory, Listener, PollingReport
 from reactor.watchers.inotify_descriptor import InotifyDescriptor, RawEvent
 from reactor.watchers.inotify_masks import (
@@ -18,13 +27,16 @@ from reactor.watchers.inotify_masks import (
     COME_OR_GONE,
     IS_DIRECTORY,
     MODIFIED,
+    MOVED_FROM,
+    MOVED_TO,
     QUEUE_OVERFLOW,
     REPLACED,
     SELF_CHANGED,
     WATCH_DROPPED,
 )
 from reactor.watchers.mounts import MountTable
-from reactor.watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
+from reactor.watchers.path_lookup import normal_path
+from reactor.watchers.path_tree import POLL_INTERVAL, PathTree
 from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites, ReadThrottle
 from reactor.watchers.time_slice import TimeSlice
 
@@ -65,6 +77,10 @@ class InotifyWatcher(Watcher):
         self._stale: set[Directory] = set()
         self._replaced: list[tuple[Directory, bytes]] = []
         self._has_stale = trio.Event()
+        self._clock = trio.lowlevel.current_clock()
+        self._own_paths: dict[int, bytes] = {}
+        own_renames.forget()
+        own_renames.is_followed = True
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
@@ -77,7 +93,8 @@ class InotifyWatcher(Watcher):
             await self._renew_below((self._tree.add_tree(path, vertex, below, without),))
             below.lose()
             return
-        directory, name = self._tree.add(path, vertex)
+        is_name = cast("PathWatch", watch).is_name
+        directory, name = self._tree.add(path, vertex, is_name=is_name)
         self._polling.note(vertex, directory, name, self._tree.problem_of(directory))
         if self._arming.used_up():
             await self._arming.yield_to_loop()
@@ -103,6 +120,7 @@ class InotifyWatcher(Watcher):
 
     def close(self) -> None:
         """Free the descriptors."""
+        own_renames.is_followed = False
         self._opened.close()
 
     async def _wait(self) -> None:
@@ -110,13 +128,16 @@ class InotifyWatcher(Watcher):
             self._has_stale.set()
         if self._throttle.pause and not self._descriptor.has_more:
             await trio.sleep(self._throttle.pause)
-        with trio.move_on_at(self._writes.wake_at) if self._writes.wake_at < inf else nullcontext():
+        if self._writes.wake_at == inf:
+            await trio.lowlevel.wait_readable(self._descriptor.fileno())
+            return
+        with trio.move_on_at(self._writes.wake_at):
             await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
     def _on_events(self) -> None:
         """Mark each vertex once, however many events it has: the last event determines the delay."""
-        now = trio.current_time()
-        events = self._descriptor.read()
+        now = self._clock.current_time()
+        events = self._read()
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
@@ -128,16 +149,50 @@ class InotifyWatcher(Watcher):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
                     self._on_write(vertices, directory.path_of(name) if name else directory.path, now)
                 elif vertices:
-                    delay = _delay(mask, name)
-                    for vertex in vertices:
-                        self._writes.discard(vertex)
-                        marks[vertex] = delay
+                    marks.update(dict.fromkeys(vertices, _delay(mask, name)))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
-        marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
+        if self._writes.wake_at < inf:
+            self._writes.discard_each(marks)
+            marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
         self._throttle.note(marks.keys(), now)
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
+
+    def _read(self) -> list[RawEvent]:
+        events = self._descriptor.read()
+        own_renames.reads += 1
+        return self._without_own(events) if own_renames.verified or self._own_paths else events
+
+    def _without_own(self, events: Iterable[RawEvent]) -> list[RawEvent]:
+        """Without the events that files were put in place which their only listeners have verified since."""
+        kept = []
+        for event in events:
+            wd, mask, cookie, name = event
+            if mask & MOVED_FROM and name in own_renames.verified:
+                # Only once: the next rename of this name is not ours.
+                self._own_paths[cookie] = own_renames.verified.pop(name)
+            elif mask & MOVED_TO and self._is_own(cookie, wd, name):
+                continue
+            kept.append(event)
+        if not self._descriptor.has_more:
+            own_renames.forget()
+            self._own_paths.clear()
+        return kept
+
+    def _is_own(self, cookie: int, wd: int, name: bytes) -> bool:
+        """Whether a verified file was renamed to the name, and only the resource that manages it listens."""
+        if (path := self._own_paths.pop(cookie, None)) is None:
+            return False
+        directories = self._tree.by_descriptor.get(wd, ())
+        if any(directory.trees or name in directory.children for directory in directories):
+            return False
+        listeners = [
+            (vertex, directory.path_of(name))
+            for directory in directories
+            for vertex in directory.leaves.get(name, ())
+        ]
+        return len(listeners) == 1 and listeners[0][1] == path and listeners[0] not in self._inputs
 
     def _on_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
         for vertex in vertices:
@@ -258,6 +313,7 @@ class InotifyWatcher(Watcher):
 
     async def _poll(self) -> None:
         while True:
+            await self._tree.unreliable.any_came()
             await trio.sleep(POLL_INTERVAL)
             self._call_stale(self._tree.unreliable)
 

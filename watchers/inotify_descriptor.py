@@ -16,7 +16,7 @@ from typing import NamedTuple
 import trio
 from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, WatchDescriptor
 
-from reactor.watchers.inotify_masks import WATCHED_DIRECTORY_EVENTS, WATCHED_EVENTS
+from reactor.watchers.inotify_masks import WATCHED_DIRECTORY_EVENTS, WATCHED_EVENTS, WATCHED_NAME_EVENTS
 
 # About a third of a millisecond of work: other tasks run between two reads.
 _READ_SIZE = 16 * 1024
@@ -78,13 +78,15 @@ class InotifyDescriptor(InotifyFD):
         """The descriptor's number, readable when there are events."""
         return self._inotify_fd
 
-    def watch(self, path: bytes, *, only_directory: bool = True) -> Watched:
-        """Watch the directory or file that is at ``path`` now. Raises OSError."""
+    def watch(self, path: bytes, *, only_directory: bool = True, only_names: bool = False) -> Watched:
+        """Watch the directory or file that is at ``path`` now. Raises OSError.
+
+        With ``only_names``, only which names come and go in it, and what happens to itself.
+        """
         # A holder of its own for every call: watchdog then counts the shares, and frees the watch with the last.
         holder = CallbackId(next(self._holders))
-        wd = self.add_callback(
-            path, WATCHED_DIRECTORY_EVENTS if only_directory else WATCHED_EVENTS, _NO_CALLBACK, holder
-        )
+        events = WATCHED_DIRECTORY_EVENTS if only_directory else WATCHED_EVENTS
+        wd = self.add_callback(path, WATCHED_NAME_EVENTS if only_names else events, _NO_CALLBACK, holder)
         if wd == -1:  # watchdog hides that the kernel refused
             self.remove_callbacks([(wd, holder)])
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)

@@ -1,4 +1,4 @@
-"""Sockets of the kernel's routing family (rtnetlink) in any network namespace, and the frame of its messages.
+"""Sockets of the kernel's routing family (rtnetlink) in any network namespace, and the frame of all netlink messages.
 
 The layouts are those of netlink(7) and rtnetlink(7). They are read with `struct`: a message that pyroute2
 decodes is some 190 objects in cycles, too many for a notification, which only says what to check.
@@ -85,7 +85,7 @@ def open_socket(netns: str | None) -> socket.socket:
     OSError when no descriptor or no thread is left.
     """
     if netns is None:
-        return _open_here()
+        return open_here(socket.NETLINK_ROUTE)
     # A thread of its own enters the namespace for each socket, so that the other threads stay in theirs.
     result: list[socket.socket | OSError] = []
     thread = threading.Thread(
@@ -115,9 +115,10 @@ def _aligned(length: int) -> int:
     return (length + 3) & ~3
 
 
-def _open_here() -> socket.socket:
+def open_here(family: int) -> socket.socket:
+    """A non-blocking netlink socket of this ``family`` in the network namespace of this process. Raises OSError."""
     kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
-    opened = socket.socket(socket.AF_NETLINK, kind, socket.NETLINK_ROUTE)
+    opened = socket.socket(socket.AF_NETLINK, kind, family)
     try:
         opened.bind((0, 0))
     except OSError:
@@ -132,7 +133,7 @@ def _open_there(path: str, result: list[socket.socket | OSError]) -> None:
         try:
             if _libc.setns(namespace, _CLONE_NEWNET):
                 raise _refusal(path, ctypes.get_errno())
-            result.append(_open_here())
+            result.append(open_here(socket.NETLINK_ROUTE))
         finally:
             os.close(namespace)
     except OSError as error:

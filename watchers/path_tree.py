@@ -16,16 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from reactor import ChangedPaths
-from reactor.watchers.directory import Directory, Listener
+from reactor.watchers.directory import Directory, Listener, Unreliable
 from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
 from reactor.watchers.mounts import MountTable
+from reactor.watchers.path_lookup import components, has_other_links, leads_elsewhere, names_in, target_of
 
 POLL_INTERVAL = 5.0
 """Seconds between two checks of a path that sends no events."""
 
 _POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
-_BATCH = 100
-"""Names of a directory that are examined without a pause, which takes a fifth of a millisecond."""
 _WATCH_LIMIT = "fs.inotify.max_user_watches"
 
 
@@ -36,7 +35,7 @@ Silence = Callable[[bytes], str | None]
 class PathTree:
     """The tree, from ``/``. It never waits: long work is an iterator, so that the caller can pause.
 
-    A path for which ``silence`` returns a reason is not touched, and that reason is its trouble.
+    A path for which ``silence`` returns a reason is not touched, and that reason is its problem.
     """
 
     def __init__(self, descriptor: InotifyDescriptor, mounts: MountTable, silence: Silence) -> None:
@@ -45,26 +44,28 @@ class PathTree:
         self._silence = silence
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """The directories that each kernel watch serves: several, when symlinks or mounts lead to one place."""
-        self.unreliable: set[Directory] = set()
+        self.unreliable = Unreliable()
         self.listeners: set[Listener] = set()
         """The listeners of all watched trees."""
         self.root = Directory(None, b"")
         self._watch(self.root)
 
-    def add(self, path: bytes, vertex: int) -> tuple[Directory, bytes]:
+    def add(self, path: bytes, vertex: int, *, is_name: bool = False) -> tuple[Directory, bytes]:
         """Watch an absolute path for ``vertex``; return its directory and its name there.
 
-        A path that can't be watched gets a trouble; OSError is raised only when the descriptor is dead.
+        With ``is_name``, the content and attributes of what is there don't matter.
+
+        A path that can't be watched gets a problem; OSError is raised only when the descriptor is dead.
         """
-        *above, name = _components(path) or [b""]
-        directory = self._reach(above)
+        *above, name = components(path) or [b""]
+        directory = self._reach(above, in_full=not is_name)
         directory.add_leaf(name, (vertex,))
-        itself = self.follow(directory, name)
+        itself = None if is_name else self.follow(directory, name)
         return (directory, name) if itself is None else (itself, b"")
 
     def remove(self, path: bytes, vertex: int) -> tuple[Directory, bytes]:
         """Stop watching a path for ``vertex``; return its directory and its name there."""
-        *above, name = _components(path) or [b""]
+        *above, name = components(path) or [b""]
         directory = self._reach(above)
         directory.remove_leaf(name, vertex)
         itself = directory.children.get(name)
@@ -75,7 +76,7 @@ class PathTree:
 
     def add_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Watch a tree for ``vertex``; the watch begins when the returned directory is given to `renew`."""
-        top = self._reach(_components(path))
+        top = self._reach(components(path))
         listener = Listener(vertex, paths, top, skip)
         self.listeners.add(listener)
         top.trees += (listener,)
@@ -83,7 +84,7 @@ class PathTree:
 
     def remove_tree(self, path: bytes, vertex: int, paths: ChangedPaths, skip: frozenset[bytes]) -> Directory:
         """Stop watching the tree at a path for ``vertex``; return its directory."""
-        top = self._reach(_components(path))
+        top = self._reach(components(path))
         removed = Listener(vertex, paths, top, skip)
         self.listeners.discard(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
@@ -99,7 +100,7 @@ class PathTree:
         if self._silence(directory.path) is None:
             with suppress(OSError):  # it has gone already
                 found = os.lstat(directory.path_of(name))
-                if stat.S_ISDIR(found.st_mode) or _has_other_links(found):
+                if stat.S_ISDIR(found.st_mode) or has_other_links(found):
                     directory.children[name] = Directory(directory, name)
 
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
@@ -147,14 +148,14 @@ class PathTree:
 
     def affected_by_mounts(self, points: Iterable[bytes]) -> list[Directory]:
         """The directories to renew after mounts at ``points`` came, went or changed."""
-        names_in: dict[bytes, list[bytes]] = {}
+        changed_in: dict[bytes, list[bytes]] = {}
         for point in points:
             parent, name = os.path.split(point)
             if name:  # nothing can be mounted over "/"
-                names_in.setdefault(parent, []).append(name)
+                changed_in.setdefault(parent, []).append(name)
         affected = []
         for directory in list(self.root.subtree):
-            names = names_in.get(directory.real_path, ())
+            names = changed_in.get(directory.real_path, ())
             for name in names:
                 if name in directory.leaves:
                     self.follow(directory, name)
@@ -163,13 +164,13 @@ class PathTree:
         return affected
 
     def problem_of(self, directory: Directory) -> str | None:
-        """Why events below ``directory`` can't be relied upon: the nearest trouble on the way to it."""
+        """Why events below ``directory`` can't be relied upon: the nearest problem on the way to it."""
         if not self.unreliable:
             return None
         return next((above.problem for above in directory.way_up if above.problem), None)
 
     def problem_for(self, listener: Listener) -> str | None:
-        """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
+        """Why events of a tree can't be relied upon: a problem in it, or on the way to it."""
         inside = (directory.problem for directory in self.unreliable if listener in directory.trees)
         return next(inside, None) or self.problem_of(listener.top)
 
@@ -178,7 +179,7 @@ class PathTree:
         path = directory.path_of(name)
         return (
             self._silence(path) is not None  # so it leads elsewhere
-            or _leads_elsewhere(path)
+            or leads_elsewhere(path)
             or _real_path_of(directory, name) in self._mounts.points
         )
 
@@ -191,14 +192,21 @@ class PathTree:
             del itself.leaves[b""]
             self._prune(itself)
 
-    def _reach(self, components: Iterable[bytes]) -> Directory:
+    def _reach(self, names: list[bytes], *, in_full: bool = False) -> Directory:
+        """The directory, which is added if it is missing. ``in_full``: for more than the names in it."""
         directory = self.root
-        for name in components:
-            directory = directory.children.get(name) or self._add_child(directory, name)
+        for number, name in enumerate(names, 1):
+            known = directory.children.get(name)
+            directory = known or self._add_child(directory, name, in_full and number == len(names))
+        if in_full and not directory.in_full:
+            directory.in_full = True
+            if not self._is_silent(directory):
+                self._watch(directory)
         return directory
 
-    def _add_child(self, parent: Directory, name: bytes) -> Directory:
+    def _add_child(self, parent: Directory, name: bytes, in_full: bool) -> Directory:
         child = parent.children[name] = Directory(parent, name)
+        child.in_full = in_full
         if not self._is_silent(child):
             self._watch(child)
         return child
@@ -220,7 +228,9 @@ class PathTree:
         try:
             problem, is_shared = self._examine(directory)
             is_leaf = b"" in directory.leaves or is_shared
-            watched = self._descriptor.watch(directory.path, only_directory=not is_leaf)
+            watched = self._descriptor.watch(
+                directory.path, only_directory=not is_leaf, only_names=not (is_leaf or directory.needs_all)
+            )
         except (FileNotFoundError, NotADirectoryError):
             pass  # the nearest directory that exists gets an event when this changes
         except OSError as error:
@@ -238,7 +248,7 @@ class PathTree:
         """
         directory.join_trees()
         if directory.trees and directory.watched is not None:
-            for name in _names(directory.path):
+            for name in names_in(directory.path):
                 if not name:
                     yield None
                 elif directory.trees:  # the last listener may have gone meanwhile
@@ -267,17 +277,17 @@ class PathTree:
         is_link = stat.S_ISLNK(info.st_mode)
         directory.real_path = _real_path(directory, is_link=is_link)
         if is_link:
-            self._point(directory, _target(path))
+            self._point(directory, target_of(path))
             info = os.stat(path)
         elif directory.target is not None:
             self._point(directory, None)
         silent = self._mounts.silent_type(info.st_dev)
         problem = silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
-        return problem, not is_link and _has_other_links(info)
+        return problem, not is_link and has_other_links(info)
 
     def _point(self, link: Directory, path: bytes | None) -> None:
         """Watch each directory on the way to a symlink's target: a change of any of them may change the target."""
-        target = None if path is None else self._reach(_components(path))
+        target = None if path is None else self._reach(components(path))
         self._prune(link.point_to(target))
 
     def _prune(self, unused: Directory | None) -> None:
@@ -299,46 +309,6 @@ def _real_path(directory: Directory, *, is_link: bool) -> bytes:
 
 def _real_path_of(directory: Directory, name: bytes) -> bytes:
     return directory.real_path.rstrip(b"/") + b"/" + name
-
-
-def _target(link: bytes) -> bytes:
-    """The target of a symlink. Raises OSError (ELOOP) when the link is part of a circle."""
-    with suppress(
-        FileNotFoundError, NotADirectoryError
-    ):  # a dangling symlink is allowed: its target may be created later
-        os.stat(link)
-    return os.path.join(os.path.dirname(link), os.readlink(link))
-
-
-def _components(path: bytes) -> list[bytes]:
-    # ".." stays: after a symlink, it does not undo the component before it.
-    return [name for name in path.split(b"/") if name not in (b"", b".")]
-
-
-def normal_path(path: bytes) -> bytes:
-    """An absolute path as the tree spells it."""
-    return b"/" + b"/".join(_components(path))
-
-
-def _has_other_links(found: os.stat_result) -> bool:
-    return found.st_nlink > 1 and stat.S_ISREG(found.st_mode)
-
-
-def _leads_elsewhere(path: bytes) -> bool:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISLNK(found.st_mode) or _has_other_links(found)
-
-
-def _names(path: bytes) -> Iterator[bytes]:
-    """The names in a directory, with an empty name now and then for a pause; none if it can't be read."""
-    with suppress(OSError), os.scandir(path) as entries:
-        for number, entry in enumerate(entries):
-            if number % _BATCH == 0:
-                yield b""
-            yield entry.name
 
 
 def _explain(error: OSError, path: bytes) -> str:

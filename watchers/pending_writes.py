@@ -7,7 +7,7 @@ up to a limit.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from math import inf
 from typing import NamedTuple
 
@@ -70,6 +70,11 @@ class PendingWrites:
         self._pending.pop((vertex, path), None)
         if not self._pending:
             self.wake_at = inf
+
+    def discard_each(self, vertices: Iterable[int]) -> None:
+        """Forget the writes of single files: they are checked anyway."""
+        for vertex in vertices:
+            self.discard(vertex)
 
     def discard_all(self, vertex: int) -> None:
         """Forget all writes for ``vertex``."""

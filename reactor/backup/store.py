@@ -15,7 +15,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from hashlib import blake2b, sha256
 
 import trio
 
@@ -52,7 +52,8 @@ class Store:
         self._held = f"{directory}/held"
         self._limits = limits or Limits()
         self.is_secret: Callable[[str], bool] = lambda _ref: False
-        self._newest: dict[str, tuple[str, int, int, int]] = {}
+        self._newest: dict[str, bytes] = {}
+        """A hash of the newest version of each path. Every file that ever drifted has one, so it is small."""
         self._latest: int | None = None
         self._room = self._limits.total
         self._crowded = trio.Event()
@@ -141,18 +142,19 @@ class Store:
     def _keep(self, path: str, ref: str, fd: int, found: os.stat_result, lock: int) -> None:
         data = _read(fd, found.st_size)
         digest = sha256(data).hexdigest()
-        summary = (digest, found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
-        if self._newest.get(path) == summary:  # alternating content is kept once
+        attributes = (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
+        newest = blake2b(f"{digest} {attributes}".encode(), digest_size=16).digest()
+        if self._newest.get(path) == newest:  # alternating content is kept once
             return
         name = Name(key_of(path), self._next_time(), os.urandom(4).hex(), digest)
-        version = Version(name, path, ref, len(data), *summary[1:], self.is_secret(ref))
+        version = Version(name, path, ref, len(data), *attributes, self.is_secret(ref))
         try:
             self._write(version, data, lock)
         except FileNotFoundError:
             for directory in (self._directory, self._objects, self._entries):
                 os.makedirs(directory, 0o700, exist_ok=True)
             self._write(version, data, lock)
-        self._newest[path] = summary
+        self._newest[path] = newest
 
     def _next_time(self) -> int:
         """The current time, or just after the latest version if that is later, because the clock was set back."""

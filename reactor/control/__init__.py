@@ -9,7 +9,7 @@
 - ``broadcast``: sends the events of a run to any number of readers;
 - ``explanation``: the history of one resource, in sentences, for ``reactor why``;
 - ``application``: the routes; ``requests``: bodies of requests, and answers to bad requests;
-- ``address``, ``tcp_listener``, ``server``: the addresses and sockets that a run listens on;
+- ``listen_address``, ``tcp_listener``, ``server``: the addresses and sockets that a run listens on;
 - ``peer``: the user at the other end of a connection;
 - ``connection_slots``: the limit of connections, and which one is closed when there are too many;
 - ``connection``: HTTP on one connection;

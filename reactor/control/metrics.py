@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from reactor.control.address import names_loopback
 from reactor.control.connection import place_of
+from reactor.control.listen_address import names_loopback
 from reactor.control.tcp_listener import ServedMetrics
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 from reactor.control.server import BACKLOG, serve
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally

@@ -16,7 +16,9 @@ from reactor.resource.base import Resource
 
 
 def group_of(resource: Resource) -> Hashable | None:
-    """The group of ``resource``: its kind and its group key. None for a resource that is always applied alone.
+    """The group of ``resource``: its kind, or the kinds it is grouped with, and its group key.
+
+    None for a resource that is always applied alone.
 
     A resource with its own timeout is applied alone: others must not keep it waiting, and its timeout must not cut
     them off.
@@ -24,7 +26,7 @@ def group_of(resource: Resource) -> Hashable | None:
     if not is_shared(resource) or resource.meta.timeout is not None:
         return None
     key = resource.group_key()
-    return None if key is None else (resource.kind, key)
+    return None if key is None else (resource.grouped_as or resource.kind, key)
 
 
 def is_shared(resource: Resource) -> bool:

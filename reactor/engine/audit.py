@@ -36,5 +36,13 @@ class Audit:
             vertices = sorted(self._dispatcher.vertex_table.present)
             for first in range(0, len(vertices), CHUNK):
                 for vertex in vertices[first : first + CHUNK]:
-                    self._dispatcher.mark(vertex, Cause.AUDIT)
+                    self._dispatcher.mark(vertex, self._causes(vertex))
                 await trio.sleep(PAUSE)
+
+    def _causes(self, vertex: int) -> Cause:
+        """The causes of the check. Where the manifest lets the clock advance, a change may be intended: it is no drift."""
+        resource = self._dispatcher.vertex_table.resources[vertex]
+        if resource.meta.now == "load" or (late := resource.declared.deferred) is None:
+            return Cause.AUDIT
+        late.advance_clock()
+        return Cause.AUDIT | Cause.INTENT

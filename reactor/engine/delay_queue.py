@@ -28,7 +28,8 @@ class DelayQueue:
         self._not_before: dict[int, float] = {}
         self._fought_over_until: dict[int, float] = {}
         self._retries = retries
-        self._timers: list[tuple[float, int]] = []
+        self.timers: list[tuple[float, int]] = []
+        """A heap of the times at which `due` must be called, each with a vertex."""
 
     def earliest(self, vertex: int, start: float, *, failed: bool) -> float:
         """The earliest time ``vertex`` may start if it wants to start at ``start``.
@@ -48,7 +49,7 @@ class DelayQueue:
 
     def wake_at(self, vertex: int, time: float) -> None:
         """Let `due` return ``vertex`` at ``time``."""
-        heapq.heappush(self._timers, (time, vertex))
+        heapq.heappush(self.timers, (time, vertex))
 
     def throttle_until(self, vertex: int, until: float) -> None:
         """Do not start ``vertex`` before ``until``."""
@@ -82,11 +83,11 @@ class DelayQueue:
 
     def next_time(self) -> float:
         """When to call `due` next; infinity if nothing waits."""
-        return self._timers[0][0] if self._timers else float("inf")
+        return self.timers[0][0] if self.timers else float("inf")
 
     def due(self, now: float) -> Iterator[tuple[int, Cause | None]]:
         """The vertices whose time has come, each with the cause to mark it for, or None if it may just start."""
-        timers, retries = self._timers, self._retries.due
+        timers, retries = self.timers, self._retries.due
         while timers and timers[0][0] <= now:
             _, vertex = heapq.heappop(timers)
             if self.start_at.get(vertex, now + 1) <= now:

@@ -108,6 +108,7 @@ class Dispatcher:
         self.recorder = recorder
         self.pool = WorkerPool(self, scheduler.jobs, slice_seconds)
         self.wakeup = Wakeup(scheduler.delay_queue.next_time)
+        self._timers = scheduler.delay_queue.timers
         self.is_stopping = False
         """Whether no more checks may start, except those of a batch that has begun."""
         self.busy_since: float | None = None
@@ -173,16 +174,18 @@ class Dispatcher:
 
     def wake(self) -> None:
         """The state of the scheduler has changed: wake a worker if a vertex is ready, and set the timer."""
-        if self.scheduler.has_ready:
+        if not self.pool.on_its_way and self.scheduler.has_ready:
             self.pool.wake()
-        self.wakeup.set()
+        if self._timers:
+            self.wakeup.set()
 
     def next_vertex(self, now: float) -> int | None:
         """The next vertex to check, or None."""
         may_start = not self.is_stopping or self.scheduler.batches.followers
         vertex = self.scheduler.next_ready(now) if may_start else None
         if vertex is None:
-            self.wakeup.set()
+            if self._timers:
+                self.wakeup.set()
             self._on_idle()
         return vertex
 

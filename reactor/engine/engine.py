@@ -80,6 +80,7 @@ class Engine:
         self.watch_manager = WatchManager(
             self.dispatcher, emit, watchers if watchers is not None or not options.watch else find_watchers()
         )
+        self._vertex_checks.follow_watches = self._follow_watches
         self.scheduler.blocking.composites = self._prechecks.index_graph()
         self._end_reason = ""
         self._over = trio.Event()
@@ -224,6 +225,11 @@ class Engine:
         if self.options.watch:
             self.watch_manager.forget([vertex])
             self.watch_manager.declare(vertex, self.vertex_table.resources[vertex])
+
+    def _follow_watches(self, vertex: int, resource: Resource) -> None:
+        """Watch ``resource``, whose watches may move, where it is now; if it moved, check it again once that is armed."""
+        if self.options.watch and self.watch_manager.follow(vertex, resource):
+            self.dispatcher.mark(vertex, Cause.DRIFT)
 
     def _mark_everything(self) -> None:
         self.scheduler.mark_all(Cause.INITIAL)

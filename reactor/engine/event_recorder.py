@@ -29,7 +29,11 @@ from reactor.engine.events import (
 from reactor.engine.outcome import Outcome
 from reactor.engine.vertex_table import GraphDiff, VertexTable
 
-_OK, _CHANGED = Result.OK, Result.CHANGED  # see `reactor.engine.outcome.Outcome`
+_OK, _CHANGED, _WOULD_CHANGE = (
+    Result.OK,
+    Result.CHANGED,
+    Result.WOULD_CHANGE,
+)  # see `reactor.engine.outcome.Outcome`
 
 
 class Results:
@@ -41,6 +45,8 @@ class Results:
     def __init__(self) -> None:
         self._results: dict[int, Result] = {}
         self._changed: set[int] = set()
+        self.would_change: set[int] = set()
+        """The vertices whose last check only reported what it would change."""
         self.changes = 0
         """How many checks changed something."""
 
@@ -50,12 +56,17 @@ class Results:
         if result is _CHANGED:
             self.changes += 1
             self._changed.add(vertex)
+        if result is _WOULD_CHANGE:
+            self.would_change.add(vertex)
+        elif self.would_change:
+            self.would_change.discard(vertex)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Forget the results of ``vertices``, which have left the graph."""
         for vertex in vertices:
             self._results.pop(vertex, None)
             self._changed.discard(vertex)
+            self.would_change.discard(vertex)
 
     def result(self, vertex: int, blocked: Collection[int]) -> Result | None:
         """The current result of ``vertex``; None if it was never checked."""

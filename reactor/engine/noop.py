@@ -10,6 +10,7 @@ from typing import Any
 from reactor.engine.check import Verdict
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Result
+from reactor.engine.later_providers import LaterProviders, concerns
 from reactor.engine.outcome import Outcome
 from reactor.engine.reversals import Reversals
 from reactor.engine.scheduler import Scheduler
@@ -17,6 +18,8 @@ from reactor.engine.vertex_table import VertexTable
 from reactor.graph.topology import Adjacency, Topology, predecessors
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
+
+_NONE: frozenset[int] = frozenset()
 
 
 class NoopJudge:
@@ -31,7 +34,7 @@ class NoopJudge:
         self._scheduler = scheduler
         self._topology: Topology | None = None
         self._before: Adjacency = []
-        self._providers: dict[str, list[int]] = {}
+        self._providers: dict[str, set[int]] = {}
         self._later_providers: dict[int, int] = {}
         """For each failed vertex, another that would provide what it misses, though it need not come before it."""
         self.missed: dict[int, str] = {}
@@ -78,10 +81,12 @@ class NoopJudge:
         """
         self._learn()
         missed, self.missed = self.missed, {}
+        resources = self._vertex_table.resources
+        providers = LaterProviders(filter(self._is_unapplied, self._results.would_change), resources)
         found = {
             vertex: up
             for vertex, missing in missed.items()
-            if (up := self._later_provider(vertex, missing)) is not None
+            if (up := providers.find(vertex, missing, resources[vertex].relations().depends_on)) is not None
         }
         self._later_providers |= found
         return sorted(found)
@@ -110,27 +115,15 @@ class NoopJudge:
     def _would_come(self, missing: str) -> bool:
         """Whether a change that was not applied would provide ``missing``, or something in that directory."""
         self._learn()
-        return any(map(self._is_unapplied, self._providers.get(missing, ())))
+        few, many = sorted((self._providers.get(missing, _NONE), self._results.would_change), key=len)
+        return any(vertex in many and self._is_unapplied(vertex) for vertex in few)
 
     def _bringer(self, vertex: int, missing: str) -> int | None:
         """The most likely provider of ``missing`` among the unapplied vertices before ``vertex``, or None."""
         self._learn()
         resources = self._vertex_table.resources
         able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
-        return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
-
-    def _later_provider(self, vertex: int, missing: str) -> int | None:
-        """The most likely provider of ``missing`` among all unapplied vertices, or None."""
-        resources = self._vertex_table.resources
-        relied_on = frozenset(resources[vertex].relations().depends_on)
-        certain, likely = [], []
-        for up in sorted(self._vertex_table.present - {vertex}):
-            if self._is_unapplied(up) and (other := resources[up]).might_provide(missing):
-                if _concerns(other, missing) or not relied_on.isdisjoint(other.relations().provides):
-                    certain.append(up)
-                elif other.provides_more and not missing.startswith(f"{other.kind}#"):
-                    likely.append(up)
-        return next(iter(certain + likely), None)
+        return min(able, key=lambda up: not concerns(resources[up], missing), default=None)
 
     def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
         """The vertices before ``vertex`` (by ``before``) that a real run would change, nearest first."""
@@ -157,15 +150,7 @@ class NoopJudge:
         for vertex in self._vertex_table.present:
             resource = self._vertex_table.resources[vertex]
             for path in resource.relations().provides:
-                self._providers.setdefault(path, []).append(vertex)
+                self._providers.setdefault(path, set()).add(vertex)
                 for above in map(str, PurePath(path).parents if path.startswith("/") else ()):
                     if resource.might_provide(above):
-                        self._providers.setdefault(above, []).append(vertex)
-
-
-def _concerns(resource: Resource, missing: str) -> bool:
-    """Whether ``resource`` provides the path ``missing``, or a path above or below it."""
-    return any(
-        f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
-        for each in resource.relations().provides
-    )
+                        self._providers.setdefault(above, set()).add(vertex)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from reactor.engine.vertex_table import VertexTable
+from reactor.resource.base import Resource
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_of, hard_link_of
@@ -34,6 +35,7 @@ class PathOwners:
         self._refused.clear()
         self._decided.difference_update(gone)
         self.__dict__.pop("_hard_links", None)
+        self.__dict__.pop("_groups", None)
 
     def decide(self, vertex: int, *, is_managed: bool) -> None:
         """Record whether the conditions of ``vertex`` are met: only then does it own something."""
@@ -72,10 +74,31 @@ class PathOwners:
 
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
         """The vertices that may claim the same thing as ``claim``, which is a claim of ``vertex``."""
+        compared = self._compared_before(vertex)
         for ref in self._refs(claim):
+            if ref in compared:
+                continue
             other = self._vertex_table.find(ref)
             if other is not None and other != vertex and self._is_owner(other):
                 yield other
+
+    def _compared_before(self, vertex: int) -> Collection[str]:
+        """The refs that the graph has compared with ``vertex`` already: those of its group, if its kind compares them."""
+        resource = self._vertex_table.resources[vertex]
+        if (compare := _comparison_of(resource)) is None:
+            return ()
+        return self._groups.get((compare, resource.group_key()), ())
+
+    @cached_property
+    def _groups(self) -> dict[tuple[object, object], set[str]]:
+        """The refs of each group of a kind that compares its resources. Collected at first access."""
+        found: dict[tuple[object, object], set[str]] = {}
+        for vertex in self._vertex_table.present:
+            resource = self._vertex_table.resources[vertex]
+            if (compare := _comparison_of(resource)) is not None:
+                group = compare, resource.group_key()
+                found.setdefault(group, set()).add(self._vertex_table.refs[vertex])
+        return found
 
     def _is_owner(self, vertex: int) -> bool:
         if vertex in self._refused:
@@ -121,6 +144,12 @@ class PathOwners:
                     same = f"{claim.key} is {theirs.key} as well"
                 words = f"{same}: {resource.ref}{where} wants another {' and '.join(attributes)}"
                 raise ResourceError(words, "take one of them away, or let them want the same")
+
+
+def _comparison_of(resource: Resource) -> object | None:
+    """What compares the resources of one group with each other; None if nothing does."""
+    compare: object = type(resource).contradictions.__func__  # type: ignore[attr-defined]
+    return None if compare is Resource.contradictions.__func__ else compare  # type: ignore[attr-defined]
 
 
 def _is_same(ours: Claim, theirs: Claim, mounts: FragileMounts) -> bool:

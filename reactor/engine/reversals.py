@@ -70,7 +70,7 @@ class Reversals:
             await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
 
     async def preflight(self, resource: Resource, state: Any) -> None:
-        """``resource`` would be changed: raise what `record` would raise, and store nothing."""
+        """For a dry run: raise the errors that `record` would raise for a change of ``resource``, and store nothing."""
         if self._is_recorded(resource.ref):
             return
         token = backup_store.set(_Nowhere())

@@ -95,9 +95,11 @@ class Scheduler:
             self._retries.reset_attempts(vertex)
         if vertex in self.blocking.blocked:
             return
-        start = self.delay_queue.earliest(vertex, now + delay, failed=vertex in self.blocking.failed)
+        start = now + delay
+        if vertex in self._slowed or vertex in self.blocking.failed:
+            start = self.delay_queue.earliest(vertex, start, failed=vertex in self.blocking.failed)
         if not self.order.active[vertex]:
-            if self._rests(vertex, now):
+            if vertex in self._slowed and self._rests(vertex, now):
                 return
             self.order.begin(vertex)
         elif self._start_at.get(vertex, now) <= start:

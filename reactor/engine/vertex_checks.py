@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -74,6 +74,8 @@ class VertexChecks:
             repairs=self._repairs,
             is_one_shot=self._is_one_shot,
         )
+        self.follow_watches: Callable[[int, Resource], None]
+        """Called after each check of a resource whose watches may move. Set by the engine."""
         self.fragile: FragileMounts
         """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
 
@@ -98,6 +100,8 @@ class VertexChecks:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop:
             verdict = self._noop_verdict(vertex, verdict, monitor_only)
+        if resource.has_moving_watches:
+            self.follow_watches(vertex, resource)
         reported = causes
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:

@@ -37,6 +37,8 @@ class WatchManager:
         self.armed_callbacks: dict[int, Callable[[], None]] = {}
         """Called each time a listener's watch is armed, to find earlier changes as the first check of a vertex does."""
         self._last_listener = 0
+        self._moving: dict[int, list[Watch]] = {}
+        """The declared watches of the resources whose watches may move."""
 
     def start(self, nursery: trio.Nursery) -> None:
         """Begin to arm what was declared. Sources that are declared later start at once."""
@@ -44,9 +46,19 @@ class WatchManager:
         for source in self._sources.values():
             nursery.start_soon(source.supervise)
 
+    def follow(self, vertex: int, resource: Resource) -> bool:
+        """Watch ``resource`` anew if its watches have moved since they were declared. Return whether they have."""
+        if self._moving.get(vertex) in (None, list(resource.watches())):
+            return False
+        self.forget([vertex])
+        self.declare(vertex, resource)
+        return True
+
     def declare(self, vertex: int, resource: Resource) -> None:
         """Watch for anything that could make ``resource`` drift. It is not checked before all its watches are armed."""
         watches = list(resource.watches())
+        if resource.has_moving_watches:
+            self._moving[vertex] = list(watches)
         if (deferred := resource.declared.deferred) is not None:
             watches.extend(PathWatch(path, is_input=True) for path in sorted(deferred.reads))
         if resource.meta.poll is not None:
@@ -78,6 +90,7 @@ class WatchManager:
     def forget(self, vertices: Iterable[int]) -> None:
         """Stop watching for ``vertices``."""
         for vertex in vertices:
+            self._moving.pop(vertex, None)
             for source in self._sources.values():
                 source.forget(vertex)
 

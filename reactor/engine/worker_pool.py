@@ -36,7 +36,8 @@ class WorkerPool:
         self._slice = slice_seconds
         self._count = 0
         self._parked = trio.lowlevel.ParkingLot()
-        self._on_its_way = False
+        self.on_its_way = False
+        """Whether a task will look for a ready vertex anyway."""
         self._checking: dict[int, trio.CancelScope] = {}
 
     def start(self, nursery: trio.Nursery, checks: VertexChecks) -> None:
@@ -55,13 +56,13 @@ class WorkerPool:
 
         Does nothing if one was woken already: that one wakes the next.
         """
-        if self._on_its_way:
+        if self.on_its_way:
             return
         if self._parked:
-            self._on_its_way = True
+            self.on_its_way = True
             self._parked.unpark()
         elif self._count < self._most:
-            self._on_its_way = True
+            self.on_its_way = True
             self._count += 1
             self._nursery.start_soon(self._worker)
 
@@ -128,14 +129,14 @@ class WorkerPool:
         followed.listening = scope
         try:
             await followed.wait()
-            self._on_its_way = True
+            self.on_its_way = True
             followed.handle()
         except Exception as error:  # noqa: BLE001 - `follow` raises it
             followed.fail(error)
             return False
         finally:
             followed.listening = None
-            self._on_its_way = False
+            self.on_its_way = False
         return True
 
     async def _check_all(
@@ -145,7 +146,7 @@ class WorkerPool:
         now = self._clock.current_time()
         slice_end = now + self._slice
         while now <= slice_end:
-            self._on_its_way = False
+            self.on_its_way = False
             vertex = self._dispatcher.next_vertex(now)
             if vertex is None:
                 return False

@@ -15,7 +15,7 @@ into a sentence.
 - ``safe_open``: opens paths below directories that other users own;
 - ``temp_files``: names temporary files, and finds those that a killed run left behind;
 - ``disks``: changes file systems that may hang;
-- ``fsync``: flushes written files to the disk, in groups;
+- ``fsync``: flushes written files to the disk, in groups; ``grouped_work``: runs work for groups of items;
 - ``checksum``: computes digests of files;
 - ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
-    from reactor.hostfs.records import forget_record, read_record, write_record
+    from reactor.hostfs.records import forget_record, read_record, state_folder, write_record
     from reactor.hostfs.replacement import Validator, write_file
     from reactor.hostfs.safe_open import (
         Parent,
@@ -77,7 +77,13 @@ if TYPE_CHECKING:
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in
-    from reactor.hostfs.writers import is_only_ours, others_may_replace, others_may_write, refuse_read_only
+    from reactor.hostfs.writers import (
+        is_only_ours,
+        others_may_replace,
+        others_may_write,
+        refuse_read_only,
+        refuse_unchangeable,
+    )
 
 _HOMES = {
     "attribute_changes": ("set_attributes",),
@@ -93,13 +99,13 @@ _HOMES = {
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
-    "records": ("forget_record", "read_record", "write_record"),
+    "records": ("forget_record", "read_record", "state_folder", "write_record"),
     "replacement": ("Validator", "write_file"),
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
     "tree": ("mount_points_in",),
-    "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
+    "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only", "refuse_unchangeable"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -161,6 +167,7 @@ __all__ = [
     "read_record",
     "refuse_foreign_link",
     "refuse_read_only",
+    "refuse_unchangeable",
     "remove_path",
     "remove_stale_temporaries",
     "resource_error",
@@ -170,6 +177,7 @@ __all__ = [
     "spelled_alike",
     "stamp_is_reliable",
     "stamp_of",
+    "state_folder",
     "sync_file_system",
     "type_of",
     "write_file",

@@ -9,7 +9,7 @@ from functools import partial
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.disks import changing
 from reactor.hostfs.errors import resource_error
-from reactor.hostfs.fsync import change_on_disk
+from reactor.hostfs.fsync import change_on_disk, is_in_memory
 from reactor.hostfs.safe_open import Parent, refuse_foreign_link
 from reactor.resource.plan import ResourceError
 
@@ -24,14 +24,17 @@ async def set_attributes(path: str, attributes: Attributes, special: int = 0) ->
     A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
     """
     try:
-        await change_on_disk(path, partial(_set_attributes_of, path, attributes, special))
+        with Parent(path) as (directory, base):
+            if is_in_memory(directory) and set_attributes_in(path, directory, base, attributes, special):
+                return
+        await change_on_disk(path, partial(_set_attributes_on_disk, path, attributes, special))
     except OSError as error:
         raise resource_error(error, f"set the attributes of {path}") from error
 
 
-async def _set_attributes_of(path: str, attributes: Attributes, special: int) -> None:
+async def _set_attributes_on_disk(path: str, attributes: Attributes, special: int) -> None:
     with Parent(path) as (directory, base):
-        await changing(set_attributes_in, path, directory, base, attributes, special)
+        await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 
 def give(fd: int, attributes: Attributes, path: str) -> int:
@@ -47,8 +50,13 @@ def give(fd: int, attributes: Attributes, path: str) -> int:
     return found.st_dev
 
 
-def set_attributes_in(path: str, directory: int, base: str, attributes: Attributes, special: int) -> None:
-    """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink."""
+def set_attributes_in(
+    path: str, directory: int, base: str, attributes: Attributes, special: int, *, anywhere: bool = False
+) -> bool:
+    """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink.
+
+    Without ``anywhere``, return False and do nothing if ``base`` is on a file system that is not in memory.
+    """
     itself: int | str
     try:
         itself = fd = os.open(base, _READ, dir_fd=directory)
@@ -57,9 +65,12 @@ def set_attributes_in(path: str, directory: int, base: str, attributes: Attribut
         itself = f"/proc/self/fd/{fd}"
     try:
         found = os.fstat(fd)
+        if not (anywhere or is_in_memory(fd, found.st_dev)):
+            return False
         if stat.S_ISLNK(found.st_mode):
             raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
-        refuse_foreign_link(fd, path)
+        if found.st_nlink > 1:
+            refuse_foreign_link(fd, path, found)
         if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
             os.chown(itself, attributes.uid, attributes.gid)
         kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
@@ -67,6 +78,7 @@ def set_attributes_in(path: str, directory: int, base: str, attributes: Attribut
         _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
     finally:
         os.close(fd)
+    return True
 
 
 def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:

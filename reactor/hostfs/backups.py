@@ -107,7 +107,7 @@ class PreviousContent:
         """Make no backup of a file that may be another user's under a second name: it would expose the content."""
         if found.st_nlink > 1:  # the check needs the name, which is gone later
             try:
-                refuse_foreign_link(self._fd, self._path)
+                refuse_foreign_link(self._fd, self._path, found)
             except ResourceError as error:
                 emit_output(f"no backup of {self._path}: {error.message}")
                 self._backup_store = None

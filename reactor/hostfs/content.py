@@ -19,13 +19,17 @@ from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext, resource_error
-from reactor.hostfs.fsync import disk_of
+from reactor.hostfs.fsync import disk_of, is_in_memory
 from reactor.hostfs.safe_open import open_source
 from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
+Bytes = bytes | bytearray
+
 INLINE_LIMIT = 256 * 1024
+_SHORT = 16 * 1024
+"""Bytes. The content of a shorter file of another size is read at once, since a diff will need it."""
 _CHUNK = 256 * 1024
 
 
@@ -49,33 +53,40 @@ class Content(Protocol):
 
 
 class Inline:
-    """A string as content."""
+    """A string as content, or bytes that need not be text."""
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str | bytes) -> None:
         self._text = text
+
+    @property
+    def _data(self) -> bytes:
+        return self._text if isinstance(self._text, bytes) else self._text.encode()
 
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""
         return True
 
-    def equals_now(self, fd: int, size: int) -> bool | None:
-        """Whether a small file has the content; False for a file of another size."""
-        wanted = self._text.encode()
-        if len(wanted) != size:
-            return False
-        if size > INLINE_LIMIT or (found := _read_from_memory(fd, size)) is None:
-            return None
-        return found == wanted
+    def compare_now(self, fd: int, found: os.stat_result) -> tuple[bool | None, Bytes | None]:
+        """Whether the file open at ``fd``, whose stat is ``found``, has the content; and what the file contains.
+
+        The first is None if the comparison could block or takes long, the second also if nothing was read.
+        """
+        wanted = self._data
+        if len(wanted) != found.st_size:
+            return False, _read_now(fd, found) if found.st_size <= _SHORT else None
+        if (data := _read_now(fd, found)) is None:
+            return None, None
+        return data == wanted, data
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
-        return await _same_aside(fd, io.BytesIO(self._text.encode()).read)
+        return await _same_aside(fd, io.BytesIO(self._data).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the string to ``fd``."""
-        data = self._text.encode()
+        data = self._data
         if len(data) <= INLINE_LIMIT:
             await changing(_write, fd, data)
         else:
@@ -86,7 +97,7 @@ class Inline:
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the string."""
-        return self._text.encode()[:limit]
+        return self._data[:limit]
 
 
 EMPTY = Inline("")
@@ -194,7 +205,16 @@ async def at_hand(path: str, fd: int, size: int) -> None:
     await disk.make(path, read_into_memory)
 
 
-def _read_from_memory(fd: int, size: int) -> bytes | bytearray | None:
+def _read_now(fd: int, found: os.stat_result) -> Bytes | None:
+    """The content of the file open at ``fd``, whose stat is ``found``; None if reading it could block or takes long."""
+    if found.st_size > INLINE_LIMIT:
+        return None
+    if is_in_memory(fd, found.st_dev):
+        return os.pread(fd, found.st_size, 0)  # tmpfs refuses RWF_NOWAIT, and that takes as long as two reads
+    return _read_from_memory(fd, found.st_size)
+
+
+def _read_from_memory(fd: int, size: int) -> Bytes | None:
     """The first ``size`` bytes; None if the disk may have to read them.
 
     A file system that can't tell is read anyway.

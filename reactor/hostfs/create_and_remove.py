@@ -40,7 +40,7 @@ async def _create_directory(path: str, attributes: Attributes, special: int) -> 
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
             await changing(partial(os.mkdir, base, 0o700, dir_fd=directory))
-        await changing(set_attributes_in, path, directory, base, attributes, special)
+        await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 
 async def remove_path(path: str, *, recursive: bool) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from reactor.hostfs.attributes import Change
-from reactor.hostfs.content import Content, read
-from reactor.hostfs.safe_open import open_content, open_path
+from reactor.hostfs.content import Bytes, Content, read
+from reactor.hostfs.safe_open import open_content_stat, open_path
 from reactor.resource.escaping import escaped
 from reactor.resource.plan import Diff, ResourceError
 from reactor.resource.threads import in_thread
@@ -24,13 +24,15 @@ _LIMIT = 1024 * 1024
 _HOLDS_SECRETS = "the data hold secrets"
 
 
-async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> Diff:
+async def content_diff(
+    path: str, content: Content | None, changes: Sequence[Change], *, old: Bytes | None = None
+) -> Diff:
     """The diff from the file at ``path`` to ``content``, with the attributes that change.
 
-    If ``content`` is None, the file is removed.
+    If ``content`` is None, the file is removed. ``old`` is what the file contains, if it was read already.
     """
     try:
-        old = _head(path)
+        old = _head(path) if old is None else old
     except ResourceError as error:
         return partial(_hidden_text, path, changes, error.message, new=content is not None)
     if content is not None:
@@ -55,7 +57,7 @@ async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool
     return partial(_attributes_text, path, changes, created=created)
 
 
-async def _content_text(path: str, old: bytes | None, new: bytes | None, changes: Sequence[Change]) -> str:
+async def _content_text(path: str, old: Bytes | None, new: Bytes | None, changes: Sequence[Change]) -> str:
     head = [*_header(path, old=old is not None, new=new is not None), *_attribute_lines(changes)]
     old, new = old or b"", new or b""
     if len(old) + len(new) <= _AT_ONCE:
@@ -84,7 +86,7 @@ def _attribute_lines(changes: Sequence[Change]) -> list[str]:
     return old + [f"+{change.attribute}: {change.new}\n" for change in changes]
 
 
-def _body(old: bytes, new: bytes) -> list[str]:
+def _body(old: Bytes, new: Bytes) -> list[str]:
     before, after = _text(old), _text(new)
     if before is None or after is None:
         return [f"Content differs: {_summary(old)} before, {_summary(new)} after\n"]
@@ -105,7 +107,7 @@ def _whole(lines: Sequence[str], sign: str) -> list[str]:
     return [f"@@ {ranges} @@\n", *(_terminated(f"{sign}{line}") for line in lines)]
 
 
-def _text(data: bytes) -> str | None:
+def _text(data: Bytes) -> str | None:
     """``data`` as a string; None when it is binary or too large to show."""
     if len(data) > _LIMIT or b"\0" in data:
         return None
@@ -115,7 +117,7 @@ def _text(data: bytes) -> str | None:
         return None
 
 
-def _summary(data: bytes) -> str:
+def _summary(data: Bytes) -> str:
     return f"more than {_LIMIT} bytes" if len(data) > _LIMIT else f"{len(data)} bytes"
 
 
@@ -133,11 +135,14 @@ def _terminated(line: str) -> str:
 def _head(path: str) -> bytes | None:
     """The first bytes of the regular file at ``path``; None if it is missing or unreadable. Raises ResourceError."""
     try:
-        fd = open_content(path)
+        fd, found = open_content_stat(path)
     except OSError:
         return None
     try:
-        return read(fd, _LIMIT + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        # A buffer of _LIMIT takes longer than all else. Files of the kernel have a size of 0 and some content.
+        return read(fd, min(found.st_size or _LIMIT + 1, _LIMIT + 1))
     finally:
         os.close(fd)
 

@@ -19,6 +19,7 @@ from typing import TypeVar, TypeVarTuple
 
 import trio
 
+from reactor.hostfs.grouped_work import GroupedWork
 from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
 from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
@@ -100,15 +101,6 @@ class Disk:
             fragile_mounts().answers(mount)
 
 
-class _Group:
-    """Calls that one thread makes in sequence."""
-
-    def __init__(self) -> None:
-        self.calls: list[Callable[[], None]] = []
-        self.ended = trio.Event()
-        self.error: OSError | None = None
-
-
 class _Calls:
     """The calls that change one file system. Calls that wait at the same time are passed to one thread together.
 
@@ -116,8 +108,7 @@ class _Calls:
     """
 
     def __init__(self) -> None:
-        self._gathering = _Group()
-        self._working = False
+        self._grouped: GroupedWork[Callable[[], None]] = GroupedWork(_make_all)
 
     async def make(self, work: Callable[[], _Result]) -> _Result:
         """Run ``work`` in the thread; return its result.
@@ -133,36 +124,10 @@ class _Calls:
             except Exception as error:  # noqa: BLE001 - it is raised in the task that has requested the call
                 errors.append(error)
 
-        group = self._gathering
-        group.calls.append(call)
-        if not self._working:
-            self._working = True
-            trio.lowlevel.spawn_system_task(self._work)
-        try:
-            await group.ended.wait()
-        except trio.Cancelled:
-            if group is self._gathering:
-                group.calls.remove(call)
-            else:
-                with trio.CancelScope(shield=True):  # the thread is making it
-                    await group.ended.wait()
-            raise
-        if group.error is not None:
-            raise OSError(*group.error.args) from group.error
+        await self._grouped.join(call)
         if errors:
             raise errors[0]
         return results[0]
-
-    async def _work(self) -> None:
-        while self._gathering.calls:
-            group, self._gathering = self._gathering, _Group()
-            try:
-                await in_thread(_make_all, group.calls)
-            except OSError as error:
-                group.error = error
-            finally:
-                group.ended.set()
-        self._working = False
 
 
 def _make_all(calls: Iterable[Callable[[], None]]) -> None:

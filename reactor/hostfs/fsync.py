@@ -16,8 +16,8 @@ from contextlib import suppress
 import trio
 
 from reactor.hostfs.disks import FLUSH_TIMEOUT, Disk, within
+from reactor.hostfs.grouped_work import GroupedWork
 from reactor.resource.mount_health import follow_mounts
-from reactor.resource.threads import in_thread
 
 _MEMORY = {
     0x01021994,  # tmpfs
@@ -43,57 +43,19 @@ Sync = Callable[[Sequence[int]], None]
 """Flushes the files at all the descriptors. Blocking. Raises OSError."""
 
 
-class _Group:
-    """Files that share one flush."""
-
-    def __init__(self) -> None:
-        self.descriptors: list[int] = []
-        self.ended = trio.Event()
-        self.error: OSError | None = None
-
-
-class GroupCommit:
+class GroupCommit(GroupedWork[int]):
     """The flushes of one file system: one at a time, each for all files that were waiting when it began."""
 
     def __init__(self, sync: Sync) -> None:
+        super().__init__(sync)
         self.disk = Disk()
-        self._sync = sync
-        self._gathering = _Group()
-        self._working = False
 
     async def flush(self, fd: int) -> None:
         """Return when the file at ``fd`` is on the disk. If the flush fails, every member of the group raises OSError.
 
         ``fd`` is not used after this has returned, not even after a cancellation.
         """
-        group = self._gathering
-        group.descriptors.append(fd)
-        if not self._working:
-            self._working = True
-            trio.lowlevel.spawn_system_task(self._work)
-        try:
-            await group.ended.wait()
-        except trio.Cancelled:
-            if group is self._gathering:
-                group.descriptors.remove(fd)
-            else:
-                with trio.CancelScope(shield=True):  # the thread has the descriptor
-                    await group.ended.wait()
-            raise
-        if group.error is not None:
-            raise OSError(group.error.errno, group.error.strerror) from group.error
-
-    async def _work(self) -> None:
-        """Flush group after group. Begins after the tasks that are ready now, so that they join the first group."""
-        while self._gathering.descriptors:
-            group, self._gathering = self._gathering, _Group()
-            try:
-                await in_thread(self._sync, group.descriptors)
-            except OSError as error:
-                group.error = error
-            finally:
-                group.ended.set()
-        self._working = False
+        await self.join(fd)
 
 
 def fsync_each(descriptors: Sequence[int]) -> None:
@@ -125,6 +87,9 @@ _Commits = dict[int, GroupCommit | None]
 """How the files on each device are flushed; None if they need no flush."""
 
 _commits: trio.lowlevel.RunVar[_Commits] = trio.lowlevel.RunVar("commits")
+_in_memory: set[int] = set()
+"""The devices of `_commits` without a flush. A check of a small file asks up to three times, and this takes a tenth of
+the time of a RunVar. Emptied whenever a mount changes, and at the end of trio's run."""
 _forgetting: trio.lowlevel.RunVar[bool] = trio.lowlevel.RunVar("forgetting", False)
 
 
@@ -153,9 +118,14 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
                 os.close(fd)
 
 
-def is_in_memory(handle: int) -> bool:
-    """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed."""
-    return _commit_of(handle, None) is None
+def is_in_memory(handle: int, device: int | None = None) -> bool:
+    """Whether the file system of ``handle`` is in memory: nothing on it can hang, and nothing must be flushed.
+
+    ``device`` is its device, if known.
+    """
+    if device is None:
+        device = os.fstat(handle).st_dev
+    return device in _in_memory or _commit_of(handle, device) is None
 
 
 def disk_at(path: str) -> Disk | None:
@@ -163,6 +133,8 @@ def disk_at(path: str) -> Disk | None:
     while True:
         try:
             device = os.lstat(path).st_dev
+            if device in _in_memory:
+                return None
             commit = commits[device] if device in (commits := _known_commits()) else _commit_at(path)
         except FileNotFoundError:
             path = os.path.dirname(path)
@@ -212,7 +184,9 @@ def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
         if os.major(device) == _UNNAMED and not _forgetting.get():
             _forgetting.set(True)
             trio.lowlevel.spawn_system_task(_forget_at_changes_of_mounts, commits)
-    return commits[device]
+    if (commit := commits[device]) is None:
+        _in_memory.add(device)
+    return commit
 
 
 async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
@@ -220,8 +194,16 @@ async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
 
     A file system without a device has a number that the next mounted one may get.
     """
-    with suppress(OSError):
-        await follow_mounts(commits.clear)
+
+    def forget() -> None:
+        commits.clear()
+        _in_memory.clear()
+
+    try:
+        with suppress(OSError):
+            await follow_mounts(forget)
+    finally:
+        _in_memory.clear()
 
 
 def _commit_for(fd: int) -> GroupCommit | None:

@@ -45,6 +45,15 @@ def forget_record(kind: str, name: str) -> None:
             os.unlink(path)
 
 
+def state_folder(kind: str) -> str | None:
+    """The path of a directory for files of this ``kind`` in the state directory; None without a state directory.
+
+    Only its owner may enter it. It need not exist yet.
+    """
+    above = state_directory.get()
+    return None if above is None else f"{above}/{kind}"
+
+
 def _path_of(kind: str, name: str) -> str | None:
     above = state_directory.get()
     if above is None:

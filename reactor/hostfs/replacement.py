@@ -21,8 +21,11 @@ from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import change_on_disk, flush, flush_directory, is_in_memory
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent
+from reactor.hostfs.stat_stamp import Stamp, stamp_of
 from reactor.hostfs.temp_files import lock_temporary, temporary_name
 from reactor.hostfs.writers import others_may_replace
+from reactor.resource.own_renames import own_renames
+from reactor.resource.plan import ResourceError
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_CLOEXEC
@@ -41,29 +44,38 @@ class Validator(Protocol):
 
 
 async def write_file(
-    path: str, content: Content, attributes: Attributes, validator: Validator | None = None
+    path: str,
+    content: Content,
+    attributes: Attributes,
+    validator: Validator | None = None,
+    *,
+    before: Stamp | None = None,
 ) -> None:
     """Replace ``path`` by a regular file with this content and these attributes, atomically and durably.
 
-    Raises ResourceError when that fails, or when ``validator`` does not approve. ``path`` is then unchanged.
+    Raises ResourceError when that fails, or when ``validator`` does not approve; with ``before``, also when the file
+    has another stamp than that by then. An empty stamp is that of a missing file. ``path`` is then unchanged.
     """
     try:
         with Parent(path) as (directory, base):
             if is_in_memory(directory) and await _replaced(
-                path, directory, base, content, attributes, validator=validator
+                path, directory, base, content, attributes, validator=validator, before=before
             ):
                 return
-        await change_on_disk(path, partial(_store_on_disk, path, content, attributes, validator))
+        change = partial(_store_on_disk, path, content, attributes, validator, before)
+        await change_on_disk(path, change)
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
 
 async def _store_on_disk(
-    path: str, content: Content, attributes: Attributes, validator: Validator | None
+    path: str, content: Content, attributes: Attributes, validator: Validator | None, before: Stamp | None
 ) -> None:
     """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
     with Parent(path) as (directory, base):
-        await _replaced(path, directory, base, content, attributes, validator=validator, is_on_disk=True)
+        await _replaced(
+            path, directory, base, content, attributes, validator=validator, before=before, is_on_disk=True
+        )
 
 
 async def _replaced(
@@ -74,6 +86,7 @@ async def _replaced(
     attributes: Attributes,
     *,
     validator: Validator | None,
+    before: Stamp | None,
     is_on_disk: bool = False,
 ) -> bool:
     """Store the content in the directory open at ``directory``. A file in memory is not flushed.
@@ -94,9 +107,12 @@ async def _replaced(
             await flush(temporary.fd, device)
         else:
             device = give(temporary.fd, attributes, path)
+        if before is not None:
+            _require_unchanged(path, directory, base, before)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
-            replace = temporary.replace_target
-            replaced = await changing(replace) if is_on_disk else replace()
+            replaced = (
+                await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
+            )
             if not (replaced or is_on_disk):
                 return False
             await former.keep()
@@ -109,6 +125,17 @@ async def _replaced(
     if is_on_disk:
         await flush_directory(directory, device)
     return True
+
+
+def _require_unchanged(path: str, directory: int, base: str, before: Stamp) -> None:
+    """Raise ResourceError unless the file has the stamp ``before``."""
+    try:
+        now = stamp_of(os.stat(base, dir_fd=directory, follow_symlinks=False))
+    except FileNotFoundError:
+        now = ()
+    if now != before:
+        words = f"another program changed {path} while the new content was made of the old one"
+        raise ResourceError(words, "it is tried again with the content that is there then")
 
 
 async def _approved(
@@ -205,4 +232,22 @@ class _TemporaryFile:
             return False
         self.name = ""
         self.close(is_failing=False)
+        return True
+
+    def replace_in_memory(self) -> bool:
+        """As `replace_target`, but closes it first: so its last event is that of the rename (see `OwnRenames`).
+
+        Also False if another process took it for stale in between, as it was not locked.
+        """
+        os.close(self.fd)
+        self.fd = -1
+        name = self.name
+        try:
+            os.rename(name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except OSError as error:
+            self._remove(name)
+            if error.errno not in (errno.EBUSY, errno.EXDEV, errno.ENOENT):
+                raise
+            return False
+        own_renames.renamed(self._path, name)
         return True

@@ -179,7 +179,7 @@ def open_source(path: str) -> int:
             fd = os.open(f"/proc/self/fd/{here}", _READ)
         finally:
             os.close(here)
-    return _unshared(fd, path)
+    return _unshared(fd, path)[0]
 
 
 def open_content(path: str) -> int:
@@ -187,21 +187,32 @@ def open_content(path: str) -> int:
 
     Raises as `open_source` otherwise.
     """
+    return open_content_stat(path)[0]
+
+
+def open_content_stat(path: str) -> tuple[int, os.stat_result]:
+    """As `open_content`. Returns the descriptor and its stat."""
     return _unshared(open_path(path, _READ), path)
 
 
-def _unshared(fd: int, path: str) -> int:
+def _unshared(fd: int, path: str) -> tuple[int, os.stat_result]:
     try:
-        refuse_foreign_link(fd, path)
+        found = os.fstat(fd)
+        if found.st_nlink > 1:
+            refuse_foreign_link(fd, path, found)
     except BaseException:
         os.close(fd)
         raise
-    return fd
+    return fd, found
 
 
-def refuse_foreign_link(fd: int, path: str) -> None:
-    """Raise ResourceError when the file open at ``fd`` may be another user's file with ``path`` as a second name."""
-    found = os.fstat(fd)
+def refuse_foreign_link(fd: int, path: str, found: os.stat_result | None = None) -> None:
+    """Raise ResourceError when the file open at ``fd`` may be another user's file with ``path`` as a second name.
+
+    ``found`` is its stat, if known.
+    """
+    if found is None:
+        found = os.fstat(fd)
     if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode) or _is_named_by_owner(fd, found):
         return
     words = f"{path} has {found.st_nlink} hard links, and others than root may write in its directory"

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import struct
+import sys
 from contextlib import suppress
 
+_GET_FLAGS = 2 << 30 | struct.calcsize("l") << 16 | ord("f") << 8 | 1
+"""FS_IOC_GETFLAGS, see ioctl_iflags(2)."""
+_IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -61,3 +67,23 @@ def refuse_read_only(directory: int) -> None:
     """Raise OSError when the directory open at ``directory`` is on a read-only file system."""
     if os.fstatvfs(directory).f_flag & os.ST_RDONLY:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def refuse_unchangeable(fd: int) -> None:
+    """Raise OSError when what is open at ``fd`` must not be changed, as lsattr(1) shows it: immutable or append-only.
+
+    For a directory, this means that nothing in it can be replaced. File systems without such flags raise nothing.
+    """
+    flags = bytearray(struct.calcsize("l"))
+    try:
+        readable = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        fcntl.ioctl(readable, _GET_FLAGS, flags)
+    except OSError:
+        return
+    finally:
+        os.close(readable)
+    if int.from_bytes(flags[:4], sys.byteorder) & (_IMMUTABLE | _APPEND_ONLY):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))

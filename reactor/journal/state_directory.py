@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
-from reactor.trust.inputs import require_own_directory
+from reactor.trust.inputs import make_own_directory
 from reactor.trust.rule import DistrustedError
 
 ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
@@ -92,13 +92,8 @@ class StateDirectory:
         try:
             if os.path.exists(path):
                 _refuse_foreign(path, os.stat(path))
-            require_own_directory(path)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            try:
-                os.mkdir(path, 0o700)
-            except FileExistsError:
-                _refuse_foreign(path, os.stat(path))
-            require_own_directory(path)
+            make_own_directory(path)
+            _refuse_foreign(path, os.stat(path))
         except DistrustedError as error:
             words = f"the state directory {path} can't be trusted: {error}"
             raise StateDirectoryError(words, f"{error.fix}; or {ANOTHER}", code="R0401") from error

@@ -95,10 +95,13 @@ class DeferredBinding(Deferred):
         self._conditions = conditions
         self._expression_context = expression_context
         self._values: dict[str, Any] | None = None
+        self._clock_advanced = False
         self._read_by_values: frozenset[str] = frozenset()
         self._read_by_conditions: frozenset[str] = frozenset()
         self.secret: frozenset[str] = frozenset()
         """The names of the deferred properties whose first values contain a secret."""
+        self.unknown = frozenset(self._trees)
+        """The names of the deferred properties that have had no value yet."""
         self.takes = self._taken()
 
     @property
@@ -122,9 +125,15 @@ class DeferredBinding(Deferred):
                     pass  # evaluated again at each check
         self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
+        self.unknown = frozenset(self._trees) - known.keys()
         if known.keys() == self._trees.keys():
             self._values = known
         return known
+
+    def advance_clock(self) -> None:
+        """Let the next `settle` see the present time."""
+        self._expression_context = self._expression_context.at_present()
+        self._clock_advanced = True
 
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """Return ``resource`` with the current values, validated like those of any manifest.
@@ -146,13 +155,18 @@ class DeferredBinding(Deferred):
         finally:
             self._read_by_values = frozenset(reads)
         _report_mistakes(expression_context)
-        if values == self._values:
+        if values == self._values and not self._has_new_inputs(resource):
             self.moving = ()
             return resource
         self.moving = self._moved(values)
         settled = self._remade(resource, values)
         self._values = values
+        self._clock_advanced = False
         return settled
+
+    def _has_new_inputs(self, resource: Resource) -> bool:
+        """Whether the clock has advanced since the resource was made, and its kind has templates, which may show it."""
+        return self._clock_advanced and type(resource).has_same_inputs is not Resource.has_same_inputs
 
     def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
         """Return the text of the condition that excludes the resource; None if none does."""

@@ -105,6 +105,10 @@ class ExpressionContext(NamedTuple):
         """
         return self._replace(expression_functions=self.expression_functions.inside(names, secrets))
 
+    def at_present(self) -> ExpressionContext:
+        """Return the same context with its clock at the present time."""
+        return self._replace(expression_functions=self.expression_functions.at_present())
+
     def apart(self) -> ExpressionContext:
         """Return the same context for another thread."""
         return self._replace(expression_functions=self.expression_functions.apart())

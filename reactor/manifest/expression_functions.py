@@ -188,10 +188,15 @@ class ExpressionFunctions:
 
     def apart(self) -> ExpressionFunctions:
         """Return the same functions for another thread: two threads must not share the state of an evaluation."""
+        return self._copy(self.moment)
+
+    def at_present(self) -> ExpressionFunctions:
+        """Return the same functions with their clock at the present time."""
+        return self._copy(datetime.now(UTC))
+
+    def _copy(self, moment: datetime) -> ExpressionFunctions:
         scope = self.scope
-        found = ExpressionFunctions(
-            self.base, scope.names, scope.secrets, strict=scope.strict, moment=self.moment
-        )
+        found = ExpressionFunctions(self.base, scope.names, scope.secrets, strict=scope.strict, moment=moment)
         found.scope.warnings = self.scope.warnings.for_thread()
         return found
 

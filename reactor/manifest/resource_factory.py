@@ -96,7 +96,10 @@ class ResourceFactory:
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
                 "no network is configured"
             )
+        unknown = frozenset[str]() if deferred is None else deferred.unknown
         for warning in resource.warnings():
+            if warning.path and warning.path[0] in unknown:
+                continue
             at = declaration.find(model, warning.path).at
             hint = f" ({warning.hint})" if warning.hint else ""
             self._resource_table.warnings.append(
@@ -135,7 +138,7 @@ class ResourceFactory:
     ) -> DeferredBinding | None:
         """Return the expressions to evaluate at each check, or None. Adds the values known already to ``values``."""
         conditions = self._conditions(model, declaration, values)
-        if not (values.deferred or conditions):
+        if not (values.deferred or conditions or _follows_audits(model, values)):
             return None
         deferred = DeferredBinding(model, declaration, values, conditions, expression_context)
 
@@ -194,6 +197,12 @@ class ResourceFactory:
             self._resource_table.broken.add(ref)
             return (), 1
         return (ref, other), 1
+
+
+def _follows_audits(model: type[Resource], values: Values) -> bool:
+    """Whether the clock of the resource moves at each audit."""
+    meta = values.plain.get("meta")
+    return isinstance(meta, dict) and meta.get("now") == "audit" and not issubclass(model, Composite)
 
 
 def _placeholder(model: type[Resource], values: Values) -> Resource:

@@ -16,7 +16,7 @@ from reactor.resource.health import HealthCheck
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.property_types import Model, References
-from reactor.resource.relations import NO_RELATIONS, Claim, Exclusion, Relations, SandboxAccess
+from reactor.resource.relations import NO_RELATIONS, Claim, Contradiction, Exclusion, Relations, SandboxAccess
 from reactor.resource.watch import Watch
 from reactor.suggestions import did_you_mean
 
@@ -61,6 +61,10 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     Then a dry run can't tell what will be missing.
     """
+    has_moving_watches: ClassVar[bool] = False
+    """Whether `watches` depends on the host, such as on the home of a user: it is asked again after each check."""
+    grouped_as: ClassVar[str] = ""
+    """Kinds that share one `apply_group` may share their groups, too: those with an equal name here."""
     deferred_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
 
@@ -165,9 +169,9 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return ()
 
     def group_key(self) -> Hashable | None:
-        """Resources of one kind with equal keys that are ready at the same time are applied together.
+        """Resources with equal keys that are ready at the same time are applied together.
 
-        None: always alone. A key never changes. Applying one resource may change others of its group: a run without
+        They are of one kind, or of kinds with one `grouped_as`. None: always alone. A key never changes. Applying one resource may change others of its group: a run without
         watches checks all of them once more at its end.
         """
         return None
@@ -217,6 +221,14 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
 
     def excludes(self) -> Iterable[Exclusion]:
         """The spaces in which other resources must not claim anything. If one does, the manifest is invalid."""
+        return ()
+
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - most have none
+        """The pairs of ``members``, all the resources with one group key, that can't both be as desired.
+
+        Contradictory resources make the manifest invalid.
+        """
         return ()
 
     def source_files(self) -> Collection[str]:

@@ -116,6 +116,8 @@ class Meta(FrozenModel):
     """The highest rate of checks; faster ones wait and are merged."""
     semaphores: Semaphores = ()
     """Names, or ``name:count``: resources that share one run one at a time, or ``count`` at a time."""
+    now: Literal["load", "audit"] = "load"
+    """The time that ``now()`` returns: that of the loading of the manifest, or that of the last audit."""
     automatic_edges: Flag = True
     """Whether the program may add ``require`` edges that it finds by itself."""
 

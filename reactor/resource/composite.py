@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from pydantic import PrivateAttr
 
 from reactor.resource.base import Resource
+from reactor.resource.diagnostic import PropertyProblem
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.property_types import Flag
 from reactor.resource.relations import Relations
@@ -38,6 +39,13 @@ class Composite(Resource[None]):
     @abstractmethod
     def manifest_path(self) -> str:
         """The absolute path of the other manifest."""
+
+    def property_problems(self) -> Iterable[PropertyProblem]:
+        """`meta: {now: audit}` is for resources whose own values can show the time."""
+        yield from super().property_problems()
+        if self.meta.now == "audit":
+            hint = "set it on the resources of that manifest"
+            yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that show the time", hint)
 
     def refuse(self, reason: str, *, is_missing: bool = False) -> None:
         """Record why the other manifest is not applied; ``is_missing`` if the file does not exist yet."""

@@ -19,6 +19,8 @@ class Relations(NamedTuple):
       ``/`` means everything in that directory: whatever is provided below it goes first too.
     - ``purges``: a directory in which this resource removes everything that no resource manages.
       ``declared.managed_paths`` then has the paths below it that others provide.
+    - ``edits``: those of ``provides`` of which this changes only a part. Resources that edit one path do not wait for
+      each other.
     """
 
     provides: Collection[str] = ()
@@ -26,6 +28,7 @@ class Relations(NamedTuple):
     clears: Collection[str] = ()
     depends_on: Collection[str] = ()
     purges: str | None = None
+    edits: Collection[str] = ()
 
 
 NO_RELATIONS = Relations()
@@ -66,6 +69,16 @@ class Claim(NamedTuple):
             for name in self.desired
             if name in other.desired and self.desired[name] != other.desired[name]
         ]
+
+
+class Contradiction(NamedTuple):
+    """Two members of a group, by their positions, that can't both be as desired, and the property that says so."""
+
+    first: int
+    second: int
+    attribute: str
+    about: str
+    """On what they do not agree: ``the line 'Port 22' of /etc/ssh/sshd_config``."""
 
 
 class Exclusion(NamedTuple):

@@ -57,14 +57,16 @@ class PathWatch(Watch):
 
     With ``below``, the path is a directory, and everything in it at any depth is watched too; each path there that has
     an event is added to ``below``. Symlinks in it are not followed. Directories in it whose names are in ``without`` are
-    not entered, at any depth; ``*`` stands for all. ``is_input`` marks a path that is only read, such as the source of a copy: a program that
-    writes it without closing it gets more time before the event is reported.
+    not entered, at any depth; ``*`` stands for all. ``is_input`` marks a path that is only read, such as the source of a
+    copy: a program that writes it without closing it gets more time before the event is reported. ``is_name`` means that
+    only what is at the path matters, not its content and attributes.
     """
 
     path: str
     below: ChangedPaths | None = None
     is_input: bool = False
     without: frozenset[str] = frozenset()
+    is_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
 from reactor.source.temp_directory import is_scratch, scratch
-from reactor.trust.inputs import open_own, require_own_directory
+from reactor.trust.inputs import make_own_directory, open_own, require_own_directory
 from reactor.trust.rule import DistrustedError
 from reactor.unpacking.members import Member, MemberType, UnpackingError, UnpackingLimits
 from reactor.unpacking.unpack import unpack as unpack_archive
@@ -97,9 +97,21 @@ def _refuse_shared(directory: Path) -> None:
     try:
         require_own_directory(str(directory))
     except DistrustedError as error:
-        message = f"the cache {directory} can't be trusted: {error}"
-        hint = f"{error.fix}; or name another directory with --cache"
-        raise ManifestError([Diagnostic("R0401", message, None, hint)]) from error
+        raise _distrusted(directory, error) from error
+
+
+def _make(directory: Path) -> None:
+    """Create the cache. Raises ManifestError if another user has created it meanwhile."""
+    try:
+        make_own_directory(str(directory))
+    except DistrustedError as error:
+        raise _distrusted(directory, error) from error
+
+
+def _distrusted(directory: Path, error: DistrustedError) -> ManifestError:
+    message = f"the cache {directory} can't be trusted: {error}"
+    hint = f"{error.fix}; or name another directory with --cache"
+    return ManifestError([Diagnostic("R0401", message, None, hint)])
 
 
 def _diagnostic(error: Exception, home: Path) -> Diagnostic:
@@ -130,7 +142,7 @@ class _Source:
         return str(path) if path is not None and path.is_file() else None
 
     def renewed(self, address: Address) -> str:
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(self._directory)
         state = self._state()
         last = self.last_good()
         known = Version(**state["known"]) if state and last else Version()

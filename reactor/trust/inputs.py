@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from reactor.trust.rule import Trust
@@ -47,6 +47,27 @@ def require_own_directory(path: str) -> None:
     Our own files are trusted by every later run.
     """
     _policy().trust.require_directory(path)
+
+
+def make_own_directory(path: str, mode: int = 0o700) -> None:
+    """Create the directory at ``path`` and the missing ones above it, and check each as `require_own_directory` does.
+
+    Each is there and checked before anything is created in it: another user may put a directory or a symlink there at any
+    time. Raises DistrustedError and OSError.
+    """
+    trust = _policy().trust
+    trust.require_directory(path)
+    above = path.rstrip("/") or "/"
+    missing: list[str] = []
+    while not os.path.lexists(above or "."):
+        missing.append(above)
+        above = os.path.dirname(above)
+    for each in reversed(missing):
+        trust.require_parent(each)
+        with suppress(FileExistsError):
+            os.mkdir(each, mode if each is missing[0] else 0o755)
+    trust.require_parent(path)
+    trust.require_file(path)
 
 
 def open_own(path: str, flags: int = _READ) -> int:

@@ -95,6 +95,15 @@ class Trust:
         if found is not None:
             self._judge(place, found)
 
+    def require_parent(self, path: str) -> None:
+        """Raise DistrustedError unless only trusted users can put something at ``path`` once it is theirs.
+
+        Raises OSError if the directory above is missing. A sticky directory that others can write to is accepted.
+        """
+        self._directories.clear()
+        place, _ = self._walked(os.path.dirname(path) or ".")
+        self._enter(place)
+
     def _walked(self, path: str) -> tuple[str, os.stat_result | None]:
         """The real path of ``path`` and its stat; None for a descriptor of this process.
 

@@ -9,7 +9,7 @@ import secrets
 import stat
 from dataclasses import dataclass, field
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 
 FILE = "page-token"
 _BYTES = 32

@@ -15,8 +15,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reactor.control.address import names_loopback
 from reactor.control.connection import place_of
+from reactor.control.listen_address import names_loopback
 from reactor.ui.access import Access
 
 HEADERS = {

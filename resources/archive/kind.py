@@ -41,7 +41,7 @@ from reactor.resources.archive.property_types import (
 )
 from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.source import Checksum, Source, split_credentials
+from reactor.resources.download.source import Checksum, Source, split_credentials, unprotected
 from reactor.resources.file.property_types import Account, parse_mode
 
 
@@ -154,6 +154,11 @@ class Archive(Resource[ArchiveState], kind="archive", providers=("http",)):
             yield PropertyProblem(
                 ("mode",), words, "remove mode, or manage what is unpacked with the kind file"
             )
+
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A download that an attacker on the network could replace."""
+        if self.ensure == "present":
+            yield from unprotected(self.url, self.checksum)
 
     def watches(self) -> Iterable[PathWatch]:
         """The archive, and the path that unpacking creates."""

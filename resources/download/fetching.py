@@ -90,6 +90,8 @@ class _Fetching:
         async with http_response(request, HttpLimits(source.max_size, math.inf, _SILENCE)) as answer:
             if answer.status == HTTPStatus.NOT_MODIFIED and self._known is not None:
                 return False
+            if source.is_plain:
+                answer.refuse_encoding()
             if self._accepts(answer):
                 await self._take(answer)
                 return True

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ValidationInfo
 
-from reactor import register_url_secrets
+from reactor import PropertyProblem, register_url_secrets
 
+_LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){3}")
 _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 
@@ -28,6 +29,8 @@ class Source:
     timeout: float
     hint: str = "raise max_size if that is as it should be"
     """The hint for a file that is larger than ``max_size``."""
+    is_plain: bool = False
+    """Whether an encoded answer (Content-Encoding) is an error. Otherwise the body is taken as it is, like an archive."""
 
     @property
     def shown(self) -> str:
@@ -65,6 +68,18 @@ def check_url(text: str) -> str:
     if not text.isprintable() or " " in text:
         raise ValueError("the url must not hold spaces or control characters: write them as %20")
     return text
+
+
+def unprotected(url: str, checksum: str | None) -> Iterable[PropertyProblem]:
+    """The warning about a download that an attacker on the network could replace; none for this host itself."""
+    parts = urlsplit(url)
+    if checksum is None and parts.scheme == "http" and not _is_this_host(parts.hostname or ""):
+        words = "without https or a checksum, an attacker on the network decides what is downloaded"
+        yield PropertyProblem(("checksum",), words, "write the checksum, or https")
+
+
+def _is_this_host(name: str) -> bool:
+    return name in ("localhost", "::1") or _LOOPBACK.fullmatch(name) is not None
 
 
 def is_url(source: str) -> bool:

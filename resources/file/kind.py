@@ -22,6 +22,7 @@ from reactor import (
     ResourceError,
     SandboxAccess,
     in_thread,
+    own_renames,
 )
 from reactor.hostfs import (
     Content,
@@ -33,7 +34,7 @@ from reactor.hostfs import (
     keep_for_undo,
     names_of,
 )
-from reactor.resources.download.source import Checksum, is_url, split_credentials
+from reactor.resources.download.source import Checksum, is_url, split_credentials, unprotected
 from reactor.resources.download.source import Source as Download
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.planner import plan_file
@@ -54,6 +55,8 @@ from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, v
 
 _LARGEST = 4 << 30
 """The largest download, in bytes."""
+_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".Z")
+"""The ends of URLs of files that many servers call encoded."""
 _TIMEOUT = 600.0
 """The longest time of a download, in seconds."""
 
@@ -90,6 +93,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
     """A command that validates the new content before it replaces the old content: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
+
+    mounted_root: Flag = False
+    """Whether owner and mode are those of the root of a file system that others have mounted on the directory."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
@@ -150,6 +156,11 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             words = "the content of a directory is not backed up, so its removal with 'force: true' can't be undone"
             yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
 
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A download that an attacker on the network could replace."""
+        if self.ensure == "present" and self.source is not None:
+            yield from unprotected(self.source, self.checksum)
+
     def _of_directories_alone(self) -> Iterable[PropertyProblem]:
         if self.ensure != "directory":
             if self.sticky is not None:
@@ -198,7 +209,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """The remaining plan after an apply."""
         if self.ensure == "present":
             self._observer.expect_file()
-        return self.plan(await self._observer.observe(), refresh=False)
+        if not (plan := self.plan(await self._observer.observe(), refresh=False)):
+            own_renames.verify(self.name)
+        return plan
 
     async def preflight(self, state: FileState) -> None:
         """Check that the source, the validator and a writable directory exist."""
@@ -310,6 +323,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
             validator=validator,
             special=special,
             is_covered=self.declared.is_covered,
+            mounted_root=self.mounted_root or self.declared.form.is_ccm,
         )
 
     @property
@@ -328,7 +342,9 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
 
         bare, credentials = split_credentials(url)
-        download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, "name a smaller file")
+        is_plain = self.checksum is None and not bare.partition("?")[0].endswith(_PACKED)
+        hint = "name a smaller file"
+        download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, hint, is_plain=is_plain)
         return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 
+from reactor import emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
@@ -30,6 +31,7 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
+from reactor.resources.file.mounts import is_always_mounted
 from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
@@ -37,6 +39,10 @@ _FILE = (
     FileType.FILE
 )  # looking an enum member up takes a tenth of the time of an lstat, for each of many files
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_COVERED = (
+    "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
+    "the directory below, and are not compared until it is unmounted. If the mounted root is meant: mounted_root: true"
+)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -47,7 +53,15 @@ class Observer:
     content is not read again.
     """
 
-    __slots__ = ("_correct", "_ids", "_is_likely_file", "_stale_temporaries", "_stamp", "desired")
+    __slots__ = (
+        "_correct",
+        "_ids",
+        "_is_likely_file",
+        "_is_reported",
+        "_stale_temporaries",
+        "_stamp",
+        "desired",
+    )
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
@@ -55,6 +69,7 @@ class Observer:
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._is_likely_file = False
+        self._is_reported = False
         self._correct = _correct_state(*NOTHING_WANTED)
 
     async def observe(self) -> FileState:
@@ -135,15 +150,33 @@ class Observer:
         try:
             found = os.fstat(fd)
             kind = type_of(found.st_mode)
-            if kind is FileType.DIRECTORY and desired.is_covered and is_mount_point(desired.path, fd):
-                # The attributes of the directory itself can't be read while something is mounted on it.
-                wanted = Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
             if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
                 return self._follow(found, wanted)
             occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(fd)
-            return self._state(kind, found, wanted, occupied=occupied)
+            state = self._state(kind, found, wanted, occupied=occupied)
+            if kind is FileType.DIRECTORY and self._is_covered(state, fd):
+                # The attributes of the directory itself can't be read while something is mounted on it.
+                state = state._replace(wanted=Attributes(state.uid, state.gid, state.mode))
+            return state
         finally:
             os.close(fd)
+
+    def _is_covered(self, state: FileState, fd: int) -> bool:
+        """Whether ``state``, which is open at ``fd``, is that of a file system mounted on the desired directory."""
+        desired = self.desired
+        if desired.is_covered:
+            return is_mount_point(desired.path, fd)
+        is_covered = (
+            desired.ensure == "directory"
+            and not desired.mounted_root
+            and (state.uid, state.gid, state.mode) != state.wanted
+            and is_mount_point(desired.path, fd)
+            and not is_always_mounted(desired.path, fd)
+        )
+        if is_covered and not self._is_reported:
+            emit_note(_COVERED)
+        self._is_reported = is_covered
+        return is_covered
 
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of a regular file, compared with ``content``; None if the comparison could block."""
@@ -157,10 +190,10 @@ class Observer:
         try:
             found = os.fstat(fd)
             is_file = stat.S_ISREG(found.st_mode)
-            same = content.equals_now(fd, found.st_size) if is_file else False
+            same, data = content.compare_now(fd, found) if is_file else (False, None)
         finally:
             os.close(fd)
-        return None if same is None else self._compared(found, wanted, now, same=same)
+        return None if same is None else self._compared(found, wanted, now, same=same, content=data)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
         """The state of a regular file, compared with ``content``, without blocking the event loop."""
@@ -179,12 +212,20 @@ class Observer:
             os.close(fd)
         return self._compared(found, wanted, now, same=same)
 
-    def _compared(self, found: os.stat_result, wanted: Attributes, now: int, *, same: bool) -> FileState:
+    def _compared(
+        self,
+        found: os.stat_result,
+        wanted: Attributes,
+        now: int,
+        *,
+        same: bool,
+        content: bytes | bytearray | None = None,
+    ) -> FileState:
         if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
             return self._state(type_of(found.st_mode), found, wanted)
         is_correct = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
         if not is_correct or self._stale_temporaries:
-            return self._state(_FILE, found, wanted, same_content=same)
+            return self._state(_FILE, found, wanted, same_content=same, content=content)
         if stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return self._correct
@@ -220,6 +261,7 @@ class Observer:
         same_content: bool | None = None,
         occupied: bool = False,
         target: FileType | None = None,
+        content: bytes | bytearray | None = None,
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
         if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
@@ -236,6 +278,7 @@ class Observer:
             target,
             self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
+            content=content if found.st_nlink == 1 else None,
         )
 
 

@@ -155,7 +155,7 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
         run=partial(write_file, desired.path, content, state.wanted, desired.validator),
-        diff=partial(content_diff, desired.path, content, changes),
+        diff=partial(content_diff, desired.path, content, changes, old=state.content),
         is_proof=True,
     )
 

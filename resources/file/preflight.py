@@ -12,6 +12,7 @@ from reactor.hostfs import (
     open_path,
     refuse_foreign_link,
     refuse_read_only,
+    refuse_unchangeable,
 )
 from reactor.resources.file.planner import stores
 from reactor.resources.file.state import Desired, FileState
@@ -32,8 +33,25 @@ async def preflight(desired: Desired, state: FileState) -> None:
     made = first_missing_path(desired.path) if creates_directory else desired.path
     with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
         refuse_read_only(directory)
+        if made != desired.path or _replaces(desired, state):
+            refuse_unchangeable(directory)
+        if state.type in (FileType.FILE, FileType.DIRECTORY):
+            _refuse_unchangeable(desired.path)
     if state.type is not FileType.ABSENT:
         _check_attributes(desired, state)
+
+
+def _replaces(desired: Desired, state: FileState) -> bool:
+    """Whether the change makes or removes a name in the directory, and does not only set attributes."""
+    return desired.ensure == "absent" or state.type is FileType.ABSENT or stores(desired, state)
+
+
+def _refuse_unchangeable(path: str) -> None:
+    fd = open_path(path)
+    try:
+        refuse_unchangeable(fd)
+    finally:
+        os.close(fd)
 
 
 def _verb(desired: Desired, state: FileState) -> str:

@@ -132,7 +132,7 @@ class Checkout:
         return await self.desired.git.must(path, *arguments)
 
     async def _put_in_place(self, path: str) -> None:
-        """Rename the clone to its path, when it is on the disk. An empty directory there gives it its mode."""
+        """Rename the clone to its path, when it is on the disk. It takes the mode of an empty directory at that path."""
         target = self.desired.path
         hint = "something is mounted there, or files have come meanwhile: clone into a directory in it"
         with ErrorContext(f"put the clone at {target}", hint), Parent(path) as (parent, base):

@@ -106,13 +106,13 @@ class KernelModule(Resource[ModuleState], kind="kernel_module"):
 
     def claims(self) -> Iterable[Claim]:
         """The module, in either spelling."""
-        wishes = {
+        desired = {
             "ensure": self.ensure,
             "options": tuple(sorted(self.options.items())),
             "persist": self.persist,
             "blacklist": self.blacklist,
         }
-        yield Claim("kernel module", self._module, wishes)
+        yield Claim("kernel module", self._module, desired)
 
     async def observe(self) -> ModuleState:
         """The module, and our files. Raises ResourceError."""

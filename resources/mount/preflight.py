@@ -1,7 +1,4 @@
-"""Checks, for a dry run, that a mount can be made. Nothing is changed.
-
-The type of the file system is not checked: the kernel may load a module for it.
-"""
+"""Checks, for a dry run, that a mount can be made. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import ErrorContext
 from reactor.resources.mount.comparison import is_bind
 from reactor.resources.mount.fstab import Entry
+from reactor.resources.mount.fstypes import helper_of, is_unknown
 from reactor.resources.mount.mount_table import mount_point
 from reactor.resources.mount.state import Desired, MountState
 
@@ -27,6 +25,8 @@ async def refuse(desired: Desired, state: MountState) -> None:
         await fragile_mounts().ask(entry.device)
         _refuse_source(entry.device)
     _refuse_file(entry)
+    if not is_bind(entry.options):
+        _refuse_type(entry.fstype)
 
 
 def _refuse_file(entry: Entry) -> None:
@@ -34,6 +34,13 @@ def _refuse_file(entry: Entry) -> None:
     if takes_directory and not os.path.isdir(entry.point):
         hint = "name a directory: a file takes only a file that is bound"
         raise ResourceError(f"the mount point {entry.point} is not a directory", hint)
+
+
+def _refuse_type(fstype: str) -> None:
+    if is_unknown(fstype):
+        hint = f"correct it, or install what brings {helper_of(fstype)} or the kernel module"
+        words = f"neither the kernel nor mount(8) knows the type of file system {fstype!r}"
+        raise ResourceError(words, hint, missing=helper_of(fstype))
 
 
 def _refuse_source(device: str) -> None:

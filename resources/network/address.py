@@ -19,7 +19,9 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
+from reactor.resources.network import boot_files, networkd
 from reactor.resources.network.address_table import FoundAddress, addresses_of, remove_alone
+from reactor.resources.network.boot_files import BootFile, FoundFile
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
 from reactor.resources.network.preflight import refuse_address
@@ -30,12 +32,14 @@ from reactor.resources.network.property_types import (
     IPInterface,
     LinkName,
     NamespaceName,
+    Persist,
     addresses_path,
     link_path,
     name_problem,
     needs_in,
     network_name,
     parse_cidr,
+    persist_problem,
     qualified,
 )
 from reactor.resources.network.route_dump import routes_from, set_source_again
@@ -56,6 +60,8 @@ class AddressState(NamedTuple):
     found: tuple[FoundAddress, ...] = ()
     beside: Mapping[FoundAddress, tuple[str, ...]] = {}
     losses: Losses = NONE
+    files: tuple[FoundFile, ...] = ()
+    """What is there of its file for the next boot."""
 
 
 class Address(Resource[AddressState], kind="address"):
@@ -71,12 +77,15 @@ class Address(Resource[AddressState], kind="address"):
     """The link that has the address."""
     netns: NamespaceName | None = None
     """The network namespace; by default that of reactor."""
+    persist: Persist | None = None
+    """Also write it into this network configuration of the host, for the next boot. Without it, files are left alone."""
     force: Flag = False
     """Whether the address may be removed even if the kernel then removes the default route, too."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """A name that is not an address, if it is used as one."""
         yield from super().property_problems()
+        yield from persist_problem(self.netns, self.persist)
         if self.address is None:
             yield from name_problem(parse_cidr, self.name, "address")
 
@@ -84,6 +93,7 @@ class Address(Resource[AddressState], kind="address"):
         """The address on any link, the existence of the link, and for IPv6 whether the link has IPv6 enabled."""
         yield NetlinkWatch(self.netns, WatchedTopic.address(self._wanted.packed))
         yield NetlinkWatch(self.netns, WatchedTopic(Topic.PRESENCE, self.link))
+        yield from boot_files.watches(self._files)
         if self.ensure == "present" and self._wanted.version == IPV6:
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.IPV6, self.link))
 
@@ -101,9 +111,9 @@ class Address(Resource[AddressState], kind="address"):
             provides=(self._path, network_name(self.netns, self._wanted.network)), depends_on=link
         )
 
-    def sandbox_access(self) -> Iterable[SandboxAccess]:
-        """The permission to change the network."""
-        return needs_in(self.netns)
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
+        """The permission to change the network, and its file."""
+        return (*needs_in(self.netns), *(file.path for file in self._files))
 
     def claims(self) -> Iterable[Claim]:
         """The address on its link, with its prefix length."""
@@ -113,7 +123,10 @@ class Address(Resource[AddressState], kind="address"):
             yield Claim("path", self._path, {"ensure": self.ensure})
 
     async def observe(self) -> AddressState:
-        """The address with every prefix length that it has on the link, and the losses of a removal."""
+        """The address with every prefix length that it has on the link, the losses of a removal, and its file."""
+        return (await self._observe())._replace(files=boot_files.read(self._files))
+
+    async def _observe(self) -> AddressState:
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
             index = await find_index(kernel, self.link)
             if index is None:
@@ -133,8 +146,12 @@ class Address(Resource[AddressState], kind="address"):
     def plan(self, state: AddressState, *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
         """Add or remove the address, or correct its prefix length: a link never keeps the same address twice.
 
-        Raises ResourceError when another host has the address, or the default route would be removed with it.
+        Then write its file. Raises ResourceError when another host has the address, or the default route would be
+        removed with it.
         """
+        return (*self._plan(state), *boot_files.steps(state.files))
+
+    def _plan(self, state: AddressState) -> Plan:
         wrong = [found for found in state.found if self._is_to_go(found)]
         removals = tuple(self._removal(found, state, is_last=found is wrong[-1]) for found in wrong)
         if self.ensure == "absent":
@@ -185,6 +202,12 @@ class Address(Resource[AddressState], kind="address"):
     @cached_property
     def _wanted(self) -> IPInterface:
         return parse_cidr(self.address or self.name)
+
+    @property
+    def _files(self) -> tuple[BootFile, ...]:
+        if self.persist is None:
+            return ()
+        return (networkd.address_file(self.link, self._wanted, present=self.ensure == "present"),)
 
     @property
     def _family(self) -> int:

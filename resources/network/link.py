@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from pydantic import PrivateAttr
 
 from reactor import Claim, Plan, Relations, SandboxAccess, Watch, emit_output
+from reactor.resources.network import boot_files, networkd
+from reactor.resources.network.boot_files import BootFile
 from reactor.resources.network.link_planner import impending_loss, plan_link
 from reactor.resources.network.link_properties import LinkProperties
-from reactor.resources.network.link_state import LinkState, Renames, observe
+from reactor.resources.network.link_state import MISSING, LinkState, Renames, observe
 from reactor.resources.network.losses import lost_with_link
 from reactor.resources.network.preflight import refuse_link
 from reactor.resources.network.property_types import link_path, needs_in, qualified
@@ -33,9 +36,10 @@ class Link(LinkProperties, kind="link"):
     def watches(self) -> Iterable[Watch]:
         """The link, and the existence of the links that it needs or that prevent it.
 
-        For a parent also its MTU, which limits the MTU of the link.
+        For a parent also its MTU, which limits the MTU of the link. And its files for the next boot.
         """
         yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK, self.interface))
+        yield from boot_files.watches(self._files)
         for other in filter(None, (*self._others(), self.peer)):
             is_limit = other == self.parent and self.mtu is not None
             yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK if is_limit else Topic.PRESENCE, other))
@@ -43,15 +47,21 @@ class Link(LinkProperties, kind="link"):
     async def observe(self) -> LinkState | None:
         """The link; None if it does not exist. Raises ResourceError when the kernel can't be queried."""
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the link {self.interface}"):
-            state = await observe(kernel, self)
-            if state is None:
-                await self._report_rename(kernel)
-                return None
-            self._past.record(state)
-            loss = impending_loss(self, state)
-            if loss is None:
-                return state
-            return replace(state, losses=await lost_with_link(kernel, state.index, loss))
+            state = await self._observe(kernel)
+        if self.persist is None:
+            return state
+        return replace(state or LinkState(MISSING), files=boot_files.read(networkd.link_files(self)))
+
+    async def _observe(self, kernel: RtnetlinkSocket) -> LinkState | None:
+        state = await observe(kernel, self)
+        if state is None:
+            await self._report_rename(kernel)
+            return None
+        self._past.record(state)
+        loss = impending_loss(self, state)
+        if loss is None:
+            return state
+        return replace(state, losses=await lost_with_link(kernel, state.index, loss))
 
     async def _report_rename(self, kernel: RtnetlinkSocket) -> None:
         """Report, once, a link that may be this one under a new name: then the user may not want another one."""
@@ -61,12 +71,17 @@ class Link(LinkProperties, kind="link"):
             emit_output(words)
 
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
-        """The plan by the decision table, `plan_link`. Raises ResourceError."""
-        return plan_link(self, state)
+        """The plan by the decision table, `plan_link`, then the files for the next boot. Raises ResourceError."""
+        return (*plan_link(self, _existing(state)), *boot_files.steps(state.files if state else ()))
 
     async def preflight(self, state: LinkState | None) -> None:
         """Check that its parent and master exist."""
-        await refuse_link(self, state)
+        await refuse_link(self, _existing(state))
+
+    async def describe(self) -> Mapping[str, Any]:
+        """The link as it is."""
+        found = await super().describe()
+        return {"ensure": "absent"} if found.get("state") == MISSING else found
 
     def relations(self) -> Relations:
         """Its relations to other resources.
@@ -81,9 +96,9 @@ class Link(LinkProperties, kind="link"):
         peer = () if self.peer is None else (link_path(self.netns, self.peer),)
         return Relations(provides=(self._path, *peer), depends_on=needed)
 
-    def sandbox_access(self) -> Iterable[SandboxAccess]:
-        """The permission to change the network."""
-        return needs_in(self.netns)
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
+        """The permission to change the network, and its files."""
+        return (*needs_in(self.netns), *(file.path for file in self._files))
 
     def claims(self) -> Iterable[Claim]:
         """The link, with all its managed properties."""
@@ -102,8 +117,16 @@ class Link(LinkProperties, kind="link"):
         return self._renames
 
     @property
+    def _files(self) -> Iterable[BootFile]:
+        return () if self.persist is None else networkd.link_files(self)
+
+    @property
     def _path(self) -> str:
         return link_path(self.netns, self.interface)
 
     def _others(self) -> Iterable[str]:
         return () if self.ensure == "absent" else filter(None, (self.master, self.parent))
+
+
+def _existing(state: LinkState | None) -> LinkState | None:
+    return None if state is None or state.state == MISSING else state

@@ -14,8 +14,10 @@ from reactor.resources.network.property_types import (
     LinkName,
     MacAddress,
     NamespaceName,
+    Persist,
     check_link_name,
     name_problem,
+    persist_problem,
 )
 
 if TYPE_CHECKING:  # the imported module imports this one
@@ -81,6 +83,8 @@ class LinkProperties(Resource["LinkState | None"]):
     """Its MAC address."""
     netns: NamespaceName | None = None
     """The network namespace; by default that of reactor."""
+    persist: Persist | None = None
+    """Also write it into this network configuration of the host, for the next boot. Without it, files are left alone."""
     force: Flag = False
     """Whether a change may cut off the default route, or replace a link of another type."""
 
@@ -92,6 +96,7 @@ class LinkProperties(Resource["LinkState | None"]):
         for relation in ("peer", "parent", "master"):
             if getattr(self, relation) == self.interface:
                 yield PropertyProblem((relation,), f"a link can't be its own {relation}", "name another")
+        yield from persist_problem(self.netns, self.persist)
         yield from self._foreign_properties()
         if self.type is not None and self.ensure == "present":
             yield from self._misfits(self.type, TYPES[self.type])

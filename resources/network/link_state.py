@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from reactor.hostfs import read_record, write_record
+from reactor.resources.network.boot_files import FoundFile
 from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
 from reactor.resources.network.link_table import find_link, name_of
 from reactor.resources.network.losses import NONE, Losses
@@ -16,6 +17,8 @@ from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, messag
 from reactor.watchers.netlink_topics import RTM_GETLINK
 
 IFF_UP = 0x1
+MISSING = "missing"
+"""The state of a link that does not exist, of which files were read."""
 _ID: Final = {"vlan": "IFLA_VLAN_ID", "vxlan": "IFLA_VXLAN_ID"}
 _REMOTE = ("IFLA_VXLAN_GROUP", "IFLA_VXLAN_GROUP6")
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -46,6 +49,8 @@ class LinkState:
     joins_down: bool = False
     index: int = field(default=0, compare=False)
     """The index of the link in its namespace."""
+    files: tuple[FoundFile, ...] = field(default=(), repr=False)
+    """What is there of its files for the next boot."""
 
 
 async def observe(kernel: RtnetlinkSocket, wanted: LinkProperties) -> LinkState | None:

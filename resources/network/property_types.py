@@ -6,7 +6,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
@@ -113,6 +113,9 @@ NamespaceName = Annotated[str, AfterValidator(_check_namespace)]
 MacAddress = Annotated[str, AfterValidator(_check_mac)]
 """Six bytes in hexadecimal, in lower case."""
 
+Persist = Literal["networkd"]
+"""The network configuration of the host that is written for the next boot."""
+
 IPText = Annotated[str, _checked_by(parse_ip)]
 """An IPv4 or IPv6 address."""
 
@@ -127,6 +130,13 @@ def name_problem(check: Callable[[str], object], name: str, instead: str) -> Ite
     except ValueError as error:
         hint = f"the name may be any string if the property `{instead}` is given"
         yield PropertyProblem(("name",), str(error), hint)
+
+
+def persist_problem(netns: str | None, persist: str | None) -> Iterator[PropertyProblem]:
+    """The problem with `persist` in a network namespace: the configuration of the host knows none."""
+    if persist is not None and netns is not None:
+        words = f"{persist} configures the network of the host, not a namespace"
+        yield PropertyProblem(("persist",), words, "remove persist, or netns")
 
 
 def needs_in(netns: str | None) -> Iterable[SandboxAccess]:

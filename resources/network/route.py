@@ -21,6 +21,8 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
+from reactor.resources.network import boot_files, networkd
+from reactor.resources.network.boot_files import BootFile
 from reactor.resources.network.preflight import refuse_route
 from reactor.resources.network.property_types import (
     IPV6,
@@ -28,12 +30,14 @@ from reactor.resources.network.property_types import (
     IPText,
     LinkName,
     NamespaceName,
+    Persist,
     addresses_path,
     name_problem,
     needs_in,
     network_name,
     parse_ip,
     parse_network,
+    persist_problem,
     qualified,
 )
 from reactor.resources.network.routing_table import (
@@ -82,12 +86,20 @@ class Route(Resource[RouteState], kind="route"):
     """The number of the routing table; 254 is the main one."""
     netns: NamespaceName | None = None
     """The network namespace; by default that of reactor."""
+    persist: Persist | None = None
+    """Also write it into this network configuration of the host, for the next boot; it needs `link`. Without it, files are
+    left alone."""
     force: Flag = False
     """Whether the last default route may be removed."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """A name that is not a destination, a route without gateway and link, and an invalid gateway."""
         yield from super().property_problems()
+        yield from persist_problem(self.netns, self.persist)
+        if self.persist is not None and self.link is None:
+            yield PropertyProblem(
+                ("persist",), f"{self.persist} keeps routes by their link", "add link: NAME"
+            )
         if self.destination is None:
             yield from (problems := list(name_problem(_check_destination, self.name, "destination")))
             if problems:
@@ -116,6 +128,7 @@ class Route(Resource[RouteState], kind="route"):
         network = self._network
         route = WatchedTopic.route(self.table, network.network_address.packed, network.prefixlen)
         yield NetlinkWatch(self.netns, route)
+        yield from boot_files.watches(self._files)
         if self.ensure == "absent":
             return
         where = self.link or ANY_LINK
@@ -150,9 +163,9 @@ class Route(Resource[RouteState], kind="route"):
             for length in range(1, host.prefixlen + 1):
                 yield network_name(self.netns, host.supernet(new_prefix=length))
 
-    def sandbox_access(self) -> Iterable[SandboxAccess]:
-        """The permission to change the network."""
-        return needs_in(self.netns)
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
+        """The permission to change the network, and its file."""
+        return (*needs_in(self.netns), *(file.path for file in self._files))
 
     def claims(self) -> Iterable[Claim]:
         """The entry of the table, by destination, metric and table."""
@@ -165,9 +178,10 @@ class Route(Resource[RouteState], kind="route"):
         yield Claim("route", qualified(self.netns, key), desired)
 
     async def observe(self) -> RouteState:
-        """The entries of the table for the destination."""
+        """The entries of the table for the destination, and the file of the route."""
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the routes to {self._network}"):
-            return await read(kernel, self._wanted)
+            state = await read(kernel, self._wanted)
+        return state._replace(files=boot_files.read(self._files))
 
     async def describe(self) -> Mapping[str, Any]:
         """The existing entries, in words."""
@@ -176,7 +190,13 @@ class Route(Resource[RouteState], kind="route"):
         return {"ensure": "present" if ways else "absent", "ways": ways}
 
     def plan(self, state: RouteState, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
-        """Add, replace or remove the route. Raises ResourceError for the removal of the last default route."""
+        """Add, replace or remove the route, then write its file.
+
+        Raises ResourceError for the removal of the last default route.
+        """
+        return (*self._plan(state), *boot_files.steps(state.files))
+
+    def _plan(self, state: RouteState) -> Plan:
         if self.ensure == "absent":
             self._refuse_to_cut_off(state)
             return tuple(self._removal(found) for found in state.found)
@@ -210,6 +230,14 @@ class Route(Resource[RouteState], kind="route"):
         if text == DEFAULT:
             text = "::/0" if self.gateway is not None and ":" in self.gateway else "0.0.0.0/0"
         return parse_network(text)
+
+    @property
+    def _files(self) -> tuple[BootFile, ...]:
+        if self.persist is None or self.link is None:
+            return ()
+        present = self.ensure == "present"
+        way = networkd.Way(self._network, self.gateway, self.metric, self.table)
+        return (networkd.route_file(self.link, way, present=present),)
 
     @property
     def _metric(self) -> int:

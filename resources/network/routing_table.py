@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from reactor.resources.network.boot_files import FoundFile
 from reactor.resources.network.link_table import check_ipv6_fits, find_link, index_of, name_of
 from reactor.resources.network.property_types import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
 from reactor.resources.network.rtnetlink import (
@@ -94,6 +95,8 @@ class RouteState(NamedTuple):
 
     found: tuple[FoundRoute, ...]
     has_others: bool = False
+    files: tuple[FoundFile, ...] = ()
+    """What is there of its file for the next boot."""
 
 
 async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:

@@ -20,11 +20,12 @@ from reactor.resources.package.apt_answers import (
     parse_simulation,
 )
 from reactor.resources.package.catalog import Catalog, Offer
-from reactor.resources.package.commands import PackageCommands, released
+from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import stamp_of, stamps_of
 from reactor.resources.package.debconf import preseed
 from reactor.resources.package.dpkg_database import DpkgDatabase
 from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
+from reactor.resources.package.locks import released
 from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.transaction import Others, own_files, refusal_of_own
@@ -167,6 +168,9 @@ class Apt(Provider):
     async def _read_file(self, path: str) -> str:
         form = r"${Package}\t${Architecture}\t${Version}\n"
         return await self._programs.read("dpkg-deb", "--show", "--showformat", form, path)
+
+    async def _verify_file(self, path: str) -> None:
+        """Do nothing: a .deb has no signature."""
 
     async def _answer(self, answers: Collection[str]) -> None:
         await preseed(answers, self._environment)

@@ -1,12 +1,10 @@
-"""Runs the programs of a package manager non-interactively, reports progress, and waits for its locks."""
+"""Runs the programs of a package manager non-interactively, and reports progress."""
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
 import re
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from io import FileIO
@@ -16,13 +14,10 @@ import trio
 
 from reactor import ResourceError, emit_output
 from reactor.resources.package.error_lines import error_lines
+from reactor.resources.package.locks import waiting_for
 from reactor.resources.process import ENVIRONMENT, Command, Completed, memory_file, run
 from reactor.resources.process.output import TAIL_BYTES
 
-POLL_INTERVAL = 0.2
-"""Seconds between two checks: the kernel reports a free lock only to a process that takes it."""
-_FLOCK = "hhqqi0q"
-_WHOLE_FILE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 FIRST: Final = 5.0
 """Seconds until the first progress line; each later wait is twice as long as the one before."""
 LONGEST: Final = 60.0
@@ -33,42 +28,6 @@ _PERCENT: Final = re.compile(rb"^(?:dl|pm)status:[^:]*:(\d+)", re.MULTILINE)
 """The progress lines that apt writes to ``APT::Status-Fd``: download or change, and percentage."""
 SIMULATION_TIMEOUT: Final = 120.0
 """The longest time of a simulation, in seconds."""
-
-
-async def released(path: str) -> None:
-    """Wait until no other process holds the lock on the file at ``path``, and report that."""
-    reported = None
-    while (holder := _holder(path)) is not None:
-        if holder != reported:
-            reported = holder
-            emit_output(f"{waiting_for(holder)} (it holds {path})")
-        await trio.sleep(POLL_INTERVAL)
-
-
-def waiting_for(holder: int) -> str:
-    """The message that the process ``holder`` must end first."""
-    return f"waiting for {_name(holder)} (process {holder}) to be done, however long that takes"
-
-
-def _holder(path: str) -> int | None:
-    """The process that holds the lock; None if there is none, or it can't be found out."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:  # a missing file was never locked; if we may not open it, we can't change packages either
-        return None
-    try:
-        kind, _, _, _, holder = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, _WHOLE_FILE))
-    finally:
-        os.close(fd)
-    return None if kind == fcntl.F_UNLCK else holder
-
-
-def _name(process: int) -> str:
-    try:
-        with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:  # in another PID namespace, or ended
-        return "another program"
 
 
 class ProgressOutput:

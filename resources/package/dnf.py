@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError, emit_output
-from reactor.resources.package import rpm_versions
+from reactor.resources.package import rpm_signatures, rpm_versions
 from reactor.resources.package.catalog import Catalog, Offer
 from reactor.resources.package.commands import PackageCommands
 from reactor.resources.package.database import stamp_of, stamps_of
@@ -216,6 +216,11 @@ class Dnf(Provider):
 
     async def _read_file(self, path: str) -> str:
         return await self._programs.read("rpm", "-qp", "--queryformat", FORMAT, path)
+
+    async def _verify_file(self, path: str) -> None:
+        configuration = f"{self.root}/etc/dnf/dnf.conf"
+        if rpm_signatures.are_required(configuration):
+            await rpm_signatures.require_signature(path, self.root, self._programs.simulate)
 
     async def _answer(self, answers: Collection[str]) -> None:
         """Do nothing: rpm packages ask no questions."""

@@ -9,8 +9,8 @@ import trio
 
 from reactor import ResourceError, emit_output
 from reactor.resources.package.catalog import Catalog
-from reactor.resources.package.commands import released
 from reactor.resources.package.database import Database, Stamp, stamp_of
+from reactor.resources.package.locks import released
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.package.planner import Desired, PackageState
 
@@ -88,6 +88,10 @@ class PackageObserver(ABC):
     async def _read_file(self, path: str) -> str:
         """The name, architecture and version of the package in a file, separated by tabs. Raises ResourceError."""
 
+    @abstractmethod
+    async def _verify_file(self, path: str) -> None:
+        """Raise ResourceError if the host requires signatures of files, and that of ``path`` is not verified."""
+
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
         return self.database.find(name)
@@ -149,7 +153,7 @@ class PackageObserver(ABC):
         return let_through
 
     def _files(self) -> PackageFiles:
-        return PackageFiles(self.name, self._read_file, self.compare)
+        return PackageFiles(self.name, self._read_file, self._verify_file, self.compare)
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():

@@ -37,6 +37,9 @@ _TIMEOUT: Final = 600.0
 Read = Callable[[str], Awaitable[str]]
 """Reads the package file at a path: lines of name, architecture and version, separated by tabs."""
 
+Verify = Callable[[str], Awaitable[None]]
+"""Raises ResourceError if the package manager would refuse the signature of the package file at a path."""
+
 
 def suffix_of(source: str) -> str:
     """The suffix of the file name, such as ``.deb``."""
@@ -73,9 +76,10 @@ def _parse_identities(text: str) -> list[_Identity]:
 class PackageFiles:
     """The private copies of the files that one transaction installs, for a block. Each copy is made once."""
 
-    def __init__(self, provider: str, read: Read, compare: Compare) -> None:
+    def __init__(self, provider: str, read: Read, verify: Verify, compare: Compare) -> None:
         self._provider = provider
         self._read = read
+        self._verify = verify
         self._compare = compare
         self._copies: dict[str, str] = {}
         self._stack = ExitStack()
@@ -94,11 +98,21 @@ class PackageFiles:
         refusals: Refusals = {}
         for ref, change in changes.items():
             try:
-                file = "" if all_desired[ref].source is None else await self.copy_of(all_desired[ref])
+                file = "" if all_desired[ref].source is None else await self._verified(all_desired[ref])
                 ready[ref] = replace(change, file=file)
             except ResourceError as refusal:
                 refusals[ref] = refusal
         return ready, refusals
+
+    async def _verified(self, desired: Desired) -> str:
+        """The path of the copy, after its signature was verified if the host requires signatures."""
+        path = await self.copy_of(desired)
+        try:
+            await self._verify(path)
+        except ResourceError as error:
+            words = f"{_shown(desired.source or '')} can't be installed: {error.message}"
+            raise ResourceError(words, error.hint) from error
+        return path
 
     async def copy_of(self, desired: Desired) -> str:
         """The path of the copy of the source file, after its package, version and SHA-256 were checked.

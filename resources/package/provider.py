@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from reactor import GroupError, ResourceError, emit_output
 from reactor.resources.download.source import is_url
 from reactor.resources.package.catalog import Catalog, choose
-from reactor.resources.package.commands import released
 from reactor.resources.package.database import Database, stamps_of
 from reactor.resources.package.error_lines import error_lines
+from reactor.resources.package.locks import released
 from reactor.resources.package.observer import PackageObserver, emit_lines
 from reactor.resources.package.package_files import PackageFiles
 from reactor.resources.package.planner import (

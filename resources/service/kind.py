@@ -213,7 +213,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     async def preflight(self, state: UnitState) -> None:
         """Ask systemd for reasons why the plan would fail."""
-        await self._with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
+        await self.with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
 
     @property
     def _desired(self) -> Desired:
@@ -224,12 +224,12 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         )
 
     async def _state(self, *, files: bool) -> UnitState:
-        state = await self._with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
+        state = await self.with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
         if not self.preset:
             return state
         return replace(state, preset=await in_thread(preset_of, self.unit, Scope(self.scope)))
 
-    async def _with_systemd(self, work: Callable[[Systemd], Awaitable[_Answer]]) -> _Answer:
+    async def with_systemd(self, work: Callable[[Systemd], Awaitable[_Answer]]) -> _Answer:
         """Run ``work`` over D-Bus; by systemctl if there is no bus, and again if the bus is lost meanwhile.
 
         A second start or stop joins the job that runs. A restart is repeated.
@@ -240,7 +240,7 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
             return await work(Systemctl(Scope(self.scope)))
 
     def _action(self, desired: Desired, step: Step, state: UnitState) -> Action:
-        run = partial(self._with_systemd, partial(self._do, step))
+        run = partial(self.with_systemd, partial(self._do, step))
         words = done(desired, step, state)
         # systemd may change no link at all, and reports the links that it changed.
         is_change = isinstance(step, FileChange)

@@ -1,5 +1,6 @@
 """A server of one archive that misbehaves on request."""
 
+import gzip
 import hashlib
 import re
 import socket
@@ -111,6 +112,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def be_status(self):
         self.head(int(self.path.split("/")[2]), 0)
+
+    def be_encoded(self):
+        """Send what is packed, and call it an encoding that nobody has asked for."""
+        packed = gzip.compress(self.server.body)
+        self.head(200, len(packed), **{"Content-Encoding": "gzip"})
+        self.send(packed)
 
     def be_lying(self):
         """Answer a request for a part with another part."""

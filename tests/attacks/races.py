@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import trio
+from line_pipe import with_deadline
 from victims import FORGED, STRANGER, World, check
 
 from reactor.mountinfo import read_mounts
@@ -370,8 +371,9 @@ async def goss_file(world):
 def attacking(words: Words, program: Path) -> Iterator[None]:
     """One attacker, for a block: a process of another user."""
     kind, *more = map(str, words)
-    command = [program] if kind == "exchange" else [sys.executable, "-S", HERE / "replacing.py"]
-    process = subprocess.Popen([*command, str(STRANGER), *more], stdout=subprocess.PIPE)
+    attackers = {"replace": "replacing.py", "claim": "claiming.py", "hold": "holding.py"}
+    command = [program] if kind == "exchange" else [sys.executable, "-S", HERE / attackers[kind]]
+    process = with_deadline(subprocess.Popen([*command, str(STRANGER), *more], stdout=subprocess.PIPE))
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
@@ -402,6 +404,8 @@ async def run(name: str, seconds: float, world: World, program: Path) -> None:
 
 def main() -> None:
     """See the head of this module."""
+    import more_races  # noqa: F401, PLC0415 - adds its own, and needs this module
+
     name, seconds = sys.argv[1], float(sys.argv[2])
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     with tempfile.TemporaryDirectory(prefix="reactor-races-") as directory:
@@ -430,4 +434,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.modules["races"] = sys.modules["__main__"]
     main()

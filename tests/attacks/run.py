@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "archive")]
 
+import more_races  # noqa: E402, F401 - adds its own
 from races import RACES  # noqa: E402 - it is beside this script
 
 

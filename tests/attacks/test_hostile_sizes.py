@@ -133,7 +133,7 @@ async def says_nothing(_path: str) -> str:
 async def test_a_package_that_is_not_what_the_checksum_says_is_not_copied(tmp_path, state, size, said):
     wanted = package(lengthen(tmp_path / "extra.deb", size), "0" * 64)
     with (
-        PackageFiles("apt", says_nothing, lambda one, other: 0) as files,
+        PackageFiles("apt", says_nothing, says_nothing, lambda one, other: 0) as files,
         pytest.raises(ResourceError, match=said),
     ):
         await files.copy_of(wanted._desired)

@@ -2,6 +2,7 @@
 
 import os
 
+import more_races  # noqa: F401 - adds its own
 import pytest
 from races import RACES
 from run import run_race

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from line_pipe import started
 
 from reactor import clock
 from reactor.backup.pruning import Limits
@@ -233,7 +234,7 @@ trio.run(main, sys.argv[1])
 def test_killed_at_any_moment_every_version_that_is_listed_can_be_read(store, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     for _ in range(5):
-        with subprocess.Popen(
+        with started(
             [sys.executable, "-c", _KEEP_FOR_EVER, tmp_path / "backups"],
             env=environment, stdout=subprocess.PIPE,
         ) as process:  # fmt: skip

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from line_pipe import with_deadline
+
 GUARD = 60.0
 
 
@@ -41,7 +43,7 @@ def spawned(*args, program=("-m", "reactor"), **options):
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}
     with subprocess.Popen([sys.executable, *program, *map(str, args)], **given) as process:
         try:
-            yield process
+            yield with_deadline(process)
         finally:
             if process.poll() is None:
                 process.kill()

@@ -7,8 +7,9 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+from line_pipe import started
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 
 NOBODY = 65534
 GUARD = 60
@@ -144,7 +145,7 @@ FLOODS = list(_FLOODS)
 
 def _started(script, address, *args):
     command = [sys.executable, "-c", _BECOME + script, address.host, str(address.port), *args]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def ask_everything(address, requests):

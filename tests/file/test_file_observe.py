@@ -147,11 +147,32 @@ async def test_attributes_alone_read_no_content(tmp_path: Path, monkeypatch):
     assert not {"read", "pread", "preadv"} & {*calls}
 
 
-async def test_a_file_of_another_size_is_not_read(tmp_path: Path, monkeypatch):
-    (tmp_path / "f").write_text("longer")
+async def test_a_long_file_of_another_size_is_not_read(tmp_path: Path, monkeypatch):
+    (tmp_path / "f").write_text("x" * (16 * 1024 + 1))
     calls = Calls(monkeypatch)
     assert await look(make(tmp_path / "f", content="x")) != ()
     assert not {"read", "pread", "preadv"} & {*calls}
+
+
+async def test_a_short_file_of_another_size_is_opened_once_for_the_check_and_its_diff(
+    tmp_path: Path, monkeypatch
+):
+    (tmp_path / "f").write_text("longer\n")
+    calls = Calls(monkeypatch)
+    (action,) = await look(make(tmp_path / "f", content="x\n"))
+    assert action.diff is not None
+    text = await (await action.diff())()
+    assert calls.count("openat2") == 1
+    assert "-longer\n+x\n" in text
+
+
+async def test_the_content_of_a_file_with_a_second_name_is_not_kept_for_its_diff(tmp_path: Path):
+    """It may be the file of another user: the diff finds out, when it opens the file, whether it may show it."""
+    (tmp_path / "f").write_text("longer\n")
+    (tmp_path / "g").hardlink_to(tmp_path / "f")
+    state = await make(tmp_path / "f", content="x\n").observe()
+    assert state.same_content is False
+    assert state.content is None
 
 
 @pytest.mark.parametrize("size", [INLINE_LIMIT - 1, INLINE_LIMIT, INLINE_LIMIT + 1, 3 * INLINE_LIMIT])

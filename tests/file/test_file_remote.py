@@ -1,5 +1,6 @@
 """Files whose source is on a web server: a real one, on loopback."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -68,6 +69,20 @@ async def test_another_checksum_is_not_put_in_place(server, tmp_path):
     assert f'checksum mismatch, expected "{sha256(NEW)}" got "{sha256(BODY)}"' in check.error
     assert (tmp_path / "f").read_text() == "old"
     assert names_in(tmp_path) == ["f"]
+
+
+async def test_an_encoded_answer_is_not_the_content(server, tmp_path):
+    (tmp_path / "f").write_text("old")
+    check = await converge(remote(tmp_path, server, "encoded"))
+    assert check.result is Result.FAILED
+    assert "a Content-Encoding that was not asked for: 'gzip'" in check.error
+    assert (tmp_path / "f").read_text() == "old"
+
+
+async def test_a_packed_file_is_taken_as_it_is_whatever_the_server_calls_its_packing(server, tmp_path):
+    resource = make(tmp_path / "f", source=server.url("encoded", "app.conf.gz") + "?v=1")
+    assert (await converge(resource)).result is Result.CHANGED
+    assert gzip.decompress((tmp_path / "f").read_bytes()) == BODY
 
 
 async def test_without_a_checksum_the_server_is_asked_by_its_etag(server, tmp_path):

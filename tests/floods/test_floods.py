@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 from flood_worlds import managed, running
+from line_pipe import started
 
 MOST = 0.2
 """Seconds."""
@@ -47,7 +48,7 @@ def asking(tmp_path, behave, count):
     """Health checks of a server that behaves so, in a process of its own."""
     code = SERVER.format(tests=os.path.dirname(os.path.dirname(__file__)), behave=behave)
     command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         url = server.stdout.readline().strip()
         rule = {"timeout": 2000, "body": ["x"]}
         try:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 from hostkinds_worlds import shell
 
-from reactor.engine.events import Result
+from reactor.engine.events import Noted, Result
+from reactor.engine.options import RunOptions
 from reactor.resource.declared import desires_the_same
 from reactor.resources.file import File
+from reactor.resources.file.mounts import unit_of
 from reactor.resources.mount import Mount
 from reactor.resources.mount.mount_table import mounts_at
 from reactor.testing.story import converge_once, graph_of, running
@@ -89,13 +92,64 @@ async def test_a_directory_that_comes_after_its_mount_is_the_root_of_that(point)
         assert mode_of(point) == BELOW
 
 
-async def test_a_directory_on_which_others_have_mounted_something_is_the_root_of_that(point):
+@pytest.mark.parametrize("noop", [False, True])
+async def test_what_others_have_mounted_on_a_directory_keeps_its_root_and_that_is_told(point, noop):
     mount_by_hand(point)
-    ended, _ = await converge_once(directory(point))
-    assert ended.counts["changed"] == 1
+    below = directory(point)
+    ended, story = await converge_once(below, options=RunOptions(noop=noop))
+    assert ended.counts["ok"] == 1
+    assert mode_of(point) == ROOT
+    [note] = story.all(Noted)
+    assert "something is mounted on it" in note.line
+    subprocess.run(["umount", point], check=True)
+    assert mode_of(point) == THEIRS
+    await converge_once(below)
+    assert mode_of(point) == BELOW
+
+
+async def test_a_mount_on_a_directory_is_no_drift_and_is_told_once(point):
+    below = directory(point)
+    async with running(below) as story:
+        await story.converged()
+        mount_by_hand(point)
+        for number in (2, 3):
+            story.drift(below.ref)
+            await story.until(lambda number=number: len(story.checks(below.ref)) == number)
+        assert [check.result for check in story.checks(below.ref)] == [Result.CHANGED, Result.OK, Result.OK]
+        subprocess.run(["umount", point], check=True)
+        point.chmod(THEIRS)
+        await story.until(lambda: mode_of(point) == BELOW)
+    assert len(story.all(Noted)) == 1
+
+
+@pytest.mark.parametrize("named_by", ["fstab", "unit", "mounted_root"])
+async def test_the_root_of_what_the_host_always_mounts_is_the_directory(
+    point, named_by, monkeypatch, tmp_path
+):
+    match named_by:
+        case "fstab":
+            Path("/etc/fstab").write_text(f"# tmpfs\ntmpfs\t{point}/  tmpfs defaults 0 0\n")
+        case "unit":
+            (tmp_path / unit_of(str(point))).touch()
+            monkeypatch.setattr("reactor.resources.file.mounts._UNITS", (str(tmp_path),))
+    mount_by_hand(point)
+    await converge_once(directory(point, mounted_root=named_by == "mounted_root"))
     assert mode_of(point) == BELOW
     subprocess.run(["umount", point], check=True)
     assert mode_of(point) == THEIRS
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [
+        ("/", "-.mount"),
+        ("/srv/a-b", "srv-a\\x2db.mount"),
+        ("/.x/ä", "\\x2ex-\\xc3\\xa4.mount"),
+        ("/a/.b", "a-.b.mount"),
+    ],
+)
+def test_a_unit_has_the_name_that_systemd_gives_it(path, unit):
+    assert unit_of(path) == unit
 
 
 async def test_a_mount_by_another_name_of_the_directory_covers_it(point, tmp_path):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from line_pipe import started
 
 from reactor.journal.state_directory import (
     Location,
@@ -32,7 +33,7 @@ def first(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", HOLD, str(tmp_path / "state")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, **pipes) as process:
+    with started(command, env=environment, **pipes) as process:
         assert process.stdout.readline() == b"held\n"
         yield process
         process.kill()

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+from line_pipe import started
+
 MANIFEST = """
 resources:
   - file:
@@ -33,7 +35,7 @@ def test_only_what_uses_the_fact_is_checked(tmp_path):
         manifest,
     ]
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with started(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
 
         def until(kind):
             seen = []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import trio
 
 from reactor import Cause, Result
-from reactor.engine.events import Flapping
+from reactor.engine.events import AuditFound, Flapping
+from reactor.engine.options import RunOptions
+from reactor.resource.diagnostic import ManifestError
 from reactor.testing.story import running
 
 CLOCK = """
@@ -113,3 +116,58 @@ async def test_a_template_that_shows_the_time_is_rendered_once_and_repaired_to_t
         Result.OK,
         Result.CHANGED,
     }
+
+
+CLOCK_OF_AUDITS = """
+resources:
+  - file:
+      - {dir}/beat: {{own}, content: "${ now().Format('15:04:05.000000') }", meta: {now: audit}}
+      - {dir}/still: {{own}, content: "${ now().Format('15:04:05.000000') }"}
+  - scaffold:
+      - {dir}/tree: {ensure: present, engine: go, source: templates, meta: {now: audit}}
+      - {dir}/plain: {ensure: present, engine: go, source: steady, meta: {now: audit}}
+  - exec:
+      - once: {command: "/bin/sh -c 'echo x >> {dir}/ran'", meta: {now: audit}}
+      - told: {command: "/bin/sh -c 'echo x >> {dir}/told'", refreshonly: true, subscribe: "file#{dir}/beat"}
+"""
+
+
+async def test_the_clock_of_a_resource_moves_at_each_audit_where_the_manifest_says_so(site, tmp_path):
+    files = {"templates/clock": '{{ now | date "15:04:05.000000" }}', "steady/text": "no clock"}
+    graph = site(CLOCK_OF_AUDITS, **files).graph
+    beat, still = f"file#{tmp_path}/beat", f"file#{tmp_path}/still"
+
+    def read():
+        return {name: (tmp_path / name).read_text() for name in ("beat", "still", "tree/clock", "ran")}
+
+    async with running(graph=graph, options=RunOptions(watch=True, audit_interval=0.3)) as story:
+        await story.converged()
+        before, inode = read(), (tmp_path / "plain/text").stat().st_ino
+        for name in ("beat", "tree/clock"):
+            await story.until(lambda name=name: (tmp_path / name).read_text() > before[name])
+        await story.until((tmp_path / "told").exists)
+        await story.until(lambda: story.checks(still)[-1].causes is Cause.AUDIT)
+        after = read()
+    assert after["still"] == before["still"]
+    assert after["ran"] == "x\n", "a command that shows no time is no other command"
+    assert (tmp_path / "plain/text").stat().st_ino == inode
+    assert Cause.AUDIT | Cause.INTENT in {check.causes for check in story.checks(beat)}
+    assert not story.all(AuditFound), "no event was missed"
+    assert not story.all(Flapping)
+
+
+async def test_between_audits_that_clock_stands_still(site, tmp_path):
+    async with running(
+        graph=site(CLOCK_OF_AUDITS, **{"templates/clock": "{{ now }}", "steady/text": ""}).graph
+    ) as story:
+        await story.converged()
+        before = (tmp_path / "beat").read_text()
+        (tmp_path / "beat").write_text("theirs")
+        await story.until(lambda: (tmp_path / "beat").read_text() == before)
+        await story.rest()
+
+
+def test_a_manifest_that_is_applied_has_no_clock_of_its_own(site):
+    manifest = "resources: [{apply: [{child.yaml: {meta: {now: audit}}}]}]"
+    with pytest.raises(ManifestError, match="apply has no values that show the time"):
+        site(manifest, **{"child.yaml": "resources: []"})

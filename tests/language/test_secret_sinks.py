@@ -15,6 +15,7 @@ import urllib.parse
 from contextlib import closing
 
 import pytest
+from line_pipe import started
 
 from reactor.resource.redaction import MASK
 
@@ -146,7 +147,7 @@ def test_what_commands_report_of_the_manifest_holds_no_secret(planted):
 def test_the_socket_reports_the_neighbours_and_not_the_secret(planted, tmp_path):
     secret, path = planted
     state = tmp_path / "state"
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "reactor", "run", "--format", "json", "--state-dir", str(state), str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip

@@ -12,6 +12,7 @@ import urllib.parse
 from contextlib import closing
 
 import pytest
+from line_pipe import started
 
 from reactor.resource import redaction
 from reactor.resource.diagnostic import ManifestError
@@ -185,7 +186,7 @@ main()
 def test_the_socket_of_a_running_converger_reports_no_secret(planted, tmp_path):
     secret, path = planted
     state = tmp_path / "state"
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "reactor", "run", "--format", "json", "--state-dir", str(state), str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip

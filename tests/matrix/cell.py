@@ -22,6 +22,11 @@ def do_nothing(place: Place) -> None:
     """Leave the world as it is."""
 
 
+def fixed_manifest(resources: Sequence[Mapping[str, object]], place: Place) -> Sequence[Mapping[str, object]]:
+    """``resources``, which do not depend on the place of the cell."""
+    return resources
+
+
 def tree(place: Place) -> dict[str, object]:
     """All that can be seen below a directory without following links, but for times that reading moves."""
     found = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from cell import Cell, differs, first
+from cell import Cell, differs, first, fixed_manifest
 from programs import must, said
 
 FILES = ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")
@@ -149,7 +149,7 @@ def _group(state, wanted, properties, drift=None, *, fails=False) -> Cell:
     name = " / ".join(filter(None, (state, wanted, drift)))
     acts = None if drift is None else partial(_do, [GROUP_DRIFTS[drift]])
     make, judge = partial(_make, GROUP_STATES[state]), partial(_group_wrong, properties)
-    resources = partial(_same, [{"group": [{"crew": properties}]}])
+    resources = partial(fixed_manifest, [{"group": [{"crew": properties}]}])
     return Cell("group", name, resources, judge, make, acts, fails, "", _look, _clean)
 
 
@@ -184,11 +184,9 @@ def _brought() -> Iterator[Cell]:
     }
     for name, manifest in pairs.items():
         make = partial(_make, [])
-        yield Cell("user", name, partial(_same, manifest), judges[name], make, look=_look, clean=_clean)
-
-
-def _same(manifest, place: Path):
-    return manifest
+        yield Cell(
+            "user", name, partial(fixed_manifest, manifest), judges[name], make, look=_look, clean=_clean
+        )
 
 
 def _filled(properties: dict[str, object], place: Path) -> dict[str, object]:

@@ -9,8 +9,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from cell import Cell, differs, first
+from cell import Cell, differs, first, fixed_manifest
 from dnf_root import DnfRoot
+from package_cells import WANTED_OF_BOTH
 from rpm_packages import Rpm, write_repository
 
 from reactor.resources.package import providers
@@ -29,18 +30,7 @@ STATES: dict[str, Sequence[str]] = {
     "2.1, and what depends on it": ("install", "dependent"),
 }
 WANTED: dict[str, tuple[str, str]] = {
-    "present": ("app", "present"),
-    "latest": ("app", "latest"),
-    "1.0": ("app", "1.0-1"),
-    "2.0": ("app", "2.0-1"),
-    "no such version": ("app", "9.9-1"),
-    "absent": ("app", "absent"),
-    "no such package": ("no-such-package", "present"),
-    "what is not there, absent": ("no-such-package", "absent"),
-    "what depends on it": ("dependent", "present"),
-    "a dependency that nobody offers": ("needy", "present"),
-    "a dependency in a version that nobody offers": ("picky", "present"),
-    "what can't be installed": ("bad", "present"),
+    **WANTED_OF_BOTH,
 }
 DRIFTS: dict[str, Sequence[str]] = {
     "removed": ("remove", "app"),
@@ -85,7 +75,7 @@ def cells() -> Iterator[Cell]:
 
 def _cell(state: str, wanted: str, drift: str | None = None) -> Cell:
     name, ensure = WANTED[wanted]
-    resources = partial(_same, [{"package": [{name: {"ensure": ensure, "provider": "dnf"}}]}])
+    resources = partial(fixed_manifest, [{"package": [{name: {"ensure": ensure, "provider": "dnf"}}]}])
     acts = None if drift is None else partial(_dnf, DRIFTS[drift])
     title = " / ".join(filter(None, ("dnf", state, wanted, drift)))
     reason = "its scripts fail when they are run" if wanted == "what can't be installed" else ""
@@ -98,10 +88,6 @@ def _fails(state: str, wanted: str) -> bool:
         return True
     is_not_offered = wanted.startswith(("no such", "a dependency"))
     return is_not_offered or wanted == "what can't be installed"
-
-
-def _same(manifest: Sequence[dict[str, object]], place: Path) -> Sequence[dict[str, object]]:
-    return manifest
 
 
 def _make(state: str, place: Path) -> None:

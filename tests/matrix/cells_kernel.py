@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from cell import Cell, differs, first
+from cell import Cell, differs, first, fixed_manifest
 from programs import must, said
 
 KEYS = {
@@ -58,7 +58,7 @@ def cells() -> Iterator[Cell]:
     for name, (key, value) in REFUSED.items():
         reason = "only the kernel knows the values that it takes" if name in NOT_FORETOLD else ""
         for persist in (True, False):
-            resources = partial(_same, [{"sysctl": [{key: {"value": value, "persist": persist}}]}])
+            resources = partial(fixed_manifest, [{"sysctl": [{key: {"value": value, "persist": persist}}]}])
             judge = partial(lambda place: None)
             look, make = partial(_read_both, key), partial(_remember, key)
             yield Cell(
@@ -70,7 +70,7 @@ def cells() -> Iterator[Cell]:
 def _sysctl(key: str, wanted: str, is_set: bool, file: str, drift: str | None = None) -> Cell:
     old, new = KEYS[key]
     properties = dict(WANTED[wanted]) if wanted == "absent" else {"value": new, **WANTED[wanted]}
-    resources = partial(_same, [{"sysctl": [{key: properties}]}])
+    resources = partial(fixed_manifest, [{"sysctl": [{key: properties}]}])
 
     def make(place: Path) -> None:
         _remember(key, place)
@@ -155,10 +155,6 @@ def _restore(place: Path) -> None:
         said("sysctl", "-w", f"{_dotted(key)}={(place / 'value').read_text().strip()}")
 
 
-def _same(manifest, place: Path):
-    return manifest
-
-
 def _hostnames() -> Iterator[Cell]:
     for wanted, properties in NAMES_WANTED.items():
         for state, names in NAMES.items():
@@ -168,7 +164,7 @@ def _hostnames() -> Iterator[Cell]:
 
 
 def _hostname(state, wanted, names, properties, drift=None) -> Cell:
-    resources = partial(_same, [{"hostname": [{NEW: properties}]}])
+    resources = partial(fixed_manifest, [{"hostname": [{NEW: properties}]}])
     acts = None if drift is None else partial(_set_names, drift[1])
     name = " / ".join(filter(None, (state, wanted, drift and drift[0])))
 

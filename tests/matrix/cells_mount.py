@@ -77,7 +77,11 @@ def _cell(state: str, wanted: str, drift: str | None = None) -> Cell:
     acts = None if drift is None else partial(_act, state, DRIFTS[drift])
     name = " / ".join(filter(None, (state, wanted, drift)))
     make, judge = partial(_make, state), partial(_wrong, state, wanted)
-    reason = "the kernel may load a module for it" if wanted == "no such file system" else ""
+    reason = (
+        "which modules the kernel may load for it can't be known everywhere"
+        if wanted == "no such file system"
+        else ""
+    )
     return Cell(
         KIND, name, resources, judge, make, acts, _fails(state, wanted), reason, partial(_look, state), _clean
     )

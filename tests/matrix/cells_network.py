@@ -6,11 +6,12 @@ All is in the network namespace of the world: a veth pair v0, v1 that is up, and
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from cell import Cell, differs, first
+from cell import Cell, differs, first, fixed_manifest
 from programs import must, said
 
 BASE = "link add v0 type veth peer name v1; link set v0 up; link set v1 up; address add 10.9.0.1/24 dev v0"
@@ -104,6 +105,7 @@ def cells() -> Iterator[Cell]:
             for drift, acts in ROUTE_DRIFTS.items():
                 yield _cell("route", "r", "none", wanted, "", properties, drift, acts)
     yield from _brought()
+    yield from _booted()
 
 
 def _link_fails(state: str, wanted: str) -> bool:
@@ -127,7 +129,7 @@ def _route_fails(state: str, wanted: str) -> bool:
 
 
 def _cell(kind, name, state, wanted, make, properties, drift=None, acts="", *, fails=False) -> Cell:
-    resources = partial(_same, [{kind: [{name: properties}]}])
+    resources = partial(fixed_manifest, [{kind: [{name: properties}]}])
     judge = partial(_JUDGES[kind], properties)
     drifted = None if drift is None else partial(_ip, acts)
     title = " / ".join(filter(None, (state, wanted, drift)))
@@ -150,12 +152,101 @@ def _brought() -> Iterator[Cell]:
         yield Cell(
             "link",
             name,
-            partial(_same, manifest),
+            partial(fixed_manifest, manifest),
             lambda place: None,
             partial(_make, ""),
             look=_look,
             clean=_clean,
         )
+
+
+BOOT = Path("/etc/systemd/network")
+DROP_INS = BOOT / "10-reactor-v0.network.d"
+BOOT_STATES: dict[str, dict[str, str]] = {
+    "no files": {},
+    "another drop-in": {"10-reactor-v0.network.d/reactor-{file}.conf": "[Link]\n"},
+    "an empty base": {"10-reactor-v0.network": ""},
+    "others beside": {
+        "10-reactor-v0.network": "[Match]\nName=v0\n",
+        "10-reactor-v0.network.d/mine.conf": "[Network]\n",
+    },
+}
+BOOTED: dict[str, tuple[str, dict[str, object], str]] = {
+    "address": ("address-192.0.2.5_24", {"address": "192.0.2.5/24", "link": "v0"}, "Address=192.0.2.5/24"),
+    "route": ("route-198.51.100.0_24-7-254", {"destination": "198.51.100.0/24", "link": "v0", "metric": 7}, "Metric=7"),
+    "link": ("link", {"link": "v0", "mtu": 1400}, "MTUBytes=1400"),
+}  # fmt: skip
+
+
+def _booted() -> Iterator[Cell]:
+    """What is written for the next boot, and removed from there."""
+    for kind, (file, properties, line) in BOOTED.items():
+        for ensure in ("present",) if kind == "link" else ("present", "absent"):
+            resources = partial(
+                _same, [{kind: [{"b": {**properties, "persist": "networkd", "ensure": ensure}}]}]
+            )
+            for state, files in BOOT_STATES.items():
+                make = partial(_make_boot, {path.format(file=file): text for path, text in files.items()})
+                judge = partial(_boot_wrong, f"reactor-{file}.conf", line if ensure == "present" else None)
+                title = f"at boot: {state} / {ensure}"
+                yield Cell(kind, title, resources, judge, make, look=_look_boot, clean=_clean_boot)
+                drifted = partial(
+                    _make_boot, {path.format(file=file): text for path, text in files.items()}, base=False
+                )
+                name = f"at boot: no files / {ensure} / {state}"
+                yield Cell(
+                    kind,
+                    name,
+                    resources,
+                    judge,
+                    partial(_make, ""),
+                    drifted,
+                    look=_look_boot,
+                    clean=_clean_boot,
+                )
+
+
+def _make_boot(files: dict[str, str], place: Path, *, base: bool = True) -> None:
+    if base:
+        _make("", place)
+    shutil.rmtree(BOOT, ignore_errors=True)
+    for path, text in files.items():
+        (BOOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (BOOT / path).write_text(text)
+
+
+def _boot_files() -> dict[str, str]:
+    return {
+        str(path.relative_to(BOOT)): path.read_text() for path in sorted(BOOT.rglob("*")) if path.is_file()
+    }
+
+
+def _look_boot(place: Path) -> object:
+    return _look(place), _boot_files()
+
+
+def _boot_wrong(name: str, line: str | None, place: Path) -> str | None:
+    found = _boot_files()
+    others = differs(
+        "the drop-in of others",
+        "10-reactor-v0.network.d/mine.conf" in found,
+        (DROP_INS / "mine.conf").exists(),
+    )
+    if line is None:
+        return first(others, differs("that its file is there", (DROP_INS / name).exists(), False))
+    text = found.get(f"10-reactor-v0.network.d/{name}", "")
+    matched = "Name=v0" in found.get("10-reactor-v0.network", "").splitlines()
+    return first(
+        others,
+        differs("that it is said", line in text.splitlines(), True),
+        differs("that it is for the link", matched, True),
+    )
+
+
+def _clean_boot(place: Path) -> None:
+    _clean(place)
+    shutil.rmtree(BOOT, ignore_errors=True)
+    BOOT.mkdir()
 
 
 def _same(manifest, place: Path):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apt_root import AptRoot
-from cell import Cell, differs, first
+from cell import Cell, differs, first, fixed_manifest
 from deb_packages import Deb, write_repository
+from package_cells import WANTED_OF_BOTH
 
 from reactor.resources.package import providers
 
@@ -38,19 +39,8 @@ STATES: dict[str, list[tuple[str, ...]]] = {
     "what can't be removed": [("install", "clings")],
 }
 WANTED: dict[str, tuple[str, str]] = {
-    "present": ("app", "present"),
-    "latest": ("app", "latest"),
-    "1.0": ("app", "1.0-1"),
-    "2.0": ("app", "2.0-1"),
-    "no such version": ("app", "9.9-1"),
-    "absent": ("app", "absent"),
-    "no such package": ("no-such-package", "present"),
-    "what is not there, absent": ("no-such-package", "absent"),
-    "what depends on it": ("dependent", "present"),
-    "a dependency that nobody offers": ("needy", "present"),
-    "a dependency in a version that nobody offers": ("picky", "present"),
+    **WANTED_OF_BOTH,
     "a rival": ("rival", "present"),
-    "what can't be installed": ("bad", "present"),
     "what must stay, absent": ("vital", "absent"),
     "what can't be removed, absent": ("clings", "absent"),
 }
@@ -114,7 +104,7 @@ def cells() -> Iterator[Cell]:
 def _cell(state: str, wanted: str, drift: str | None = None) -> Cell:
     name, ensure = WANTED[wanted]
     fails, reason = (False, "") if drift else _end(state, wanted)
-    resources = partial(_same, [{"package": [{name: {"ensure": ensure, "provider": "apt"}}]}])
+    resources = partial(fixed_manifest, [{"package": [{name: {"ensure": ensure, "provider": "apt"}}]}])
     acts = None if drift is None else partial(_apt, [DRIFTS[drift]])
     title = " / ".join(filter(None, (state, wanted, drift)))
     make, judge = partial(_make, state), partial(_wrong, name, ensure)
@@ -217,10 +207,6 @@ def _describe(state: str, place: Path) -> None:
         file.write_text("")
     else:
         file.write_text(f"Types: deb\nURIs: copy:{place}/other\nSuites: ./\nTrusted: yes\n")
-
-
-def _same(manifest, place: Path):
-    return manifest
 
 
 def _make(state: str, place: Path) -> None:

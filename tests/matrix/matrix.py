@@ -17,8 +17,11 @@ from questions import breaches
 MODULES = {
     "cells_file": 3,
     "cells_service": 8,
+    "cells_timer": 4,
     "cells_accounts": 6,
+    "cells_cron": 2,
     "cells_exec": 2,
+    "cells_lines": 2,
     "cells_trees": 1,
     "cells_archive": 1,
     "cells_git": 6,
@@ -27,7 +30,10 @@ MODULES = {
     "cells_reboot": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
+    "cells_parts": 6,
     "cells_network": 5,
+    "cells_firewall": 12,
+    "cells_regional": 6,
     "cells_package": 9,
     "cells_dnf": 15,
 }

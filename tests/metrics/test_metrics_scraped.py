@@ -15,7 +15,7 @@ from processes_of_cli import environment, finish, refused, spawned, wait_until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from scrapes import scrape_port, scrape_socket, scraped
 
-from reactor.control.address import Address, AddressError, parse_address
+from reactor.control.listen_address import Address, AddressError, parse_address
 from reactor.control.tcp_listener import MetricsPort
 from reactor.engine.events import Cause
 from reactor.testing.scripted import scripted

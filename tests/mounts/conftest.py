@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from served import served
 
+from reactor.hostfs import disks
 from reactor.resource import mount_health
 
 
@@ -24,8 +25,13 @@ def elsewhere():
 
 
 @pytest.fixture
-def impatient(monkeypatch):
+def short_mount_timeout(monkeypatch):
     monkeypatch.setattr(mount_health, "TIMEOUT", 0.3)
+
+
+@pytest.fixture
+def short_disk_timeout(monkeypatch):
+    monkeypatch.setattr(disks, "TIMEOUT", 0.3)
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ import threading
 
 import pytest
 import trio
+from elsewhere import a_change_elsewhere
 from frozen import disk
 from served import GUARD, until
 
 from reactor import hostfs
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
-from reactor.hostfs import disks
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
@@ -34,20 +34,6 @@ def frozen(tmp_path):
         yield mounted
         assert timer.is_alive(), "something waited for the disk"
         timer.cancel()
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr(disks, "TIMEOUT", 0.3)
-
-
-async def a_change_elsewhere(story, path):
-    """Undo a change of the file at ``path``, in less than a second."""
-    before = len(story.checks(f"file#{path}"))
-    path.write_text("drifted")
-    with trio.fail_after(1.0):
-        await story.until(lambda: len(story.checks(f"file#{path}")) > before)
-    assert path.read_text() == "x"
 
 
 def from_a_source(frozen, tmp_path, count):
@@ -79,7 +65,7 @@ async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_t
 
 
 async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
-    frozen, impatient, tmp_path, elsewhere
+    frozen, short_disk_timeout, tmp_path, elsewhere
 ):
     source, below = from_a_source(frozen, tmp_path, 3)
     local = a_file(elsewhere / "local")
@@ -101,7 +87,9 @@ async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
         assert fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None
 
 
-async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(frozen, impatient, elsewhere):
+async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(
+    frozen, short_disk_timeout, elsewhere
+):
     first, second = (a_file(frozen.point / name, meta={"delay": "1h"}) for name in "ab")
     frozen.freeze()
     async with running(first, second, a_file(elsewhere / "local")) as story:
@@ -117,7 +105,9 @@ CHANGES = {
     "make_long": lambda top: File(name=f"{top}/new", ensure="present", content="x" * 300_000, **OWN),
     "write": lambda top: File(name=f"{top}/f", ensure="present", content="x", **OWN),
     "chmod": lambda top: File(name=f"{top}/f", ensure="present", **OWN | {"mode": "0600"}),
-    "chmod_of_the_mount_point": lambda top: File(name=f"{top}", ensure="directory", **OWN | {"mode": "0700"}),
+    "chmod_of_the_mount_point": lambda top: File(
+        name=f"{top}", ensure="directory", mounted_root=True, **OWN | {"mode": "0700"}
+    ),
     "remove": lambda top: File(name=f"{top}/f", ensure="absent"),
     "remove_directory": lambda top: File(name=f"{top}/d", ensure="absent"),
     "remove_tree": lambda top: File(name=f"{top}/d", ensure="absent", force=True),
@@ -149,7 +139,7 @@ def held_open(point):
     ]
 
 
-async def test_a_change_that_was_given_up_leaves_nothing_behind(frozen, impatient):
+async def test_a_change_that_was_given_up_leaves_nothing_behind(frozen, short_disk_timeout):
     path = frozen.point / "f"
     attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
     frozen.freeze()
@@ -166,7 +156,7 @@ async def test_a_change_that_was_given_up_leaves_nothing_behind(frozen, impatien
     assert path.read_text() == "y"
 
 
-async def test_a_change_that_is_cancelled_while_the_disk_hangs_is_not_waited_for(frozen, impatient):
+async def test_a_change_that_is_cancelled_while_the_disk_hangs_is_not_waited_for(frozen, short_disk_timeout):
     attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
     frozen.freeze()
     with trio.fail_after(GUARD / 2), trio.move_on_after(0.1) as moved:

@@ -4,12 +4,11 @@ import os
 import threading
 
 import pytest
-import trio
+from elsewhere import a_change_elsewhere
 from hanging import hanging_disk
 from served import GUARD
 
 from reactor.engine.events import Result
-from reactor.hostfs import disks
 from reactor.resources.file import File
 from reactor.testing.story import running
 
@@ -27,25 +26,11 @@ def hanging(tmp_path):
         timer.cancel()
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr(disks, "TIMEOUT", 0.3)
-
-
 def a_file(path, **properties):
     return File(name=str(path), ensure="present", **(properties | OWN))
 
 
-async def a_change_elsewhere(story, path):
-    """Undo a change of the file at ``path``, in less than a second."""
-    before = len(story.checks(f"file#{path}"))
-    path.write_text("drifted")
-    with trio.fail_after(1.0):
-        await story.until(lambda: len(story.checks(f"file#{path}")) > before)
-    assert path.read_text() == "x"
-
-
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_disk_timeout")
 async def test_what_has_to_be_read_from_the_disk_fails_and_names_it_until_it_answers(
     hanging, tmp_path, elsewhere
 ):
@@ -66,7 +51,7 @@ async def test_what_has_to_be_read_from_the_disk_fails_and_names_it_until_it_ans
         assert {(hanging.point / f"f{i}").read_text() for i in range(3)} == {"new" * 1000}
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_disk_timeout")
 async def test_a_source_on_the_disk_is_its_failure_and_not_that_of_the_disk_it_is_copied_to(
     hanging, tmp_path, elsewhere
 ):

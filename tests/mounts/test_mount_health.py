@@ -135,7 +135,7 @@ async def test_a_mount_that_answers_is_believed_for_a_moment_and_asked_once(moun
 
 
 async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the_same_reason(
-    mount, impatient, questions
+    mount, short_mount_timeout, questions
 ):
     mounts, reasons = fragile_mounts(), []
 
@@ -157,7 +157,7 @@ async def test_one_question_is_asked_of_a_mount_that_hangs_and_all_fail_with_the
     assert questions == [str(mount.point)]
 
 
-async def test_a_mount_that_answers_late_is_believed_again(mount, impatient):
+async def test_a_mount_that_answers_late_is_believed_again(mount, short_mount_timeout):
     mounts = fragile_mounts()
     mount.stop()
     with pytest.raises(ResourceError):
@@ -214,7 +214,7 @@ def askers_of(point):
     return found
 
 
-def test_a_user_who_hangs_for_us_does_not_outlive_the_run(mount, impatient):
+def test_a_user_who_hangs_for_us_does_not_outlive_the_run(mount, short_mount_timeout):
     async def ask_in_vain():
         with pytest.raises(ResourceError):
             await fragile_mounts().ask(str(mount.point))

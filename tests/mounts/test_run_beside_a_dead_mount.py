@@ -9,6 +9,7 @@ import threading
 from itertools import islice
 
 import pytest
+from line_pipe import started
 from pydantic import PrivateAttr
 from served import GUARD, Served, served, until
 
@@ -123,7 +124,7 @@ KINDS = [
 
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 async def test_what_looks_there_fails_and_names_the_mount_and_the_rest_converges(
-    make, mount, impatient, tmp_path
+    make, mount, short_mount_timeout, tmp_path
 ):
     resource, other = make(mount, tmp_path), a_file(tmp_path / "other")
     mount.stop()
@@ -171,7 +172,9 @@ def a_kind_that_looks_whether_all_is_well_then(mount):
     [a_command_that_creates_something, a_kind_that_looks_whether_all_is_well_then],
     ids=lambda make: make.__name__,
 )
-async def test_a_mount_that_dies_while_something_is_changed_fails_that(make, mount, impatient, monkeypatch):
+async def test_a_mount_that_dies_while_something_is_changed_fails_that(
+    make, mount, short_mount_timeout, monkeypatch
+):
     monkeypatch.setattr("reactor.resource.mount_health.ANSWER_VALID_FOR", 0.0)
     resource = make(mount)
     _, story = await converge_once(resource)
@@ -179,7 +182,7 @@ async def test_a_mount_that_dies_while_something_is_changed_fails_that(make, mou
     assert check.error == f"fuse at {mount.point} does not answer"
 
 
-async def test_another_manifest_is_not_looked_for_there(mount, impatient):
+async def test_another_manifest_is_not_looked_for_there(mount, short_mount_timeout):
     resource, loads = Apply(name=str(mount.point / "child.yaml")), []
     resource.refuse("it does not exist", is_missing=True)
     mount.stop()
@@ -222,7 +225,7 @@ def never(monkeypatch):
 
 
 async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answers_again(
-    mount, impatient, never, tmp_path
+    mount, short_mount_timeout, never, tmp_path
 ):
     below, local = a_file(mount.point / "f", meta={"delay": "0.01s"}), a_file(tmp_path / "local")
     async with running(below, local) as story:
@@ -242,7 +245,9 @@ async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answe
         assert (mount.source / "f").read_text() == "x"
 
 
-async def test_while_a_mount_is_dead_only_the_clock_asks_for_another_attempt(mount, impatient, often):
+async def test_while_a_mount_is_dead_only_the_clock_asks_for_another_attempt(
+    mount, short_mount_timeout, often
+):
     below = a_file(mount.point / "f", meta={"delay": "0.2s"})
     mount.stop()
     async with running(below) as story:
@@ -252,7 +257,7 @@ async def test_while_a_mount_is_dead_only_the_clock_asks_for_another_attempt(mou
 
 
 async def test_a_mount_that_is_dead_from_the_start_is_watched_once_it_answers(
-    mount, impatient, often, tmp_path
+    mount, short_mount_timeout, often, tmp_path
 ):
     (tmp_path / "link").symlink_to(mount.point / "linked")
     (mount.source / "linked").mkdir()
@@ -269,7 +274,7 @@ async def test_a_mount_that_is_dead_from_the_start_is_watched_once_it_answers(
         assert await repairs(story, mount.point / "f")
 
 
-async def test_a_rule_of_a_health_check_says_so_too(mount, impatient):
+async def test_a_rule_of_a_health_check_says_so_too(mount, short_mount_timeout):
     mount.stop()
     for rule in (FileRule(), MountRule(usage=0, timeout=10_000)):
         with pytest.raises(ResourceError, match="does not answer"):
@@ -278,7 +283,7 @@ async def test_a_rule_of_a_health_check_says_so_too(mount, impatient):
         await Goss().examine(Rules.model_validate({"gossfile": {f"{mount.point}/f": {}}}))
 
 
-async def test_whether_a_directory_is_bound_is_not_waited_for(mount, impatient, tmp_path):
+async def test_whether_a_directory_is_bound_is_not_waited_for(mount, short_mount_timeout, tmp_path):
     mount.stop()
     bound = Mounted("/dev/vda1", "ext4", frozenset())
     with pytest.raises(ResourceError, match="does not answer"):
@@ -297,7 +302,7 @@ def reactor(*words, patience=0.3):
     """The program, as a process of its own."""
     start = f"import reactor.resource.mount_health as it; it.TIMEOUT = {patience}; from reactor.cli import main; main()"
     words = [sys.executable, "-c", start, *map(str, words)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return started(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 import trio
 from apt_root import eventually
 from deb_packages import Deb, write_repository
+from line_pipe import started
 
 from reactor.engine.events import Cause, Output, Result
 from reactor.engine.options import RunOptions
@@ -512,7 +513,7 @@ async def test_a_user_who_only_fetches_packages_is_waited_for_and_named(apt):
     lock = apt.root / "var/cache/apt/archives/lock"
     hold = f"import fcntl; file = open({str(lock)!r}, 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); input()"
     command = [sys.executable, "-c", hold]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:  # noqa: ASYNC220 - ends below
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         async with running(package("tiny0"), package("tiny1", "absent")) as story:
             await story.until(lambda: any(f"holds {lock}" in line.line for line in story.all(Output)))

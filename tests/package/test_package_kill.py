@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from apt_root import eventually
 from deb_packages import Deb
+from line_pipe import with_deadline
 
 from reactor.engine.events import Output, Result
 from reactor.resources.package import Package
@@ -33,7 +34,7 @@ async def begun(apt, **how):
     """A life of reactor that has come as far as dpkg unpacking `slow`, and that dpkg."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, LIFE, "apt", apt.root, *NAMES]
-    process = subprocess.Popen(command, env=environment, **how)  # noqa: ASYNC220 - killed, never waited for
+    process = with_deadline(subprocess.Popen(command, env=environment, **how))  # noqa: ASYNC220 - killed, never waited for
     file = apt.root / "dpkg.pid"
     await eventually(file.exists)
     return process, int(file.read_text())

@@ -87,7 +87,10 @@ def test_what_has_changed_is_reported_by_name_and_version():
     }
     others = others_between(before, after, {"x"}, dpkg_versions.compare)
     assert others == Others(("d 1", "k 3"), (), ("c from 2 to 1",), ("b", "k 1"))
-    assert others.told("also") == "; also removed b and k 1, installed d 1 and k 3, downgraded c from 2 to 1"
+    assert (
+        others.description("also")
+        == "; also removed b and k 1, installed d 1 and k 3, downgraded c from 2 to 1"
+    )
 
 
 def test_the_companions_in_a_transaction_are_named_or_counted():

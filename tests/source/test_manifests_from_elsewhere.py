@@ -434,7 +434,9 @@ def test_a_redirect_from_https_to_http_is_not_followed(server, tmp_path, monkeyp
 def test_a_cache_that_can_not_be_is_reported_as_that(server, tmp_path):
     server.body = site(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ManifestError, match=f"can't keep what is fetched in {tmp_path}/file/") as caught:
+    with pytest.raises(
+        ManifestError, match=f"can't keep what is fetched in {tmp_path}/file: Not a directory"
+    ) as caught:
         fetched(server.url, str(tmp_path / "file"), lambda _: None)
     assert caught.value.diagnostics[0].hint == "name another directory with --cache"
 

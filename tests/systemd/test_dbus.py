@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from line_pipe import started
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.watchers.dbus import CallError, Match, NoBusError
@@ -31,7 +32,7 @@ def daemon(tmp_path):
         f"--address=unix:path={tmp_path}/bus",
         "--print-address",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         process.address = process.stdout.readline().strip()
         yield process
         process.kill()

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from line_pipe import started
 from mutated_templates import broken, fault_of
 
 from reactor.language.errors import FunctionError
@@ -159,9 +160,7 @@ def test_the_process_never_outlives_its_parent(tmp_path):
         "sys.stdin.read()\n"
     )
 
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as parent:
+    with started([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         pid = int(parent.stdout.readline())
         descriptor = os.pidfd_open(pid)
         parent.kill()

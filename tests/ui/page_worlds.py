@@ -9,7 +9,7 @@ import httpx
 import trio
 from control_worlds import CONTINUOUS, World
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 from reactor.control.tcp_listener import TcpListener
 from reactor.testing.story import graph_of
 from reactor.ui.access import Access

@@ -11,7 +11,7 @@ from files_of_cli import put
 from processes_of_cli import spawned, wait_until
 from strangers import FLOODS, GUARD, as_root, ask_everything, flooded
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 
 ONE = 'resources:\n  - file:\n      - {dir}/a: { ensure: present, content: "only for root\\n", {own} }\n'
 ROUTES = [

@@ -5,7 +5,7 @@ import os
 import pytest
 from page_worlds import KNOWN, TOKEN, paged
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.testing.scripted import scripted
 from reactor.ui.access import FILE, Access, stored_token

@@ -15,7 +15,7 @@ from files_of_cli import put
 from page_worlds import GUARD, reading
 from processes_of_cli import environment, finish, pids_running, refused, spawned, wait_until
 
-from reactor.control.address import Address
+from reactor.control.listen_address import Address
 from reactor.resource.redaction import MASK
 from reactor.ui.access import FILE
 

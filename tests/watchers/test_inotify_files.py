@@ -9,6 +9,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching, watch_count
 
+from reactor.resource.own_renames import own_renames
 from reactor.resource.watch import PathWatch
 from reactor.watchers.inotify import SETTLE, InotifyWatcher
 
@@ -333,3 +334,56 @@ async def test_a_change_between_arming_and_running_is_not_lost(tmp_path: Path):
         await sink.until(lambda: 7 in sink.marked)
         nursery.cancel_scope.cancel()
     watcher.close()
+
+
+async def test_writes_beside_the_way_to_a_path_do_not_wake_us(watch: Watching, tmp_path: Path):
+    """As to /dev/null, where files below /dev/shm are managed."""
+    (tmp_path / "way").mkdir()
+    await watch.arm(tmp_path / "way" / "f")
+    (tmp_path / "other").touch()
+    await wait_all_tasks_blocked(0.01)
+    reads = own_renames.reads
+    (tmp_path / "other").write_text("x")
+    (tmp_path / "other").chmod(0o600)
+    await wait_all_tasks_blocked(0.01)
+    assert own_renames.reads == reads
+    (tmp_path / "way" / "f").touch()
+    await watch.sink.next_marks(0)
+
+
+async def test_a_directory_on_the_way_gets_all_events_once_a_file_in_it_is_watched(
+    watch: Watching, tmp_path: Path
+):
+    (tmp_path / "way").mkdir()
+    (tmp_path / "f").write_text("good")
+    (tmp_path / "link").symlink_to("way")
+    await watch.arm(tmp_path / "way" / "f", tmp_path / "f", tmp_path / "link" / ".." / "g")
+    (tmp_path / "f").write_text("bad")
+    await watch.sink.next_marks(1)
+
+
+async def test_only_the_comings_and_goings_of_a_name_are_marked(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    (tmp_path / "f").write_text("x")
+    await watch.watcher.arm(PathWatch(str(tmp_path / "f"), is_name=True), 0)
+    (tmp_path / "f").write_text("y")
+    (tmp_path / "f").chmod(0o600)
+    await wait_all_tasks_blocked(0.01)
+    assert sink.marks == []
+    (tmp_path / "f").unlink()
+    await sink.next_marks(0)
+    (tmp_path / "f").touch()
+    await sink.next_marks(0)
+
+
+async def test_the_state_of_another_directory_with_one_inode_is_kept(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    """A symlink leads to a directory that is watched in full: a later watch of names alone takes nothing away."""
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "real" / "f").write_text("x")
+    (tmp_path / "link").symlink_to("real")
+    await watch.arm(tmp_path / "real" / "f", tmp_path / "link" / "deep" / "g")
+    (tmp_path / "real" / "f").write_text("y")
+    await sink.next_marks(0)

@@ -106,8 +106,7 @@ def watch_count(watch: Watching) -> int:
 
 def overflow_queue(directory: Path) -> None:
     """More events than the queue holds, while nobody reads."""
-    for name in ("x", "y"):
-        (directory / name).write_text("")
-    for _ in range(_QUEUE_LENGTH // 2 + 10):
-        (directory / "x").chmod(0o600)  # in turns, because the kernel merges equal events
-        (directory / "y").chmod(0o600)
+    (directory / "x").touch()
+    for _ in range(_QUEUE_LENGTH // 4 + 10):  # each rename has two events, which the kernel never merges
+        (directory / "x").rename(directory / "y")
+        (directory / "y").rename(directory / "x")

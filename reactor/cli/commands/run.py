@@ -19,7 +19,7 @@ from reactor.cli.options.state_dir import state_dir_option
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 
 if TYPE_CHECKING:
-    from reactor.control.address import Address
+    from reactor.control.listen_address import Address
     from reactor.manifest.inputs import Inputs
 
 _HELP = """Apply MANIFEST to this host, and keep the host in that state: run as an agent.

@@ -17,8 +17,8 @@ from reactor.cli.options.metrics import address_of, reporting_listen_errors
 if TYPE_CHECKING:
     from reactor.cli.running.state import State
     from reactor.console.display import Display
-    from reactor.control.address import Address
     from reactor.control.control import Control
+    from reactor.control.listen_address import Address
     from reactor.control.tcp_listener import TcpListener
     from reactor.graph.graph import Graph
     from reactor.ui.live_page import LivePage

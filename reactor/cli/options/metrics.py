@@ -13,7 +13,7 @@ from reactor.cli.messages import fail, with_hint
 from reactor.cli.options.files import read_option_file
 
 if TYPE_CHECKING:
-    from reactor.control.address import Address
+    from reactor.control.listen_address import Address
     from reactor.control.tcp_listener import MetricsPort
 
 _SHORTEST_TOKEN = 16
@@ -106,7 +106,7 @@ def address_of(_context: click.Context, _parameter: click.Parameter, value: str 
     """The address in the value of an option. Raises BadParameter."""
     if value is None:
         return None
-    from reactor.control.address import AddressError, parse_address
+    from reactor.control.listen_address import AddressError, parse_address
 
     try:
         return parse_address(value)

@@ -30,7 +30,7 @@ from reactor.service.reporter import Reporter
 if TYPE_CHECKING:
     from reactor.cli.options.live_page import PageListener
     from reactor.cli.running.signals import Interruption
-    from reactor.control.address import Address
+    from reactor.control.listen_address import Address
     from reactor.engine.events import Ended
     from reactor.graph.graph import Graph
     from reactor.graph.select import Selection

@@ -166,7 +166,7 @@ async def _run_with_services(
         if services.directory and display and engine.options.watch:
             from reactor.cli.running.state_guard import guard_state
 
-            keep = (services.directory, services.journal, services.control, display.warn)
+            keep = (engine, services.directory, services.journal, services.control, display.warn)
             nursery.start_soon(guard_state, *keep)
         ended = await engine.run()
         await _end_services(services)

@@ -101,6 +101,7 @@ class Reloader:
         self._read_at = read_at
         self._watched: dict[str, int] = {}
         self._wanted = trio.Event()
+        self._is_renewed = trio.Event()
         self._loading = trio.Lock()
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
@@ -147,10 +148,11 @@ class Reloader:
     async def _poll_facts(self) -> None:
         """Check at an interval whether a fact that the manifest uses has changed: not every fact has an event."""
         while True:
-            await trio.sleep(FACTS_INTERVAL)
             inputs = self._generation.inputs
             if not inputs.fact_paths:
+                await self._is_renewed.wait()
                 continue
+            await trio.sleep(FACTS_INTERVAL)
             with suppress(OSError):  # checked again after the interval
                 if await _read(inputs.facts_changed):
                     self.request()
@@ -197,6 +199,8 @@ class Reloader:
             self._engine.emit(ReloadRejected(time.time(), problems))
             return False
         before, self._generation, self._read_at = self._generation, generation, read_at
+        self._is_renewed.set()
+        self._is_renewed = trio.Event()
         self._follow(generation.files)
         if self.on_new_graph is not None:
             self.on_new_graph(generation.graph)

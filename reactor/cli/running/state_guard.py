@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,25 +17,39 @@ from reactor.journal.state_directory import (
     StateDirectory,
     StateDirectoryError,
 )
+from reactor.resource.watch import PathWatch
 
 if TYPE_CHECKING:
     from reactor.control.control import Control
     from reactor.control.pause_controller import PauseController
+    from reactor.engine.engine import Engine
     from reactor.journal.journal import Journal
 
 CHECK_INTERVAL = 5.0
-"""Seconds between two checks. A watch in place of checks would also report every write to the journal."""
+"""Seconds between the event of a removal and the check, and between two checks while a file can't be restored."""
+LONGEST = 600.0
+"""Seconds between two checks without an event."""
 
 
 async def guard_state(
-    directory: StateDirectory, journal: Journal | None, control: Control | None, warn: Callable[[str], None]
+    engine: Engine,
+    directory: StateDirectory,
+    journal: Journal | None,
+    control: Control | None,
+    warn: Callable[[str], None],
 ) -> None:
     """Restore removed files of the state directory from the state of the run, until cancelled.
 
     The lock is restored first: if another run has taken it meanwhile, nothing else may be written.
     """
+    removals = _Removals()
+    for name in (LOCK_FILE, FILE_NAME, SOCKET_FILE, PAUSES_FILE):
+        path = os.path.join(os.path.abspath(directory.path), name)  # noqa: ASYNC240 - it only joins names
+        engine.watch_manager.listen(PathWatch(path, is_name=True), removals.note, removals.note)
     reported = ""
     while True:
+        if not reported:
+            await removals.wait()
         await trio.sleep(CHECK_INTERVAL)
         try:
             lost = await _replaced(directory, journal, control)
@@ -52,6 +67,23 @@ async def guard_state(
                 f"{', '.join(lost)} was removed from the state directory {directory.path}, and is restored "
                 "from this run"
             )
+
+
+class _Removals:
+    """Events of names in the state directory. Writes to the journal cause none."""
+
+    def __init__(self) -> None:
+        self._came = trio.Event()
+
+    def note(self) -> None:
+        """There may have been a removal."""
+        self._came.set()
+
+    async def wait(self) -> None:
+        """Return after the next event, or after `LONGEST` seconds."""
+        with trio.move_on_after(LONGEST):
+            await self._came.wait()
+        self._came = trio.Event()
 
 
 async def _replaced(directory: StateDirectory, journal: Journal | None, control: Control | None) -> list[str]:

@@ -7,7 +7,7 @@ for the nearest provider of a path skips it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import chain, islice, takewhile
 
@@ -44,12 +44,15 @@ class _Paths:
         self._used: _PathIndex = {}
         self._removed: _PathIndex = {}
         self._cleared: _PathIndex = {}
+        self._edited: _PathIndex = {}
         real = builder.real_paths
         for vertex, resource in enumerate(builder.resources):
             if resource.meta.automatic_edges and resource.declared.form.allow_automatic_edges:
                 relations = builder.relations(vertex)
                 for path in relations.provides:
                     _index(self._provided, path, real.of(path), vertex)
+                for path in relations.edits:
+                    _index(self._edited, path, real.of(path), vertex)
                 for path in relations.depends_on:
                     _index(self._used, path, real.followed(path), vertex)
                 for path in relations.removes:
@@ -80,9 +83,12 @@ class _Paths:
             within = _below(path, self._sorted_provided, self._provided) if is_whole else []
             removers = _below(path, self._sorted_removed, self._removed) if is_whole else []
             above = self._providers_above(path.rstrip("/") if is_whole else path)
+            editors = frozenset(self._edited.get(path, ()))
+            before_editors = _nearest(above, editors) if editors else []
             for user in users:
                 reason = f"{self._refs[user]} uses {path}"
-                for first in (*_nearest(above, user), *within):
+                nearest = before_editors if user in editors else _nearest(above, (user,))
+                for first in (*nearest, *within):
                     if first != user:
                         yield first, user, user, reason
                 for remover in removers:
@@ -176,9 +182,9 @@ def _index(index: _PathIndex, path: str, real: str, vertex: int) -> None:
         index.setdefault(real, []).append(vertex)
 
 
-def _nearest(above: list[list[int]], user: int) -> list[int]:
-    """The vertices, without ``user``, that provide the nearest path: usually one."""
+def _nearest(above: list[list[int]], but: Collection[int]) -> list[int]:
+    """The vertices, without ``but``, that provide the nearest path: usually one."""
     for providers in above:
-        if found := [provider for provider in providers if provider != user]:
+        if found := [provider for provider in providers if provider not in but]:
             return found
     return []

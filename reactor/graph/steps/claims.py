@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from reactor.graph.graph_builder import GraphBuilder
 from reactor.graph.names import parents
+from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.relations import FILE_SPACES, PATHS, Claim
+
+_NO_CONTRADICTIONS = Resource.contradictions.__func__  # type: ignore[attr-defined]
+"""That of kinds whose resources can't contradict each other in a group."""
 
 
 def report_contradictions(builder: GraphBuilder) -> None:
@@ -15,6 +19,7 @@ def report_contradictions(builder: GraphBuilder) -> None:
     builder.diagnostics.extend(_disagreements(builder))
     builder.diagnostics.extend(_excluded(builder))
     builder.diagnostics.extend(_doomed(builder))
+    builder.diagnostics.extend(_disagreements_in_groups(builder))
     builder.diagnostics.extend(_copies_of_themselves(builder))
 
 
@@ -28,6 +33,22 @@ def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
             also = "" if claim.key == earlier.key else f", which is {earlier.key} as well"
             message = f"{builder.refs[first]} and {builder.refs[vertex]} do not agree on {what}{also}"
             yield _contradiction(builder, message, (first, vertex), (attributes[0],))
+
+
+def _disagreements_in_groups(builder: GraphBuilder) -> Iterator[Diagnostic]:
+    """Asks the kinds whose resources change one thing together, such as lines of one file."""
+    groups: dict[tuple[object, object], list[int]] = {}
+    for vertex in builder.managed:
+        resource = builder.resources[vertex]
+        look = type(resource).contradictions.__func__  # type: ignore[attr-defined]
+        if look is not _NO_CONTRADICTIONS:
+            groups.setdefault((look, resource.group_key()), []).append(vertex)
+    for vertices in groups.values():
+        members = [builder.resources[vertex] for vertex in vertices]
+        for found in type(members[0]).contradictions(members) if len(members) > 1 else ():
+            first, second = vertices[found.first], vertices[found.second]
+            message = f"{builder.refs[first]} and {builder.refs[second]} do not agree on {found.about}"
+            yield _contradiction(builder, message, (first, second), (found.attribute,))
 
 
 def _thing(builder: GraphBuilder, claim: Claim) -> object:

@@ -8,8 +8,9 @@ record the names in the loader.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from reactor.language.errors import Fault, TemplateSourceError, located
 from reactor.language.templates.budget import DEFAULT_LIMITS, Limits
@@ -84,3 +85,14 @@ def parse_cached(parse: Parse[Tree], source: str, name: str, delimiters: Delimit
     except RecursionError as error:
         raise located(Fault(_TOO_DEEP), name, source, 0, TemplateSourceError) from error
     return tree
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTemplate(Generic[Tree]):
+    """The parts of a compiled Go or Jet template. ``loader`` returns the sources of other templates."""
+
+    name: str
+    tree: Tree
+    delimiters: Delimiters
+    loader: Loader
+    limits: Limits

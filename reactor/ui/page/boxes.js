@@ -12,7 +12,7 @@ const MONO = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace'
 const LARGE = MONO.replace("12px", "26px");
 const SANS = '11px system-ui, "DejaVu Sans", Arial, sans-serif';
 const DASHES = { blocked: [6, 3], would_change: [6, 3], skipped: [2, 3], unknown: [2, 3] };
-const LOUD = new Set(["failed", "blocked", "changed", "would_change"]);
+const PROMINENT = new Set(["failed", "blocked", "changed", "would_change"]);
 
 /** The states in drawing order: those that need attention are on top. */
 export const STATES = ["ok", "skipped", "unknown", "changed", "would_change", "blocked", "failed"];
@@ -36,9 +36,9 @@ export class Boxes extends Layer {
 
   draw() {
     this.begin();
-    const { world, view: { window, scale }, highlighted, shade, ink } = this.drawing;
+    const { runState, view: { window, scale }, highlighted, shade, ink } = this.drawing;
     const selected = this.drawing.selected?.box;
-    const seen = world.boxes.filter((vertex) => within(vertex, window));
+    const seen = runState.boxes.filter((vertex) => within(vertex, window));
     const standsOut = (vertex) => !highlighted || highlighted.has(vertex) || vertex === selected;
     const out = seen.filter(standsOut);
     if (highlighted) this.#drawGroup(seen.filter((vertex) => !standsOut(vertex)), shade);
@@ -81,33 +81,33 @@ export class Boxes extends Layer {
 
   /** Draw all boxes of one state at once, which is many times as fast as one by one. */
   #drawState(state, vertices) {
-    const { context, drawing: { view: { scale }, looks } } = this;
-    const { fill, border } = looks.get(state);
+    const { context, drawing: { view: { scale }, appearances } } = this;
+    const { fill, border } = appearances.get(state);
     const far = scale < FAR;
-    const loud = far && LOUD.has(state);
+    const isProminent = far && PROMINENT.has(state);
     context.beginPath();
     for (const { x, y, width, height } of vertices) {
       if (far) context.rect(x, y, width, height);
       else context.roundRect(x, y, width, height, RADIUS);
     }
     // At a small scale, boxes that need attention are filled with their full colour.
-    context.fillStyle = loud ? border : fill;
+    context.fillStyle = isProminent ? border : fill;
     context.fill();
     context.strokeStyle = border;
-    context.lineWidth = Math.max(state === "failed" ? 2.6 : 1.3, (loud ? 2 : 0.6) / scale);
+    context.lineWidth = Math.max(state === "failed" ? 2.6 : 1.3, (isProminent ? 2 : 0.6) / scale);
     context.setLineDash(far ? [] : DASHES[state] ?? []);
     context.stroke();
   }
 
   /** Draw the second box behind each fold. */
   #drawStacks(folds) {
-    const { context, drawing: { view: { scale }, looks } } = this;
+    const { context, drawing: { view: { scale }, appearances } } = this;
     for (const { x, y, width, height, status: { state } } of folds) {
       context.beginPath();
       context.roundRect(x + STACK, y + STACK, width, height, RADIUS);
-      context.fillStyle = looks.get(state).fill;
+      context.fillStyle = appearances.get(state).fill;
       context.fill();
-      context.strokeStyle = looks.get(state).border;
+      context.strokeStyle = appearances.get(state).border;
       context.lineWidth = Math.max(1.3, 0.6 / scale);
       context.setLineDash([]);
       context.stroke();
@@ -137,13 +137,13 @@ export class Boxes extends Layer {
   }
 
   #write({ x, y, width, heading, shown, text, status: { state, activity, paused } }) {
-    const { context, drawing: { ink, looks } } = this;
+    const { context, drawing: { ink, appearances } } = this;
     context.font = SANS;
     context.fillStyle = ink.faint;
     context.fillText(heading, x + PADDING, y + 16);
     context.font = `bold ${SANS}`;
     context.textAlign = "right";
-    context.fillStyle = activity ? ink.accent : looks.get(state).border;
+    context.fillStyle = activity ? ink.accent : appearances.get(state).border;
     context.fillText(activity ?? text ?? words(state), x + width - PADDING - (paused ? 13 : 0), y + 16);
     context.textAlign = "left";
     if (paused) this.#drawBars(x + width - PADDING - 8, y + 8);
@@ -172,10 +172,10 @@ export class Boxes extends Layer {
 function fitted(context, font, text, room, head) {
   context.font = font;
   if (text.length < 200 && context.measureText(text).width <= room) return text;
-  const signs = [...text.slice(0, 100), ...(text.length > 100 ? text.slice(-100) : "")];
-  for (let kept = Math.min(40, signs.length - 1); kept > 0; kept--) {
+  const characters = [...text.slice(0, 100), ...(text.length > 100 ? text.slice(-100) : "")];
+  for (let kept = Math.min(40, characters.length - 1); kept > 0; kept--) {
     const first = Math.round(kept * head);
-    const cut = [...signs.slice(0, first), "…", ...signs.slice(signs.length - (kept - first))].join("");
+    const cut = [...characters.slice(0, first), "…", ...characters.slice(characters.length - (kept - first))].join("");
     if (context.measureText(cut).width <= room) return cut;
   }
   return "…";

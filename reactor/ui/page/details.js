@@ -1,7 +1,7 @@
 // The parts of the panel of one resource. `chosen` is called with the ref of another resource that is clicked.
 
 import { element } from "./dom.js";
-import { mergeFailures, quiet, reasons, describe } from "./event_text.js";
+import { mergeFailures, foundNothing, reasons, describe } from "./event_text.js";
 import { clock, elided, oneLine, readable, span, words } from "./format.js";
 
 const LONGEST = 20_000; // characters of a text that are shown
@@ -14,9 +14,9 @@ const DIFF_LINES = { "+": "added", "-": "removed", "@": "hunk" };
 
 export function heading(ref, close) {
   const [, kind, name] = ref.match(/^([^#]*)#([^]*)$/);
-  const look = { type: "button", class: "close", title: "Close (Esc)", "aria-label": "Close", onclick: close };
+  const attributes = { type: "button", class: "close", title: "Close (Esc)", "aria-label": "Close", onclick: close };
   const title = element("h2", { title: elided(ref, 400) }, element("small", {}, kind), " ", name);
-  return [element("button", look, "×"), title];
+  return [element("button", attributes, "×"), title];
 }
 
 /** The status of the resource. */
@@ -60,7 +60,7 @@ export function neighbours(title, edges, chosen) {
 }
 
 export function recent(events) {
-  const shown = mergeFailures(events).filter(({ event }) => !quiet(event)).slice(-RECENT).reverse();
+  const shown = mergeFailures(events).filter(({ event }) => !foundNothing(event)).slice(-RECENT).reverse();
   return shown.length > 0 && section("Latest events", element("ul", { class: "recent" }, shown.map(({ event, times }) => {
     const { what, why, took } = describe(event, times);
     const more = [took, why].filter(Boolean).join(" · ");

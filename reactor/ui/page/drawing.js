@@ -10,8 +10,8 @@ const SHARPEST = 2; // device pixels per CSS pixel: more are not visible, but sl
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Drawing {
-  constructor(world, view, edges, boxes) {
-    this.world = world;
+  constructor(runState, view, edges, boxes) {
+    this.runState = runState;
     this.view = view;
     this.edges = new Edges(edges, this);
     this.boxes = new Boxes(boxes, this);
@@ -31,8 +31,8 @@ export class Drawing {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name.replace("_", "-")}`).trim();
     this.ink = { page: colour("page"), text: colour("text"), faint: colour("faint"), accent: colour("accent"), paused: colour("paused") };
-    const look = (state) => ({ fill: colour(`${state}-fill`), border: colour(`${state}-border`) });
-    this.looks = new Map(STATES.map((state) => [state, look(state)]));
+    const appearance = (state) => ({ fill: colour(`${state}-fill`), border: colour(`${state}-border`) });
+    this.appearances = new Map(STATES.map((state) => [state, appearance(state)]));
     this.lines = new Map(KINDS.map((kind) => [kind, colour(`edge-${kind}`)]));
     this.changed();
   }
@@ -51,8 +51,8 @@ export class Drawing {
   /** Prepare a new graph before its first frame. */
   prepare() {
     this.pulses.clear();
-    this.boxes.prepare(this.world.boxes);
-    for (const edge of this.world.edges) Object.assign(edge, route(edge.path));
+    this.boxes.prepare(this.runState.boxes);
+    for (const edge of this.runState.edges) Object.assign(edge, route(edge.path));
     this.changed();
   }
 
@@ -71,7 +71,7 @@ export class Drawing {
   /** The box at a point of the screen, or null; a near miss counts at a small scale. */
   at(x, y) {
     const [left, top] = this.view.toGraph(x, y);
-    const found = (slack) => this.world.boxes.find((box) => left >= box.left - slack
+    const found = (slack) => this.runState.boxes.find((box) => left >= box.left - slack
       && left <= box.right + slack && top >= box.top - slack && top <= box.bottom + slack);
     return found(0) ?? found(3 / this.view.scale) ?? null;
   }
@@ -91,7 +91,7 @@ export class Drawing {
   #drawPulses(now) {
     for (const [vertex, { start, state }] of this.pulses) {
       const passed = Math.max(0, (now - start) / PULSE);
-      const { border } = this.looks.get(state);
+      const { border } = this.appearances.get(state);
       if (passed >= 1) this.pulses.delete(vertex);
       else if (still.matches) this.boxes.outline([vertex], border, 4, 3);
       else this.boxes.outline([vertex], border, 2 + 9 * passed, 3.5, (1 - passed) ** 1.5);

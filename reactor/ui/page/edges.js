@@ -16,9 +16,9 @@ export const KINDS = Object.keys(LOOKS);
 export class Edges extends Layer {
   draw() {
     this.begin();
-    const { world, view: { window }, highlighted, shade } = this.drawing;
+    const { runState, view: { window }, highlighted, shade } = this.drawing;
     const selected = this.drawing.selected?.box;
-    const kinds = Map.groupBy(world.edges.filter((edge) => within(edge, window)), (edge) => edge.kind);
+    const kinds = Map.groupBy(runState.edges.filter((edge) => within(edge, window)), (edge) => edge.kind);
     const chosen = ({ from, to }) => from === selected || to === selected
       || (selected && highlighted?.has(from) && to.status.state === "blocked" && highlighted.has(to));
     for (const [kind, edges] of kinds) {

@@ -14,11 +14,11 @@ const CAUSES = {
 };
 
 /**
- * An event as text: `what`, `why` and `took`; `tone` is the state whose colour it has, if any.
+ * An event as text: `what`, `why` and `took`; `stateColour` is the state whose colour it has, if any.
  * `times` is the number of attempts with the same result.
  */
 export function describe(event, times = 1) {
-  return { tone: "", why: "", took: "", ...(DESCRIPTIONS[event.event] ?? unknownEvent)(event, times) };
+  return { stateColour: "", why: "", took: "", ...(DESCRIPTIONS[event.event] ?? unknownEvent)(event, times) };
 }
 
 /** The causes of a check as text: "first check and retry". */
@@ -47,7 +47,7 @@ function sameFailure(before, event) {
 }
 
 /** Whether an event is a check that found nothing to do. */
-export function quiet(event) {
+export function foundNothing(event) {
   return event.event === "checked" && event.result === "ok" && !event.actions?.length;
 }
 
@@ -65,32 +65,32 @@ const unknownEvent = (event) => ({ what: event.event });
 
 const DESCRIPTIONS = {
   checked: (event, times) => ({
-    tone: event.result,
+    stateColour: event.result,
     what: outcome(event, times),
     why: reasons(event.causes),
     took: duration(event.duration),
   }),
-  blocked: (event) => ({ tone: "blocked", what: `blocked by ${listed(event.culprits)}` }),
-  unblocked: () => ({ tone: "ok", what: "no longer blocked" }),
-  skipped: (event) => ({ tone: "skipped", what: because("skipped", event.reason) }),
-  paused: (event) => ({ tone: "paused", what: because(`paused until ${clock(event.until)}`, event.reason) }),
+  blocked: (event) => ({ stateColour: "blocked", what: `blocked by ${listed(event.culprits)}` }),
+  unblocked: () => ({ stateColour: "ok", what: "no longer blocked" }),
+  skipped: (event) => ({ stateColour: "skipped", what: because("skipped", event.reason) }),
+  paused: (event) => ({ stateColour: "paused", what: because(`paused until ${clock(event.until)}`, event.reason) }),
   resumed: () => ({ what: "resumed" }),
   output: (event) => ({ what: event.line }),
   watcherchanged: (event) => ({
-    tone: event.state === "armed" ? "ok" : "failed",
+    stateColour: event.state === "armed" ? "ok" : "failed",
     what: because(`watcher ${event.watcher} is ${event.state}`, event.reason),
   }),
-  eventslost: (event) => ({ tone: "failed", what: because(`watcher ${event.watcher} lost events`, event.reason) }),
-  auditfound: () => ({ tone: "failed", what: "the audit found drift that no event had reported" }),
-  flapping: () => ({ tone: "failed", what: "another program keeps changing it back" }),
+  eventslost: (event) => ({ stateColour: "failed", what: because(`watcher ${event.watcher} lost events`, event.reason) }),
+  auditfound: () => ({ stateColour: "failed", what: "the audit found drift that no event had reported" }),
+  flapping: () => ({ stateColour: "failed", what: "another program keeps changing it back" }),
   reloaded: ({ kept, changed, added, gone }) => ({
     what: `manifest reloaded: ${added.length} added, ${changed.length} changed, ${gone.length} gone, ${kept} kept`,
   }),
-  reloadrejected: (event) => ({ tone: "failed", what: because("invalid manifest", event.problems.join("; ")) }),
+  reloadrejected: (event) => ({ stateColour: "failed", what: because("invalid manifest", event.problems.join("; ")) }),
   reversing: () => ({ what: "was removed from the manifest and is being undone" }),
   reversed: () => ({ what: "was undone" }),
   converged: (event) => ({
-    tone: "ok", what: `converged: ${count(event.resources, "resource")}`, took: duration(event.duration),
+    stateColour: "ok", what: `converged: ${count(event.resources, "resource")}`, took: duration(event.duration),
   }),
   ended: (event) => ({ what: because("the run ended", event.reason), took: duration(event.duration) }),
 };

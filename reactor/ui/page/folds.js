@@ -33,8 +33,8 @@ export class Fold {
 /** The open folds, and the buttons that open and close them. */
 export class Folding {
   /** `layer` has a button on each fold, `list` one for each open fold, `toggle` is for all. `changed` is called on a change. */
-  constructor(world, view, { layer, list, toggle, changed }) {
-    Object.assign(this, { world, view, layer, list, toggle, changed });
+  constructor(runState, view, { layer, list, toggle, changed }) {
+    Object.assign(this, { runState, view, layer, list, toggle, changed });
     this.opened = new Set();
     toggle.addEventListener("click", () => this.#become(this.#all() ? [] : [ALL]));
   }
@@ -54,10 +54,10 @@ export class Folding {
 
   /** Create the buttons for a new layout. */
   refresh() {
-    const foldable = this.world.vertices.some(({ folds }) => folds.length > 0);
+    const foldable = this.runState.vertices.some(({ folds }) => folds.length > 0);
     this.toggle.hidden = !foldable;
     this.toggle.textContent = this.#all() ? "Fold all" : "Open all";
-    this.layer.replaceChildren(...this.world.folds.map((fold) => this.#button(fold)));
+    this.layer.replaceChildren(...this.runState.folds.map((fold) => this.#button(fold)));
     const open = this.#all() ? [] : [...this.opened];
     this.list.replaceChildren(...open.map((name) => element("li", {}, this.#shutter(name))));
     this.relabel();
@@ -66,7 +66,7 @@ export class Folding {
   /** Update the counts in the labels. */
   relabel() {
     [...this.layer.children].forEach((button, place) => {
-      button.setAttribute("aria-label", `Open ${this.world.folds[place].description}`);
+      button.setAttribute("aria-label", `Open ${this.runState.folds[place].description}`);
     });
   }
 
@@ -86,7 +86,7 @@ export class Folding {
 
   #shutter(name) {
     const shut = () => this.#become([...this.opened].filter((each) => each !== name));
-    const look = { type: "button", onclick: shut, title: "Show as one box again" };
-    return element("button", { ...look, "aria-label": `Fold ${oneLine(name)}` }, "− ", oneLine(name));
+    const attributes = { type: "button", onclick: shut, title: "Show as one box again" };
+    return element("button", { ...attributes, "aria-label": `Fold ${oneLine(name)}` }, "− ", oneLine(name));
   }
 }

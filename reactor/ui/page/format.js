@@ -15,10 +15,10 @@ export function oneLine(text) {
 
 /** The text on one line of at most `most` characters, shortened in the middle: both ends distinguish paths. */
 export function elided(text, most) {
-  const signs = [...oneLine(text.length > 1000 ? `${text.slice(0, 500)}${text.slice(-500)}` : text)];
-  if (signs.length <= most) return signs.join("");
+  const characters = [...oneLine(text.length > 1000 ? `${text.slice(0, 500)}${text.slice(-500)}` : text)];
+  if (characters.length <= most) return characters.join("");
   const last = Math.ceil(most * 0.65);
-  return [...signs.slice(0, most - last - 1), "…", ...signs.slice(-last)].join("");
+  return [...characters.slice(0, most - last - 1), "…", ...characters.slice(-last)].join("");
 }
 
 export const words = (state) => state.replaceAll("_", " ");

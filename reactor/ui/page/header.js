@@ -7,36 +7,36 @@ import { count, oneLine } from "./format.js";
 const UNUSABLE = "The new version of the manifest is invalid; the last valid one stays in force.";
 
 export class Header {
-  /** `acted` is called after everything was paused or resumed. */
-  constructor(world, acted) {
-    this.world = world;
-    this.acted = acted;
+  /** `changed` is called after everything was paused or resumed. */
+  constructor(runState, changed) {
+    this.runState = runState;
+    this.changed = changed;
     this.dialog = byId("pause-dialog");
     byId("pause-all").addEventListener("click", () => this.#ask());
-    this.#mention(byId("connection"), "connecting", "connecting…");
+    this.#setText(byId("connection"), "connecting", "connecting…");
   }
 
   /** Show the current run and its counts. */
   refresh() {
-    const { world, world: { run } } = this;
-    const counts = world.counts();
-    const trouble = counts.get("failed") + counts.get("blocked");
+    const { runState, runState: { run } } = this;
+    const counts = runState.counts();
+    const problems = counts.get("failed") + counts.get("blocked");
     const moving = counts.get("in_motion");
     if (!run) return;
     byId("pause-all").hidden = !run.pausable;
     byId("manifest").textContent = oneLine(run.manifest) + (run.mode === "noop" ? " (noop: nothing is changed)" : "");
     byId("manifest").title = run.manifest;
-    document.title = `${trouble ? `(${trouble}) ` : ""}${run.manifest.split("/").at(-1)} · reactor`;
-    if (moving) this.#mention(byId("mood"), "moving", `${count(moving, "resource")} in motion`);
-    else if (trouble) this.#mention(byId("mood"), "trouble", "not converged");
-    else this.#mention(byId("mood"), "calm", "converged");
+    document.title = `${problems ? `(${problems}) ` : ""}${run.manifest.split("/").at(-1)} · reactor`;
+    if (moving) this.#setText(byId("run-status"), "moving", `${count(moving, "resource")} in motion`);
+    else if (problems) this.#setText(byId("run-status"), "not-converged", "not converged");
+    else this.#setText(byId("run-status"), "converged", "converged");
     this.notice(run.rejected ? `${UNUSABLE} ${run.rejected.problems.join(" ")}` : "");
   }
 
   connected(yes) {
     document.body.classList.toggle("offline", !yes);
-    if (yes) this.#mention(byId("connection"), "live", "live");
-    else this.#mention(byId("connection"), "lost", "reconnecting…");
+    if (yes) this.#setText(byId("connection"), "live", "live");
+    else this.#setText(byId("connection"), "lost", "reconnecting…");
   }
 
   /** A line below the header, or none. */
@@ -46,17 +46,17 @@ export class Header {
   }
 
   /** Set the text of a live region only if it has changed: screen readers announce every write. */
-  #mention(place, look, text) {
-    place.className = look;
+  #setText(place, state, text) {
+    place.className = state;
     if (place.textContent !== text) place.textContent = text;
   }
 
   #ask() {
     const done = () => {
       this.dialog.close();
-      this.acted();
+      this.changed();
     };
-    const paused = this.world.counts().get("paused");
+    const paused = this.runState.counts().get("paused");
     this.dialog.replaceChildren(
       element("h2", {}, "Pause everything"),
       element("p", {}, "No check starts until the time is over. Watching goes on."),

@@ -75,7 +75,7 @@ export function handleInput(stage, view, drawing, tip, chosen) {
     "+": () => view.zoom(1.25),
     "=": () => view.zoom(1.25),
     "-": () => view.zoom(0.8),
-    "0": () => view.show(drawing.world.bounds),
+    "0": () => view.show(drawing.runState.bounds),
     ArrowLeft: () => view.pan(60, 0),
     ArrowRight: () => view.pan(-60, 0),
     ArrowUp: () => view.pan(0, 60),

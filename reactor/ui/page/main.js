@@ -17,13 +17,13 @@ import { RunState } from "./state.js";
 const EVENTS = 300; // of the past, when the page opens
 
 const stage = byId("stage");
-const world = new RunState();
+const runState = new RunState();
 const view = new View(() => drawing.changed());
-const drawing = new Drawing(world, view, byId("edges"), byId("boxes"));
-const header = new Header(world, () => panel.refresh());
+const drawing = new Drawing(runState, view, byId("edges"), byId("boxes"));
+const header = new Header(runState, () => panel.refresh());
 const timeline = new Timeline(byId("timeline"), byId("newer"), select);
-const panel = new Panel(byId("resource"), { chosen: select, shown: showNeighbours, world });
-const finding = new Search(world, {
+const panel = new Panel(byId("resource"), { chosen: select, shown: showNeighbours, runState });
+const finding = new Search(runState, {
   field: byId("search"),
   list: byId("found"),
   states: byId("states"),
@@ -31,7 +31,7 @@ const finding = new Search(world, {
   chosen: (vertex) => select(vertex.ref),
 });
 
-const folding = new Folding(world, view, {
+const folding = new Folding(runState, view, {
   layer: byId("folds"),
   list: byId("opened"),
   toggle: byId("unfold"),
@@ -51,7 +51,7 @@ function showNeighbours({ edges, status }) {
 
 /** Select one resource by its ref; null selects none. */
 function select(ref, { moving = true } = {}) {
-  const vertex = ref === null ? null : world.byRef.get(ref) ?? null;
+  const vertex = ref === null ? null : runState.byRef.get(ref) ?? null;
   history.replaceState(null, "", ref === null ? location.pathname : `#${encodeURIComponent(ref)}`);
   document.body.classList.toggle("selecting", ref !== null);
   drawing.selected = vertex;
@@ -65,8 +65,8 @@ function select(ref, { moving = true } = {}) {
 /** Highlight the search results, and the selected resource with its neighbours. */
 function highlight() {
   const { selected } = drawing;
-  const listed = neighbours.map((ref) => world.byRef.get(ref)?.box).filter(Boolean);
-  const near = selected && [...world.related(selected.box), ...listed];
+  const listed = neighbours.map((ref) => runState.byRef.get(ref)?.box).filter(Boolean);
+  const near = selected && [...runState.related(selected.box), ...listed];
   const matches = finding.matches && [...finding.matches].map(({ box }) => box);
   drawing.highlighted = near || matches ? new Set([...near ?? [], ...matches ?? []]) : null;
   drawing.shade = finding.matches ? 0.2 : 0.4;
@@ -80,7 +80,7 @@ function selectFromAddress() {
   } catch {
     return; // not a valid fragment
   }
-  if (world.byRef.has(ref) && ref !== panel.ref) select(ref);
+  if (runState.byRef.has(ref) && ref !== panel.ref) select(ref);
 }
 
 // ---- messages of the server ----
@@ -94,13 +94,13 @@ async function load(opened = null) {
   const mine = newest;
   const graph = await connection.graph(folding.opened);
   if (mine !== newest) return;
-  world.replace(graph);
+  runState.replace(graph);
   drawing.prepare();
-  drawing.selected = world.byRef.get(panel.ref) ?? null;
-  byId("empty").hidden = world.vertices.length > 0;
-  const shown = opened && extent(world.vertices.filter(({ folds }) => folds.includes(opened)).map(({ box }) => box));
+  drawing.selected = runState.byRef.get(panel.ref) ?? null;
+  byId("empty").hidden = runState.vertices.length > 0;
+  const shown = opened && extent(runState.vertices.filter(({ folds }) => folds.includes(opened)).map(({ box }) => box));
   if (shown) view.show(shown);
-  else if (!fitted || view.whole) view.show(world.bounds, { gliding: fitted });
+  else if (!fitted || view.whole) view.show(runState.bounds, { gliding: fitted });
   folding.refresh();
   if (!fitted) selectFromAddress();
   fitted = true;
@@ -138,14 +138,14 @@ async function retryUntilDone(act) {
 
 const handlers = {
   status({ run, vertices }) {
-    world.run = run;
-    world.setStatuses(vertices);
+    runState.run = run;
+    runState.setStatuses(vertices);
     header.connected(true);
     retryUntilDone(load);
     retryUntilDone(async () => timeline.replace(await connection.events(EVENTS)));
   },
   states(statuses) {
-    for (const { vertex, before } of world.update(statuses)) {
+    for (const { vertex, before } of runState.update(statuses)) {
       const { state } = vertex.status;
       const settles = before.state === "changed" && state === "ok";
       if (state !== before.state && !settles) drawing.pulse(vertex, state);
@@ -154,12 +154,12 @@ const handlers = {
     refresh();
   },
   run(run) {
-    world.run = run;
+    runState.run = run;
     header.refresh();
   },
   event(event) {
     timeline.add(event);
-    const vertex = world.byRef.get(event.ref);
+    const vertex = runState.byRef.get(event.ref);
     if (vertex && event.event === "checked" && event.result !== "ok") drawing.pulse(vertex, event.result);
     if (urgent(event)) byId("alarm").textContent = oneLine(`${event.ref ?? ""} ${describe(event).what}`.slice(0, 300));
     panel.refresh(event.ref);
@@ -187,8 +187,8 @@ function measure() {
 
 byId("zoom-in").addEventListener("click", () => view.zoom(1.25));
 byId("zoom-out").addEventListener("click", () => view.zoom(0.8));
-byId("fit").addEventListener("click", () => view.show(world.bounds));
-byId("quiet-checks").addEventListener("change", ({ target }) => timeline.showQuiet(target.checked));
+byId("fit").addEventListener("click", () => view.show(runState.bounds));
+byId("unchanged-checks").addEventListener("change", ({ target }) => timeline.showUnchanged(target.checked));
 addEventListener("hashchange", selectFromAddress);
 addEventListener("keydown", (event) => {
   if (byId("pause-dialog").open) return;
@@ -208,5 +208,5 @@ setInterval(() => panel.tick(), 1000);
 measure();
 connection.listen(handlers);
 
-// For debugging in the console: (await import("./page/main.js")).world
-export { drawing, view, world };
+// For debugging in the console: (await import("./page/main.js")).runState
+export { drawing, view, runState };

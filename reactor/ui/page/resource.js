@@ -10,8 +10,8 @@ const SHORTEST_WAIT = 300; // ms between two requests for the same resource
 
 export class Panel {
   /** `chosen` is called with the ref of a neighbour, or null to close; `shown` with the details from the server. */
-  constructor(box, { chosen, shown, world }) {
-    Object.assign(this, { box, chosen, shown, world });
+  constructor(box, { chosen, shown, runState }) {
+    Object.assign(this, { box, chosen, shown, runState });
     this.visit = { ref: null }; // the resource that is shown
     this.known = new Map(); // part of the panel -> its data
   }
@@ -56,7 +56,7 @@ export class Panel {
   }
 
   #statusOf(ref) {
-    return this.world.statuses.get(ref) ?? UNKNOWN;
+    return this.runState.statuses.get(ref) ?? UNKNOWN;
   }
 
   async #ask(visit) {
@@ -119,7 +119,7 @@ export class Panel {
   }
 
   #pausing(ref, paused) {
-    if (!this.world.run.pausable) return null;
+    if (!this.runState.run.pausable) return null;
     const again = () => this.refresh();
     return paused ? resumeForm([ref], again) : pauseForm([ref], again);
   }

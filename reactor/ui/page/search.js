@@ -8,8 +8,8 @@ const LISTED = 200;
 
 export class Search {
   /** `changed` is called when the results change; `chosen` with a vertex of the list. */
-  constructor(world, { field, list, states, changed, chosen }) {
-    Object.assign(this, { world, field, list, states, changed, chosen });
+  constructor(runState, { field, list, states, changed, chosen }) {
+    Object.assign(this, { runState, field, list, states, changed, chosen });
     this.aspect = null;
     this.matches = null; // a set of vertices, or null without a search
     this.chips = new Map(ASPECTS.map((aspect) => [aspect, this.#chip(aspect)]));
@@ -23,7 +23,7 @@ export class Search {
   find() {
     const wanted = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const active = wanted.length > 0 || this.aspect !== null;
-    this.matches = active ? new Set(this.world.vertices.filter((vertex) => this.#matches(vertex, wanted))) : null;
+    this.matches = active ? new Set(this.runState.vertices.filter((vertex) => this.#matches(vertex, wanted))) : null;
     this.#listMatches();
     this.changed();
   }
@@ -35,7 +35,7 @@ export class Search {
   }
 
   #count() {
-    const counts = this.world.counts();
+    const counts = this.runState.counts();
     for (const [aspect, chip] of this.chips) {
       const number = counts.get(aspect);
       chip.lastChild.textContent = number.toLocaleString("en");

@@ -1,7 +1,7 @@
 // The list of events, the latest on top. Only visible rows exist, so a burst costs no more than one screen of rows.
 
 import { element } from "./dom.js";
-import { mergeFailures, quiet, describe } from "./event_text.js";
+import { mergeFailures, foundNothing, describe } from "./event_text.js";
 import { clock, count, elided, oneLine } from "./format.js";
 
 const KEPT = 1000;
@@ -20,7 +20,7 @@ export class Timeline {
     this.events = []; // the latest last
     this.held = []; // those that arrived while the user reads older ones
     this.rows = new Map();
-    this.withQuiet = false;
+    this.showsUnchanged = false;
     this.frame = 0;
     box.addEventListener("scroll", () => this.#later());
     box.addEventListener("pointerleave", () => this.#later());
@@ -44,8 +44,8 @@ export class Timeline {
     this.#later();
   }
 
-  showQuiet(shown) {
-    this.withQuiet = shown;
+  showUnchanged(shown) {
+    this.showsUnchanged = shown;
     this.#release();
   }
 
@@ -72,7 +72,7 @@ export class Timeline {
 
   #shown(events) {
     const merged = mergeFailures(events);
-    return this.withQuiet ? merged : merged.filter(({ event }) => !quiet(event));
+    return this.showsUnchanged ? merged : merged.filter(({ event }) => !foundNothing(event));
   }
 
   #draw() {
@@ -99,7 +99,7 @@ export class Timeline {
   }
 
   #row(event, times) {
-    const { what, why, took, tone } = describe(event, times);
+    const { what, why, took, stateColour } = describe(event, times);
     const text = oneLine(what.slice(0, LONGEST));
     const name = event.ref ?? "reactor";
     const children = [
@@ -110,6 +110,6 @@ export class Timeline {
     ];
     const button = { type: "button", onclick: () => this.chosen(event.ref) };
     const row = event.ref ? element("button", button, children) : element("div", {}, children);
-    return element("li", { class: tone.replace("_", "-") }, row);
+    return element("li", { class: stateColour.replace("_", "-") }, row);
   }
 }

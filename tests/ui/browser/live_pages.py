@@ -71,7 +71,7 @@ def paused(directory):
 
 def vertex(ref):
     """What the page knows of a resource, as an expression."""
-    return f"page.world.byRef.get({json.dumps(str(ref))})"
+    return f"page.runState.byRef.get({json.dumps(str(ref))})"
 
 
 class PageTab(Tab):
@@ -84,8 +84,8 @@ class PageTab(Tab):
         self.evaluate(
             "import(new URL('page/main.js', document.baseURI)).then((page) => { window.page = page; })"
         )
-        self.wait("page.world.vertices.length > 0 && page.view.whole && !page.view.glide")
-        self.wait("page.world.vertices.every(({ status }) => status.state !== 'unknown')")
+        self.wait("page.runState.vertices.length > 0 && page.view.whole && !page.view.glide")
+        self.wait("page.runState.vertices.every(({ status }) => status.state !== 'unknown')")
 
     def select(self, ref):
         """Search a resource by keyboard and open it."""

@@ -95,14 +95,14 @@ def test_states_have_the_colours_they_have_in_exported_pictures(page):
             else {"fill": appearance.dark_fill, "border": appearance.dark_border}
             for state, appearance in STATES.items()
         }
-        page.wait(f"page.drawing.looks.get('ok').fill === '{exported['ok']['fill']}'")
-        assert page.evaluate("Object.fromEntries(page.drawing.looks)") == exported
+        page.wait(f"page.drawing.appearances.get('ok').fill === '{exported['ok']['fill']}'")
+        assert page.evaluate("Object.fromEntries(page.drawing.appearances)") == exported
 
 
 def test_without_motion_the_view_is_there_at_once(page):
     page.prefer(reduced_motion="reduce")
     page.wait("matchMedia('(prefers-reduced-motion: reduce)').matches")
-    page.evaluate("page.view.reveal(page.world.vertices[0])")
+    page.evaluate("page.view.reveal(page.runState.vertices[0])")
     assert page.evaluate("page.view.glide") is None
 
 

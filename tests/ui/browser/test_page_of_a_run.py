@@ -27,11 +27,11 @@ def test_drift_is_seen_as_it_happens_and_opens_to_its_diff(tab, site, tmp_path):
     tab.visit(url)
     write_manifest(manifest, file={path: file("limit: 5\n")}, exec={"restart": restart})
     tab.wait_for_state("exec#restart", "changed")
-    tab.wait("document.querySelector('#mood').innerText === 'converged'")
+    tab.wait("document.querySelector('#run-status').innerText === 'converged'")
     watch(tab, ref, "exec#restart")
     path.write_text("limit: 9999\n")
     tab.wait("seen['exec#restart'].includes('running') && seen['exec#restart'].at(-1) === null")
-    tab.wait("document.querySelector('#mood.calm')")
+    tab.wait("document.querySelector('#run-status.converged')")
 
     assert path.read_text() == "limit: 5\n"
     assert tab.evaluate(f"pulsed.has({vertex(ref)})")
@@ -50,7 +50,7 @@ def watch(tab, *refs):
           window.seen = Object.fromEntries(REFS.map((ref) => [ref, []]));
           const look = () => {
             for (const [ref, list] of Object.entries(seen)) {
-              const { activity } = page.world.byRef.get(ref).status;
+              const { activity } = page.runState.byRef.get(ref).status;
               if (list.at(-1) !== activity) list.push(activity);
             }
             for (const vertex of page.drawing.pulses.keys()) pulsed.add(vertex);
@@ -89,7 +89,7 @@ def test_what_is_blocked_leads_to_what_has_failed(tab, trouble):
     tab.click("#resource .part-status .links button", "exec#fails")
     tab.wait("document.querySelector('#resource .badge.failed')")
     assert "exit code 1" in tab.text("#resource .error")
-    assert tab.text("#mood") != "converged"
+    assert tab.text("#run-status") != "converged"
 
 
 def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):

@@ -3,7 +3,9 @@
 import pytest
 from live_pages import file, served, write_manifest
 
-FOLDS = "page.world.folds.map(({ label, kind, members }) => [label, kind, members.length]).sort().join(' ')"
+FOLDS = (
+    "page.runState.folds.map(({ label, kind, members }) => [label, kind, members.length]).sort().join(' ')"
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def large_run(tmp_path_factory):
 @pytest.fixture
 def page(tab, large_run):
     tab.visit(large_run[0])
-    tab.wait("page.world.folds.length === 3")
+    tab.wait("page.runState.folds.length === 3")
     return tab
 
 
@@ -37,26 +39,26 @@ def test_a_fold_names_its_directory_or_kind_and_counts_what_is_in_it(page, large
         "[...document.querySelectorAll('#folds button')].map((each) => each.ariaLabel).sort()"
     )
     assert labels[0] == "Open exec: 5 resources, 1 failed, 4 changed"
-    assert page.evaluate("page.world.vertices.length") == 125
+    assert page.evaluate("page.runState.vertices.length") == 125
 
 
 def test_a_click_opens_a_fold_and_its_button_folds_it_again(page, large_run):
     page.press_at(*page.spot(f"file#{large_run[1]}/a/7.conf"))
-    page.wait("page.world.folds.length === 2 && page.world.boxes.length === 62")
+    page.wait("page.runState.folds.length === 2 && page.runState.boxes.length === 62")
     assert page.evaluate("document.getElementById('resource').hidden")
     page.click("#opened button")
-    page.wait("page.world.folds.length === 3 && page.world.boxes.length === 3")
+    page.wait("page.runState.folds.length === 3 && page.runState.boxes.length === 3")
 
 
 def test_keys_open_one_fold_and_all(page):
     page.evaluate("document.querySelector('#folds button').focus()")
     page.key("Enter")
-    page.wait("page.world.folds.length === 2")
+    page.wait("page.runState.folds.length === 2")
     page.evaluate("document.querySelector('#unfold').focus()")
     page.key("Enter")
-    page.wait("page.world.folds.length === 0 && page.world.boxes.length === 125")
+    page.wait("page.runState.folds.length === 0 && page.runState.boxes.length === 125")
     page.key("Enter")
-    page.wait("page.world.folds.length === 3")
+    page.wait("page.runState.folds.length === 3")
 
 
 def test_a_resource_that_is_chosen_in_a_fold_lights_its_box_and_those_beside_it(page, large_run):

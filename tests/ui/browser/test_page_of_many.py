@@ -17,7 +17,7 @@ FRAMES = """(async () => {
   const send = (event) => stage.dispatchEvent(event);
   const key = (key) => send(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
   const wheel = (deltaY) => {
-    const [x, y] = page.view.toScreen(page.world.vertices[1000].x, page.world.vertices[1000].y);
+    const [x, y] = page.view.toScreen(page.runState.vertices[1000].x, page.runState.vertices[1000].y);
     const place = { clientX: left + x, clientY: top + y, bubbles: true, cancelable: true };
     send(new WheelEvent("wheel", { deltaY, ...place }));
   };
@@ -74,7 +74,7 @@ def test_two_thousand_resources_stay_usable_while_they_change(tab, tmp_path, dri
         tab.visit(url)
         tab.counted("ok", f"{FILES:,}")
         tab.click("#unfold")
-        tab.wait(f"page.world.boxes.length === {FILES} && !page.view.glide")
+        tab.wait(f"page.runState.boxes.length === {FILES} && !page.view.glide")
         drifting(lambda path: path.write_text("drifted\n"), paths)
         tab.wait("page.drawing.pulses.size > 20")
         measured = tab.evaluate(FRAMES)

@@ -8,7 +8,7 @@ from typing import Any
 from reactor.language.errors import Fault, located
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, parse_cached
+from reactor.language.templates.engine import Delimiters, Loader, ParsedTemplate, parse_cached
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
 from reactor.language.templates.go.parser import parse
@@ -51,26 +51,19 @@ class _Templates:
         return self._known[name]
 
 
-class GoTemplate:
+class GoTemplate(ParsedTemplate[Tree]):
     """One compiled Go template."""
-
-    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, limits: Limits) -> None:
-        self._name = name
-        self._tree = tree
-        self._delimiters = delimiters
-        self._loader = loader
-        self._limits = limits
 
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
         """Return the rendered text. Raises TemplateError."""
         all_functions = {**FUNCTIONS, **functions}
-        templates = _Templates(all_functions, self._delimiters, self._loader)
-        templates.add(self._name, self._tree)
-        with limited(self._limits) as budget:
+        templates = _Templates(all_functions, self.delimiters, self.loader)
+        templates.add(self.name, self.tree)
+        with limited(self.limits) as budget:
             run = Run(all_functions, templates, budget, missing or MissingValues())
-            return run.render((self._name, self._tree.source, self._tree.root), context.get(".", context))
+            return run.render((self.name, self.tree.source, self.tree.root), context.get(".", context))
 
 
 class GoEngine:

@@ -9,7 +9,7 @@ from typing import Any
 from reactor.language.errors import Fault, FunctionError, located
 from reactor.language.templates.budget import Limits, limited
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engine import Delimiters, Loader, parse_cached
+from reactor.language.templates.engine import Delimiters, Loader, ParsedTemplate, parse_cached
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
 from reactor.language.templates.jet.functions import FUNCTIONS
 from reactor.language.templates.jet.nodes import Tree
@@ -77,23 +77,16 @@ class _Templates:
         return found
 
 
-class JetTemplate:
+class JetTemplate(ParsedTemplate[Tree]):
     """One compiled Jet template."""
-
-    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, limits: Limits) -> None:
-        self._name = name
-        self._tree = tree
-        self._delimiters = delimiters
-        self._loader = loader
-        self._limits = limits
 
     def render(
         self, context: Mapping[str, Any], functions: Functions, missing: MissingValues | None = None
     ) -> str:
         """Return the rendered text. Raises TemplateError."""
-        templates = _Templates(self._delimiters, self._loader)
-        linked = templates.link(self._name, self._tree)
-        with limited(self._limits) as budget:
+        templates = _Templates(self.delimiters, self.loader)
+        linked = templates.link(self.name, self.tree)
+        with limited(self.limits) as budget:
             run = Run({**FUNCTIONS, **functions}, templates, budget, missing or MissingValues())
             return run.render(linked, context)
 

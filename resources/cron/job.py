@@ -1,0 +1,97 @@
+"""Makes the lines of a job, and finds them in the table of a user, where a comment with the name stands before each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from reactor.resources.shared_lines import with_line, without
+
+HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+_MARK = "# reactor: "
+_HEADER_LINES = 3
+
+
+class Job(NamedTuple):
+    """A job. ``user`` is empty in the table of a user."""
+
+    name: str
+    schedule: str
+    command: str
+    user: str = ""
+
+    @property
+    def line(self) -> str:
+        """The line, in which cron reads a plain % as the end of the command."""
+        return " ".join(filter(None, (self.schedule, self.user, self.command.replace("%", "\\%"))))
+
+    @property
+    def mark(self) -> str:
+        """The comment before the line in the table of a user."""
+        return f"{_MARK}{self.name}"
+
+
+def file_of(job: Job, environment: Mapping[str, str]) -> str:
+    """The content of a file in /etc/cron.d."""
+    variables = "".join(f"{name}={_quoted(value)}\n" for name, value in environment.items())
+    return f"{HEADER}{variables}{job.line}\n"
+
+
+def _quoted(value: str) -> str:
+    """A value as cron reads it: it takes away quotes and blanks around it."""
+    if value and value == value.strip() and value[0] not in "'\"":
+        return value
+    return f"'{value}'" if '"' in value else f'"{value}"'
+
+
+def faults(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[str]:
+    """What would be done to the table, in words."""
+    after = changed(lines, job, is_present=is_present)
+    if after == [*lines]:
+        return []
+    if not is_present:
+        return ["removed the job"]
+    return ["changed the job" if _places(lines, job) else "added the job"]
+
+
+def changed(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[bytes]:
+    """The table with the job once, or without it. A line of the same job without a comment becomes ours."""
+    places = _places(lines, job)
+    if not is_present:
+        return without(lines, places)
+    line, mark = job.line.encode(), job.mark.encode()
+    if [_bare(lines[at]) for at in places] == [mark, line]:
+        return [*lines]
+    if not places:
+        same = [at for at, each in enumerate(lines) if _bare(each) == line and not _is_marked(lines, at)]
+        if same:
+            return [*_guarded(lines[: same[0]]), mark + b"\n", *lines[same[0] :]]
+        return with_line(with_line(_guarded(lines), mark), line)
+    first = len(without(lines[: places[0]], places))
+    rest = without(lines, places)
+    return [*rest[:first], mark + b"\n", line + b"\n", *rest[first:]]
+
+
+def _guarded(lines: Sequence[bytes]) -> list[bytes]:
+    """``lines`` with an empty line if they are few comments: crontab(1) drops the first three comments of a table."""
+    is_header = len(lines) < _HEADER_LINES and all(line.startswith(b"#") for line in lines)
+    return [*lines, b"\n"] if is_header else [*lines]
+
+
+def _places(lines: Sequence[bytes], job: Job) -> list[int]:
+    """The numbers of the comments with the name, each with that of its job, if one follows."""
+    found: list[int] = []
+    for at, line in enumerate(lines):
+        if _bare(line) == job.mark.encode():
+            found.append(at)
+            following = _bare(lines[at + 1]) if at + 1 < len(lines) else b""
+            found += [at + 1] if following and not following.startswith(b"#") else []
+    return found
+
+
+def _is_marked(lines: Sequence[bytes], at: int) -> bool:
+    return at > 0 and lines[at - 1].startswith(_MARK.encode())
+
+
+def _bare(line: bytes) -> bytes:
+    return line.strip(b" \t\r\n")

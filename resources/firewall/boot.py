@@ -1,0 +1,104 @@
+"""The files that set the table at the next boot: the rules, and a unit of systemd that loads them.
+
+The unit does not need ``nftables.service``, whose file begins with ``flush ruleset`` on Debian: it starts after it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from reactor import Action
+from reactor.hostfs import ErrorContext, remove_path
+from reactor.resources import textfile
+from reactor.resources.firewall.nft import text_of
+from reactor.resources.firewall.ruleset import Line
+from reactor.resources.system_link import read_link, write_link
+
+_UNITS: Final = "/etc/systemd/system"
+_TARGET: Final = "sysinit.target"
+_HEADER: Final = "# Managed by reactor: what is changed here is changed back.\n"
+_UNIT: Final = """\
+[Unit]
+Description=Firewall: the table inet {table} of reactor
+DefaultDependencies=no
+Wants=network-pre.target
+Before=network-pre.target shutdown.target
+After=nftables.service
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/sbin/nft -f {rules}
+
+[Install]
+WantedBy={target}
+"""
+
+
+class BootFiles(NamedTuple):
+    """The content of the file with the rules and of the unit, and where the link that enables it points; or None."""
+
+    rules: str | None = None
+    unit: str | None = None
+    link: str | None = None
+
+
+def paths(table: str) -> BootFiles:
+    """The paths of the three."""
+    unit = f"reactor-firewall-{table}.service"
+    rules = f"/etc/nftables.{table}.conf"
+    return BootFiles(rules, f"{_UNITS}/{unit}", f"{_UNITS}/{_TARGET}.wants/{unit}")
+
+
+def wanted(table: str, lines: Sequence[Line]) -> BootFiles:
+    """What the files must have. The unit is left out where there is no directory for it."""
+    where = paths(table)
+    rules = _HEADER + text_of(lines)
+    unit = _HEADER + _UNIT.format(table=table, rules=where.rules, target=_TARGET)
+    return BootFiles(rules, unit, where.unit)
+
+
+def found(table: str) -> BootFiles:
+    """What is there. Raises ResourceError when it can't be read."""
+    where = paths(table)
+    return BootFiles(
+        textfile.read(where.rules or ""), textfile.read(where.unit or ""), read_link(where.link or "")
+    )
+
+
+def without_systemd(files: BootFiles) -> BootFiles:
+    """The files on a host without a directory for units: the rules alone."""
+    return files if os.path.isdir(_UNITS) else files._replace(unit=None, link=None)
+
+
+def steps(table: str, now: BootFiles, then: BootFiles) -> Iterator[Action]:
+    """One step for each file that differs."""
+    where = paths(table)
+    for path, old, new in zip(where, now, then, strict=True):
+        if path is None or old == new:
+            continue
+        if new is None:
+            words, run = f"removed {path}", partial(remove_path, path, recursive=False)
+            yield Action(f"Would have {words}", words, run, is_proof=True)
+        elif path == where.link:
+            words = f"enabled {os.path.basename(path)}"
+            yield Action(f"Would have {words}", words, partial(_enable, path, new), is_proof=True)
+        else:
+            diff = partial(textfile.diff, path, partial(_whole, new))
+            run_write = partial(textfile.replace, path, new)
+            yield Action(f"Would have written {path}", f"wrote {path}", run_write, diff, is_proof=True)
+
+
+def _whole(text: str, _: str) -> str:
+    return text
+
+
+async def _enable(path: str, target: str) -> None:
+    """Make the link, as `systemctl enable` does."""
+    with ErrorContext(f"enable {target}"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    await write_link(path, target)

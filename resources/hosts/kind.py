@@ -1,0 +1,142 @@
+"""The kind `host`: its properties, and the rules for their combinations."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator
+
+from reactor import Claim, PropertyProblem, ResourceError
+from reactor.resources.hosts.host_lines import HOSTS, WantedHost, parse_line
+from reactor.resources.owned_lines import OwnedLines
+from reactor.resources.shared_lines import Found
+
+_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_LONGEST = 253
+
+
+def _check_name(name: str) -> str:
+    if len(name) > _LONGEST or not all(_LABEL.fullmatch(label) for label in name.split(".")):
+        raise ValueError(
+            f"{name!r} is not the name of a host: write labels of letters, digits and -, with dots between"
+        )
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return name
+    raise ValueError(f"{name!r} is an address, not the name of a host")
+
+
+def _check_ip(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError(f"{text!r} is not an IP address: write it as 192.0.2.1 or 2001:db8::1") from None
+
+
+HostName = Annotated[str, AfterValidator(_check_name)]
+"""The name of a host."""
+
+
+class Host(OwnedLines, kind="host"):
+    """Manage the address of one host in `/etc/hosts`. Other lines of the file stay as they are."""
+
+    example = "db.internal --ip 192.0.2.5 --aliases db"
+
+    ensure: Literal["present", "absent"] = "present"
+    host: HostName | None = None
+    """The canonical name of the host; by default the name of the resource."""
+    ip: Annotated[str, AfterValidator(_check_ip)] | None = None
+    """The address. With absent and without an address, all its addresses go."""
+    aliases: tuple[HostName, ...] | None = None
+    """Further names of the host; unset, those in its line stay."""
+
+    def property_problems(self) -> Iterable[PropertyProblem]:
+        """A name that is none, a missing address, and a localhost elsewhere."""
+        yield from super().property_problems()
+        if self.host is None:
+            try:
+                _check_name(self.name)
+            except ValueError as error:
+                yield PropertyProblem(("name",), str(error), "correct it, or add host")
+        if self.ensure == "present" and self.ip is None:
+            yield PropertyProblem((), "ip is required, unless ensure is absent", "add it: ip: 192.0.2.1")
+        names = [name.lower() for name in self._names]
+        for index, name in enumerate(names[1:]):
+            if name in names[: index + 1]:
+                yield PropertyProblem(("aliases", index), f"{name} is listed twice", "remove one of them")
+        is_local = self.ip is not None and ipaddress.ip_address(self.ip).is_loopback
+        if "localhost" in names and (self.ensure == "absent" or not is_local):
+            where = ("ip",) if self.ip is not None else ("ensure",)
+            yield PropertyProblem(
+                where, "the host would not work without its localhost", "write ip: 127.0.0.1 or ::1"
+            )
+
+    def claims(self) -> Iterable[Claim]:
+        """The file, and each name with the sort of its address."""
+        yield from super().claims()
+        versions = (4, 6) if self.ip is None else (ipaddress.ip_address(self.ip).version,)
+        for name in self._names:
+            for version in versions:
+                wishes = {"ensure": self.ensure, **({"ip": self.ip} if self.ensure == "present" else {})}
+                yield Claim(f"IPv{version} address of the host", name.lower(), wishes)
+
+    @property
+    def file_path(self) -> str:
+        """The absolute path of the file."""
+        return HOSTS
+
+    def faults(self, lines: Sequence[bytes]) -> list[str]:
+        """What would be done to ``lines``, in words."""
+        return self._wanted.faults(lines)
+
+    def changed(self, lines: Sequence[bytes]) -> list[bytes]:
+        """The desired lines."""
+        return self._wanted.apply(lines)
+
+    async def describe(self) -> Mapping[str, Any]:
+        """The address and the further names of the first line of the host."""
+        line = next(iter(self._lines(await self.observe())), None)
+        if line is None:
+            return {"ensure": "absent"}
+        others = [name for name in line.names if name.lower() != self._names[0].lower()]
+        return {"ensure": "present", "ip": str(line.address), "aliases": others}
+
+    async def reversal(self, state: Found | None) -> Self:
+        """The address as it was, or none."""
+        lines = self._lines(state)
+        if not lines:
+            return type(self)(
+                name=self.name, host=self.host, ip=self.ip, aliases=self.aliases, ensure="absent"
+            )
+        line = lines[0]
+        if len(lines) > 1 or line.names[0].lower() != self._names[0].lower():
+            words = "the lines of the host could not be brought back"
+            raise ResourceError(words, "change them by hand, or remove reverse")
+        try:
+            return type(self)(name=self.name, host=self.host, ip=str(line.address), aliases=line.names[1:])
+        except ValueError as error:  # also pydantic's
+            raise ResourceError("the line of the host could not be brought back", "remove reverse") from error
+
+    def _lines(self, state: Found | None) -> list[Any]:
+        found = (parse_line(line) for line in (state.lines if state else []))
+        version = None if self.ip is None else ipaddress.ip_address(self.ip).version
+        return [
+            each
+            for each in found
+            if each is not None
+            and version in (None, each.address.version)
+            and any(map(each.has, self._names))
+        ]
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.host or self.name, *(self.aliases or ()))
+
+    @property
+    def _wanted(self) -> WantedHost:
+        address = None if self.ip is None else ipaddress.ip_address(self.ip)
+        return WantedHost(self.host or self.name, address, self.aliases, self.ensure == "present")

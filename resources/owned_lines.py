@@ -1,0 +1,99 @@
+"""The base of kinds that own lines of one file, which others own lines of, too."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from typing import Self
+
+from reactor import Action, Claim, PathWatch, Plan, Relations, Resource, ResourceError, Watch, fragile_mounts
+from reactor.hostfs import Attributes, open_directory
+from reactor.resources import shared_lines
+from reactor.resources.shared_lines import Found
+
+_MODE = 0o644
+
+
+class OwnedLines(Resource[Found | None]):
+    """Owns lines of the file `file_path`. All resources of a kind with the same file are written together."""
+
+    @property
+    @abstractmethod
+    def file_path(self) -> str:
+        """The absolute path of the file."""
+
+    @abstractmethod
+    def faults(self, lines: Sequence[bytes]) -> list[str]:
+        """What would be done to ``lines``, in words; nothing if they are as desired."""
+
+    @abstractmethod
+    def changed(self, lines: Sequence[bytes]) -> list[bytes]:
+        """The desired lines."""
+
+    def watches(self) -> Iterable[Watch]:
+        """The file."""
+        yield PathWatch(self.file_path)
+
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Provides: Nothing.
+
+        Depends on: The file.
+        """
+        return Relations(depends_on=(self.file_path,))
+
+    def sandbox_access(self) -> Iterable[str]:
+        """The file."""
+        return (self.file_path,)
+
+    def claims(self) -> Iterable[Claim]:
+        """The file, which no other resource may write as a whole."""
+        if self.ensure == "present":
+            yield Claim("path", self.file_path, {"ensure": "present", "content": f"lines of {self.kind}"})
+
+    async def observe(self) -> Found | None:
+        """The file; None if there is none. Raises ResourceError when it can't be read."""
+        await fragile_mounts().ask(self.file_path)
+        return shared_lines.find(self.file_path)
+
+    def plan(self, state: Found | None, *, refresh: bool) -> Plan:  # noqa: ARG002  a line has nothing to refresh
+        """One edit of the file."""
+        if not (faults := self.faults(state.lines if state else [])):
+            return ()
+        words = " and ".join(faults)
+        diff = partial(shared_lines.diff, self.file_path, [self.changed])
+        return (Action(f"Would have {words}", words, partial(self._edit, [self]), diff, is_proof=True),)
+
+    async def preflight(self, state: Found | None) -> None:
+        """Check that the file can be written."""
+        shared_lines.refuse_unwritable(state.path if state else self.file_path)
+
+    def group_key(self) -> Hashable:
+        """The lines of one file are written together."""
+        return self.file_path
+
+    @classmethod
+    async def apply_group(cls, members: Sequence[Self]) -> dict[str, ResourceError]:
+        """Write the file once for all."""
+        await members[0]._edit(members)  # noqa: SLF001 - of our own class
+        return {}
+
+    async def _edit(self, members: Sequence[Self]) -> None:
+        changes = [each.changed for each in members]
+        await shared_lines.edit(self.file_path, changes, _attributes_in(os.path.dirname(self.file_path)))
+
+
+def _attributes_in(directory: str) -> Attributes:
+    """The attributes of a new file: it belongs to the owner of its directory."""
+    try:
+        handle = open_directory(directory)
+    except OSError:  # the write tells why
+        return Attributes(0, 0, _MODE)
+    try:
+        status = os.fstat(handle)
+    finally:
+        os.close(handle)
+    return Attributes(status.st_uid, status.st_gid, _MODE)

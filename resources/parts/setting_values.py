@@ -1,0 +1,59 @@
+"""What a value of a setting may be, by format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_YES_OR_NO: Final = frozenset(("sshd", "systemd"))
+
+
+def text_of(value: Any, name: str) -> str:
+    """The value as the text of a line."""
+    if isinstance(value, bool):
+        words = ("yes", "no") if name in _YES_OR_NO else ("true", "false")
+        return words[0] if value else words[1]
+    return str(value)
+
+
+def text_problem(text: str, name: str) -> str | None:
+    """Why the text can't be the value of a line; None if it can."""
+    if any(character in text for character in "\n\r\0"):
+        return "a value is one line"
+    if (problem := _unwritable(text)) is not None:
+        return problem
+    if text != text.strip():
+        return "blanks around a value are not kept"
+    if name in ("systemd", "keyvalue") and text.endswith("\\"):
+        return "a backslash at the end goes on in the next line"
+    if not text and name == "sshd":
+        return "a value of ssh is not empty"
+    return None
+
+
+def typed_problem(value: Any, name: str) -> str | None:
+    """Why the value can't be written in JSON, TOML or YAML; None if it can."""
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            return "the keys of a mapping are strings"
+        return _first_problem((*value, *value.values()), name)
+    if isinstance(value, (list, tuple)):
+        return _first_problem(value, name)
+    if value is None and name == "toml":
+        return "TOML has no null"
+    if isinstance(value, float) and not (math.isfinite(value) or (name != "json" and math.isinf(value))):
+        return "it is not a number that the format has"
+    return _unwritable(value) if isinstance(value, str) else None
+
+
+def _first_problem(values: Iterable[Any], name: str) -> str | None:
+    return next(filter(None, (typed_problem(value, name) for value in values)), None)
+
+
+def _unwritable(text: str) -> str | None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "it can't be written as UTF-8"
+    return None

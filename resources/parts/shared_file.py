@@ -1,0 +1,176 @@
+"""Reads and writes the files that several resources edit, once for all of them.
+
+A file is read again only if its stamp may hide a change. As long as the bytes are the same, all its resources share one
+`Document`, so it is split and parsed once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import trio
+
+from reactor import ResourceError, in_thread
+from reactor.hostfs import (
+    INLINE_LIMIT,
+    Attributes,
+    ErrorContext,
+    Inline,
+    Stamp,
+    Validator,
+    at_hand,
+    find_stale_temporaries,
+    open_content,
+    open_source,
+    read,
+    remove_stale_temporaries,
+    stamp_is_reliable,
+    stamp_of,
+    write_file,
+)
+from reactor.resources.parts.document import LARGEST, Document
+
+_MOST_KEPT = 16 << 20
+"""Bytes of documents that are kept in memory for the next look."""
+
+
+class Found(NamedTuple):
+    """A file as it was read. ``real`` is its path without symlinks; ``attributes`` are None if there is no file."""
+
+    document: Document
+    real: str
+    attributes: Attributes | None
+    stamp: Stamp | None = None
+
+
+class _Kept(NamedTuple):
+    """A file that was read, and whether an equal stamp proves that it has not changed since."""
+
+    found: Found
+    is_proof: bool
+
+
+_kept: OrderedDict[str, _Kept] = OrderedDict()
+_locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+
+
+def lock_of(real: str) -> trio.Lock:
+    """Held from reading to writing, since resources that edit one file may run at the same time."""
+    lock = _locks.get(real)
+    if lock is None:
+        lock = _locks[real] = trio.Lock()
+    return lock
+
+
+async def look(path: str) -> Found:
+    """The file at ``path``, which may be a symlink; the same object as long as it has not changed.
+
+    Raises ResourceError when it can't be read, or is not a regular file.
+    """
+    kept = _kept.get(path)
+    if kept is not None and kept.is_proof:
+        try:
+            # By path, which may lead anywhere: the stat only shows that nothing has changed.
+            if stamp_of(os.stat(path)) == kept.found.stamp:
+                return kept.found
+        except OSError:
+            pass
+    return await look_again(path)
+
+
+async def look_again(path: str) -> Found:
+    """As `look`, but the file is read in any case."""
+    now = time.time_ns()
+    with ErrorContext(f"read {path}"):
+        try:
+            data, real, status = await _read(path)
+        except FileNotFoundError:
+            _kept.pop(path, None)
+            if os.path.islink(path):  # noqa: ASYNC240 - as fast as the read
+                words = f"{path} is a symlink that leads nowhere"
+                raise ResourceError(words, "name the file, or remove the symlink") from None
+            return Found(Document(), path, None)
+    stamp = stamp_of(status)
+    attributes = Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+    kept = _kept.get(path)
+    if kept is not None and kept.found[1:3] == (real, attributes) and kept.found.document.data == data:
+        found = kept.found if kept.found.stamp == stamp else kept.found._replace(stamp=stamp)
+    else:
+        found = Found(Document.of(data, path), real, attributes, stamp)
+    _keep(path, _Kept(found, stamp_is_reliable(status, now)))
+    return found
+
+
+def _keep(path: str, kept: _Kept) -> None:
+    """Keep the newest files, as many as fit."""
+    _kept[path] = kept
+    _kept.move_to_end(path)
+    size = sum(_size_of(each.found) for each in _kept.values()) if _size_of(kept.found) > 1 << 16 else 0
+    while size > _MOST_KEPT and _kept:
+        _, oldest = _kept.popitem(last=False)
+        size -= _size_of(oldest.found)
+
+
+def _size_of(found: Found) -> int:
+    return 0 if found.stamp is None else found.stamp[2]
+
+
+async def _read(path: str) -> tuple[bytes, str, os.stat_result]:
+    """The content of the file, its path without symlinks, and its stat. Follows only symlinks that may be followed."""
+    fd = open_source(path)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            words = f"{path} is not a regular file, or leads to something else"
+            raise ResourceError(words, "name a file, or remove what is there")
+        if status.st_size > LARGEST:
+            words = f"{path} has {status.st_size >> 20} MiB, and only files of up to {LARGEST >> 20} can be edited"
+            raise ResourceError(words, "name a smaller file")
+        real = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read
+        if real != path:
+            _require_same(path, real, status)
+        await at_hand(path, fd, status.st_size)
+        if status.st_size <= INLINE_LIMIT:
+            return read(fd, status.st_size), real, status
+        return await in_thread(read, fd, status.st_size), real, status
+    finally:
+        os.close(fd)
+
+
+def _require_same(path: str, real: str, status: os.stat_result) -> None:
+    """Raise ResourceError unless ``real`` is the file that was opened: a symlink may have been replaced meanwhile."""
+    fd = open_content(real)
+    try:
+        if not os.path.samestat(os.fstat(fd), status):
+            raise ResourceError(f"{path} leads elsewhere by now", "see who replaces the symlink")
+    finally:
+        os.close(fd)
+
+
+class Approval(NamedTuple):
+    """The commands that validate the new file."""
+
+    validators: tuple[Validator, ...]
+
+    async def approve(self, candidate: str, path: str) -> None:
+        """Raise ResourceError unless every command returns 0."""
+        for validator in self.validators:
+            await validator.approve(candidate, path)
+
+
+async def store(
+    before: Found, after: Document, attributes: Attributes, validators: Iterable[Validator]
+) -> None:
+    """Replace the content of the file in one step, unless another program has changed it. Raises ResourceError."""
+    directory, base = os.path.split(before.real)
+    stale = await find_stale_temporaries(directory, base, attributes.uid)
+    await remove_stale_temporaries(before.real, stale, attributes.uid)
+    approval = Approval(tuple(validators))
+    validator = approval if approval.validators else None
+    await write_file(before.real, Inline(after.data), attributes, validator, before=before.stamp or ())

@@ -1,0 +1,153 @@
+"""Reads and edits files in which resources, users and other programs own single lines.
+
+All other lines stay byte for byte, whatever they hold. The file may be in a directory of another user: a symlink is
+followed only where `reactor.hostfs` allows that, and the file keeps its owner and mode.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import trio
+
+from reactor import Diff, ResourceError
+from reactor.hostfs import (
+    Attributes,
+    ErrorContext,
+    Inline,
+    Parent,
+    content_diff,
+    find_stale_temporaries,
+    new_file_diff,
+    open_source,
+    read,
+    refuse_read_only,
+    remove_stale_temporaries,
+    write_file,
+)
+
+LARGEST = 16 << 20
+"""The most bytes that are read of a file, whose length another user may decide."""
+
+Change = Callable[[Sequence[bytes]], list[bytes]]
+"""A function from the present lines, each with its end, to the desired lines."""
+
+_editing = trio.Lock()
+"""Held from reading to writing, because resources that edit the same file run concurrently."""
+
+
+class Found(NamedTuple):
+    """A file: its path without symlinks, its content, its attributes."""
+
+    path: str
+    data: bytes
+    attributes: Attributes
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The lines, each with its end. Only a newline ends a line."""
+        return _split(self.data)
+
+
+def find(path: str) -> Found | None:
+    """The regular file at ``path``; None if there is none. Raises ResourceError when it can't be read."""
+    with ErrorContext(f"read {path}"):
+        try:
+            fd = open_source(path)
+        except FileNotFoundError:
+            return None
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise ResourceError(f"{path} is not a regular file, or leads to something else", "remove it")
+            if status.st_size > LARGEST:
+                words = f"{path} has {status.st_size} bytes, and at most {LARGEST} are read"
+                raise ResourceError(words, "see what it holds, and shorten it")
+            data = read(fd, LARGEST)
+            real = _name_of(fd, path, status)
+        finally:
+            os.close(fd)
+    return Found(real, data, Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)))
+
+
+async def edit(path: str, changes: Iterable[Change], new: Attributes) -> None:
+    """Make all ``changes`` of the file at ``path`` in one write. A missing file counts as empty, and gets ``new``.
+
+    Raises ResourceError when it can't be written.
+    """
+    async with _editing:
+        found = find(path)
+        before = found.lines if found else []
+        after = _changed(before, changes)
+        if after == before:
+            return
+        target, attributes = (found.path, found.attributes) if found else (path, new)
+        directory, base = os.path.split(target)
+        stale = await find_stale_temporaries(directory, base, attributes.uid)
+        await remove_stale_temporaries(target, stale, attributes.uid)
+        await write_file(target, Inline(b"".join(after)), attributes)
+
+
+async def diff(path: str, changes: Iterable[Change]) -> Diff:
+    """The diff that `edit` would make."""
+    found = find(path)
+    content = Inline(b"".join(_changed(found.lines if found else [], changes)))
+    return await (content_diff(found.path, content, ()) if found else new_file_diff(path, content, ()))
+
+
+def refuse_unwritable(path: str) -> None:
+    """Raise the ResourceError with which a write of ``path`` would fail, as far as that can be seen before."""
+    with ErrorContext(f"write {path}"), Parent(path) as (directory, _):
+        refuse_read_only(directory)
+
+
+def with_line(lines: Sequence[bytes], line: bytes) -> list[bytes]:
+    """``lines`` with ``line``, which has no end, as the last one."""
+    ended = [*lines]
+    if ended and not ended[-1].endswith(b"\n"):
+        ended[-1] += b"\n"
+    return [*ended, line + b"\n"]
+
+
+def replaced(lines: Sequence[bytes], places: Sequence[int], line: bytes) -> list[bytes]:
+    """``lines`` with ``line``, which has no end, in place of the first of ``places``, and without the others.
+
+    Without places, it becomes the last line. A line keeps its end.
+    """
+    if not places:
+        return with_line(lines, line)
+    first, others = places[0], frozenset(places[1:])
+    end = lines[first][len(lines[first].rstrip(b"\r\n")) :]
+    return [line + end if at == first else old for at, old in enumerate(lines) if at not in others]
+
+
+def without(lines: Sequence[bytes], places: Iterable[int]) -> list[bytes]:
+    """``lines`` without those at ``places``."""
+    gone = frozenset(places)
+    return [line for at, line in enumerate(lines) if at not in gone]
+
+
+def _changed(lines: Sequence[bytes], changes: Iterable[Change]) -> list[bytes]:
+    after = [*lines]
+    for change in changes:
+        after = change(after)
+    return after
+
+
+def _split(data: bytes) -> list[bytes]:
+    parts = data.split(b"\n")
+    return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _name_of(fd: int, path: str, status: os.stat_result) -> str:
+    """The path of the open file without symlinks. Raises ResourceError if it was replaced meanwhile."""
+    real = os.readlink(f"/proc/self/fd/{fd}")
+    try:
+        if os.path.samestat(os.lstat(real), status):
+            return real
+    except FileNotFoundError:
+        pass
+    raise ResourceError(f"{path} was replaced while it was read", "it is tried again")

@@ -1,0 +1,131 @@
+"""The kind `known_host`: its properties, and the rules for their combinations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict
+
+from reactor import AbsolutePath, Claim, PropertyProblem, ResourceError
+from reactor.resources.owned_lines import OwnedLines
+from reactor.resources.shared_lines import Found
+from reactor.resources.ssh import public_key
+from reactor.resources.ssh.known_lines import WantedHost, parse_line
+
+_NAME = re.compile(r"[A-Za-z0-9_.:%-]+")
+_WITH_PORT = re.compile(r"\[([A-Za-z0-9_.:%-]+)\]:([0-9]{1,5})")
+_USUAL_PORT = 22
+_HIGHEST_PORT = 65535
+
+
+def _check_host(name: str) -> str:
+    if match := _WITH_PORT.fullmatch(name):
+        port = int(match[2])
+        if port == _USUAL_PORT:
+            raise ValueError(f"port 22 is the usual one: write {match[1]}")
+        if not 0 < port <= _HIGHEST_PORT:
+            raise ValueError(f"there is no port {port}")
+    elif not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not a host: write it as example.com, 192.0.2.1 or [example.com]:2222")
+    return name
+
+
+def _check_key(text: str) -> str:
+    public_key.parse(text)
+    return text.strip()
+
+
+Host = Annotated[str, AfterValidator(_check_host)]
+"""A name or address, with a port as in ``[example.com]:2222``."""
+
+
+class KnownHost(OwnedLines, kind="known_host"):
+    """Manage the SSH key of one type that a host is known by. Other lines of the file stay as they are."""
+
+    example = "git.example.com absent"
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    ensure: Literal["present", "absent"] = "present"
+    host: Host | None = None
+    """The host, such as `example.com` or `[example.com]:2222`; by default the name of the resource."""
+    key: Annotated[str, AfterValidator(_check_key)] | None = None
+    """The public key: its type and blob, as `ssh-keyscan` prints them. With absent and without a key, all keys go."""
+    aliases: tuple[Host, ...] = ()
+    """Further names and addresses of the host."""
+    path: AbsolutePath = "/etc/ssh/ssh_known_hosts"
+    """The file."""
+
+    def property_problems(self) -> Iterable[PropertyProblem]:
+        """A name that is no host, and a missing key."""
+        yield from super().property_problems()
+        if self.host is None:
+            try:
+                _check_host(self.name)
+            except ValueError as error:
+                yield PropertyProblem(("name",), str(error), "correct it, or add host")
+        if self.ensure == "present" and self.key is None:
+            hint = "add it: ssh-keyscan prints it; compare its fingerprint with that of the host"
+            yield PropertyProblem((), "key is required, unless ensure is absent", hint)
+        names = [name.lower() for name in self._names]
+        for index, name in enumerate(names[1:]):
+            if name in names[: index + 1]:
+                yield PropertyProblem(("aliases", index), f"{name} is listed twice", "remove one of them")
+
+    def claims(self) -> Iterable[Claim]:
+        """The file, and each name of the host with the type of its key."""
+        yield from super().claims()
+        for name in self._names:
+            which = f"{name.lower()} in {self.path}"
+            if self.ensure == "present" or self.key is None:
+                yield Claim("known host", which, {"ensure": self.ensure})
+            if (key := self._key) is not None:
+                yield Claim(f"{key.type} key of the host", which, {"ensure": self.ensure, "key": key.blob})
+
+    @property
+    def file_path(self) -> str:
+        """The absolute path of the file."""
+        return self.path
+
+    def faults(self, lines: Sequence[bytes]) -> list[str]:
+        """What would be done to ``lines``, in words."""
+        return self._wanted.faults(lines)
+
+    def changed(self, lines: Sequence[bytes]) -> list[bytes]:
+        """The desired lines."""
+        return self._wanted.apply(lines)
+
+    async def describe(self) -> Mapping[str, Any]:
+        """Whether the host is known by the key; without a key, by any."""
+        state = await self.observe()
+        gone = self._wanted._replace(is_present=False).faults(state.lines if state else [])
+        return {"ensure": "present" if gone else "absent", "path": self.path}
+
+    async def reversal(self, state: Found | None) -> Self:
+        """The key of the same type as it was, or none."""
+        concerned = self._wanted._replace(is_present=False)
+        lines = [line for line in (state.lines if state else []) if concerned.faults([line])]
+        properties = {"host": self.host, "aliases": self.aliases, "path": self.path}
+        if not lines:
+            return type(self)(name=self.name, key=self.key, ensure="absent", **properties)
+        found = parse_line(lines[0])
+        if len(lines) > 1 or found is None or self.key is None:
+            words = "the lines of the host could not be brought back"
+            raise ResourceError(words, "change them by hand, or remove reverse")
+        try:
+            return type(self)(name=self.name, key=f"{found.type} {found.blob}", **properties)
+        except ValueError as error:  # also pydantic's
+            raise ResourceError("the key of the host could not be brought back", "remove reverse") from error
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.host or self.name, *self.aliases)
+
+    @property
+    def _key(self) -> public_key.PublicKey | None:
+        return None if self.key is None else public_key.parse(self.key)
+
+    @property
+    def _wanted(self) -> WantedHost:
+        return WantedHost(self._names, self._key, self.ensure == "present")

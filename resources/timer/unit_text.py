@@ -1,0 +1,81 @@
+"""Makes the two unit files of a timer. Nothing in a command or a value has a special meaning for systemd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+
+
+class Task(NamedTuple):
+    """The command of a timer: its words, its user, its working directory and its variables."""
+
+    description: str
+    words: Sequence[str]
+    user: str | None
+    cwd: str | None
+    environment: Mapping[str, str]
+
+
+class Times(NamedTuple):
+    """When it runs. ``after_boot`` and ``every`` are in seconds, and so is ``random_delay``."""
+
+    calendar: Sequence[str]
+    after_boot: float | None
+    every: float | None
+    persistent: bool
+    random_delay: float
+
+
+def service_text(task: Task) -> str:
+    """The service unit."""
+    return _file(("Unit", [f"Description={_plain(task.description)}"]), ("Service", _service(task)))
+
+
+def _service(task: Task) -> Iterator[str]:
+    yield "Type=oneshot"
+    if task.user is not None:
+        yield f"User={task.user}"
+    if task.cwd is not None:
+        yield f"WorkingDirectory={_plain(task.cwd)}"
+    for name, value in task.environment.items():
+        yield f"Environment={_quoted(f'{name}={value}')}"
+    yield f"ExecStart={' '.join(_quoted(word).replace('$', '$$') for word in task.words)}"
+
+
+def timer_text(description: str, times: Times) -> str:
+    """The timer unit."""
+    unit = [f"Description={_plain(description)}"]
+    return _file(("Unit", unit), ("Timer", _timer(times)), ("Install", ["WantedBy=timers.target"]))
+
+
+def _timer(times: Times) -> Iterator[str]:
+    for event in times.calendar:
+        yield f"OnCalendar={event}"
+    if times.after_boot is not None:
+        yield f"OnBootSec={_span(times.after_boot)}"
+    if times.every is not None:
+        yield f"OnUnitActiveSec={_span(times.every)}"
+    if times.persistent:
+        yield "Persistent=true"
+    if times.random_delay:
+        yield f"RandomizedDelaySec={_span(times.random_delay)}"
+
+
+def _file(*sections: tuple[str, Iterable[str]]) -> str:
+    blocks = ("".join((f"[{name}]\n", *(f"{line}\n" for line in lines))) for name, lines in sections)
+    return _HEADER + "\n".join(blocks)
+
+
+def _plain(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\t", "\\t")
+    return f'"{escaped}"'
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f}s" if seconds == int(seconds) else f"{seconds * 1000:.0f}ms"

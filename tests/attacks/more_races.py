@@ -1,0 +1,178 @@
+"""Further attacks that need a race: archives that vouch for themselves, links of root, held files, caches and state directories."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+from archive_server import ArchiveServer
+from archive_worlds import FILES, make, sha256, tar_of
+from races import _OWN, _ROOT, Words, file, race, turns
+from victims import FORGED, STRANGER, World, check
+
+from reactor.journal.state_directory import StateDirectory, StateDirectoryError
+from reactor.loading import load
+from reactor.manifest.inputs import Inputs
+from reactor.resource.diagnostic import ManifestError
+from reactor.resource.plan import ResourceError
+from reactor.resources.file import File
+
+_FORGED_TAR = tar_of({**FILES, "app/bin/run": f"#!/bin/sh\necho {FORGED}\n".encode()}, "w")
+
+
+def archives_exchanged(world: World) -> list[Words]:
+    """Both say of themselves that they came from the server."""
+    return [("exchange", world.home / "app.tar", world.home / "forged.tar")]
+
+
+def vouch(path: Path, url: str, etag: str) -> None:
+    """Write on an archive what reactor once wrote on those that it had fetched."""
+    origin = {"url": hashlib.sha256(url.encode()).hexdigest()[:32], "etag": etag, "last_modified": ""}
+    os.setxattr(
+        path, "user.reactor.origin", json.dumps({**origin, "checksum": sha256(path.read_bytes())}).encode()
+    )
+
+
+@race("archive: vouches for itself", archives_exchanged)
+async def archive_vouching(world):
+    good, run = tar_of(FILES, "w"), world.top / "opt/app/bin/run"
+    with ArchiveServer() as server:
+        server.serve(good)
+        url = server.url(name="app.tar")
+        into = {"extract_parent": str(world.top / "opt"), "creates": str(run)}
+        for owner in turns([_OWN, {"owner": "0", "group": "0"}]):
+            made = make(world.home / "app.tar", url, **into, **owner)
+            for name, data in (("app.tar", good), ("forged.tar", _FORGED_TAR)):
+                new = world.home / "being-made"
+                new.write_bytes(data)
+                vouch(new, url, server.etag)
+                os.chown(new, STRANGER, STRANGER)
+                with suppress(OSError):
+                    new.replace(world.home / name)
+            yield
+            for _ in range(2):  # once more, with what is kept of the first
+                run.unlink(missing_ok=True)
+                await world.attempt(lambda made=made: check(world, made))
+                world.holds_forged(run)
+
+
+def against_linked_symlink(world: World) -> list[Words]:
+    """Root has a symlink to its own directory, and the attacker has a hard link to it, as fs.protected_hardlinks=0 lets them."""
+    (world.top / "of-root").symlink_to("root")
+    os.link(world.top / "of-root", world.top / "moved", follow_symlinks=False)
+    (world.top / "moved").replace(world.home / "evil")
+    return [("exchange", *world.swapped)]
+
+
+@race("file: below a symlink of root that was hard-linked", against_linked_symlink)
+async def linked_symlink(world):
+    (world.home / "root").symlink_to("../root")  # where the relative target leads from there
+    os.lchown(world.home / "root", STRANGER, STRANGER)
+    for text in turns(["one", "two"]):
+        world.give("app.conf", "theirs")
+        yield
+        await world.attempt(lambda text=text: check(world, file(world, content=text, mode="0600", **_OWN)))
+        await world.attempt(
+            lambda text=text: check(world, file(world, content=text, mode="0600", **_OWN), act=False)
+        )
+
+
+def holder(world: World) -> list[Words]:
+    return [("hold", world.top / "etc/app.conf")]
+
+
+@race("file: taken over while its former owner holds it open", holder)
+async def held_file(world):
+    path = world.top / "etc/app.conf"
+    for text in turns(["root one, which is long enough", "root two, which is long enough"]):
+        path.write_text(text)
+        os.chown(path, STRANGER, STRANGER)
+        yield
+        wanted = File(name=str(path), ensure="present", content=text, **_ROOT)
+        await world.attempt(lambda wanted=wanted: check(world, wanted))
+        if path.stat().st_uid == 0:
+            world.holds_forged(path)
+            os.sched_yield()
+            world.holds_forged(path)
+
+
+def claimed(world: World, name: str) -> list[Words]:
+    shared = world.top / "shared"
+    return [("claim", shared / name, world.root, shared / "forged")]
+
+
+def shared_directory(world: World) -> Path:
+    """A directory like /tmp, with one of the stranger that has what they want root to take."""
+    shared = world.top / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "forged").mkdir()
+    return shared
+
+
+@race("cache: its directory claimed by another user", lambda world: claimed(world, "cache"))
+async def claimed_cache(world):
+    shared = shared_directory(world)
+    text = "resources: [{exec: [{mark: {command: /bin/echo %s}}]}]\n"
+    with ArchiveServer() as server:
+        server.serve(tar_of({"manifest.yaml": (text % "good").encode()}))
+        url = server.url(name="site.tar.gz")
+        kept = shared / "forged" / hashlib.sha256(url.encode()).hexdigest()[:32]
+        (kept / "v").mkdir(parents=True)
+        (kept / "v/manifest.yaml").write_text(text % FORGED)
+        known = {"etag": server.etag, "last_modified": ""}
+        (kept / "current.json").write_text(
+            json.dumps({"version": "v", "manifest": "manifest.yaml", "known": known})
+        )
+        for each in (shared / "forged", *(shared / "forged").rglob("*")):
+            os.chown(each, STRANGER, STRANGER)
+        while True:
+            yield
+            await world.attempt(lambda: loaded(world, url, shared / "cache"))
+            removed(shared / "cache")
+
+
+async def loaded(world: World, url: str, cache: Path) -> str:
+    """Load the manifest at ``url``, and see that it is that of the server."""
+    try:
+        manifest = await trio.to_thread.run_sync(load, url, Inputs(cache=str(cache)))
+    except ManifestError as error:
+        raise ResourceError(f"refusing: {error}") from error
+    if FORGED in str(manifest.graph.resources):
+        world.leaks.append("root took the manifest of another user")
+    return "loaded"
+
+
+@race("state directory: claimed by another user", lambda world: claimed(world, "state"))
+async def claimed_state(world):
+    shared = shared_directory(world)
+    (shared / "forged/journal.sqlite").write_text(FORGED)
+    os.chown(shared / "forged", STRANGER, STRANGER)
+    while True:
+        yield
+        await world.attempt(lambda: made_state(world, shared / "state"))
+        removed(shared / "state")
+
+
+async def made_state(world: World, path: Path) -> str:
+    """Make the state directory, and one below it: the way there is claimed as well."""
+    try:
+        for each in (path / "below", path):
+            StateDirectory.make(str(each))
+            if path.lstat().st_uid != 0 or path.is_symlink():
+                world.leaks.append("root took the state directory of another user")
+    except StateDirectoryError as error:
+        raise ResourceError(f"refusing: {error}") from error
+    return "made"
+
+
+def removed(path: Path) -> None:
+    """Free the name again, if it is root's; what is the attacker's, they remove."""
+    with suppress(OSError):
+        if path.lstat().st_uid == 0:
+            shutil.rmtree(path)
