@@ -8,7 +8,18 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import Self
 
-from reactor import Action, Claim, PathWatch, Plan, Relations, Resource, ResourceError, Watch, fragile_mounts
+from reactor import (
+    Action,
+    Claim,
+    Contradiction,
+    PathWatch,
+    Plan,
+    Relations,
+    Resource,
+    ResourceError,
+    Watch,
+    fragile_mounts,
+)
 from reactor.hostfs import Attributes, open_directory
 from reactor.resources import shared_lines
 from reactor.resources.shared_lines import Found
@@ -74,6 +85,11 @@ class OwnedLines(Resource[Found | None]):
     def group_key(self) -> Hashable:
         """The lines of one file are written together."""
         return self.file_path
+
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
+        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
+        return ()
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> dict[str, ResourceError]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import trio
@@ -49,7 +50,7 @@ class Found(NamedTuple):
     @property
     def lines(self) -> list[bytes]:
         """The lines, each with its end. Only a newline ends a line."""
-        return _split(self.data)
+        return [*_split(self.data)]
 
 
 def find(path: str) -> Found | None:
@@ -137,9 +138,10 @@ def _changed(lines: Sequence[bytes], changes: Iterable[Change]) -> list[bytes]:
     return after
 
 
-def _split(data: bytes) -> list[bytes]:
-    parts = data.split(b"\n")
-    return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+@lru_cache(maxsize=8)  # many resources look at the same file
+def _split(data: bytes) -> tuple[bytes, ...]:
+    *ended, last = data.split(b"\n")
+    return (*(line + b"\n" for line in ended), *((last,) if last else ()))
 
 
 def _name_of(fd: int, path: str, status: os.stat_result) -> str:

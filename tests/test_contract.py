@@ -13,6 +13,7 @@ from reactor.resources.exec import Exec
 from reactor.resources.file import File
 from reactor.resources.git import Git
 from reactor.resources.scaffold import Scaffold
+from reactor.resources.tidy import Tidy
 from reactor.testing.contract import CONTRACT, Case
 
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
@@ -48,6 +49,31 @@ def file_with_source(root):
     return Case(make, lambda: tree(root), path.unlink)
 
 
+def file_with_template(root):
+    (root / "template").write_text("{{ 1 + 1 }}\n")
+    path = root / "made"
+
+    def make():
+        return File(name=str(path), ensure="present", template=str(root / "template"), mode="0640", **OWNERS)
+
+    return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
+
+
+def file_with_acl(root):
+    path = root / "shared"
+
+    def make():
+        more = {"acl": ["u:1234:rw"], "xattrs": {"user.origin": "here"}}
+        return File(name=str(path), ensure="present", content="x", mode="0640", **more, **OWNERS)
+
+    def world():
+        return tree(root), path.exists() and [
+            (name, os.getxattr(path, name)) for name in sorted(os.listxattr(path))
+        ]
+
+    return Case(make, world, lambda: os.removexattr(path, "system.posix_acl_access"))
+
+
 def file_with_validator(root):
     path = root / "script.sh"
 
@@ -79,12 +105,64 @@ def directory(root):
     return Case(make, lambda: tree(root), path.rmdir)
 
 
+def recursive_directory(root):
+    path = root / "tree"
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "file").write_text("x")
+    (path / "deep" / "file").chmod(0o600)
+
+    def make():
+        return File(name=str(path), ensure="directory", mode="0750", recurse=True, file_mode="0640", **OWNERS)
+
+    return Case(make, lambda: tree(root), lambda: (path / "deep" / "file").chmod(0o666))
+
+
+def link(root):
+    path = root / "current"
+
+    def make():
+        return File(name=str(path), ensure="link", target="releases/2", **OWNERS)
+
+    def spoil():
+        path.unlink()
+        path.symlink_to("/elsewhere")
+
+    return Case(make, lambda: {each.name: os.readlink(each) for each in root.iterdir()}, spoil)
+
+
+def forced_link(root):
+    path = root / "current"
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "file").write_text("x")
+
+    def make():
+        return File(name=str(path), ensure="link", target="/elsewhere", force=True)
+
+    def world():
+        return tree(root) | {each.name: os.readlink(each) for each in root.iterdir() if each.is_symlink()}
+
+    return Case(make, world, lambda: (path.unlink(), path.mkdir()))
+
+
 def absent_file(root):
     path = root / "unwanted"
     path.write_text("x")
     return Case(
         lambda: File(name=str(path), ensure="absent"), lambda: tree(root), lambda: path.write_text("x")
     )
+
+
+def tidied_directory(root):
+    path = root / "logs"
+    path.mkdir()
+
+    def spoil():
+        (path / "old.log").write_text("x")
+        os.utime(path / "old.log", (1, 1))
+
+    spoil()
+    (path / "new.log").write_text("x")
+    return Case(lambda: Tidy(name=str(path), age="30d"), lambda: tree(root), spoil)
 
 
 def exec_with_creates(root):
@@ -143,8 +221,9 @@ def checkout(root):
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, absent_file,
-    exec_with_creates, exec_without_guards, scaffold, absent_scaffold, checkout,
+    file_with_content, file_with_source, file_with_template, file_with_acl, file_with_validator, file_with_attributes_only, directory, recursive_directory, link,
+    forced_link, absent_file,
+    exec_with_creates, exec_without_guards, tidied_directory, scaffold, absent_scaffold, checkout,
 ]  # fmt: skip
 
 

@@ -26,6 +26,8 @@ into a sentence.
 - ``normal_forms``: recognizes values that the system writes in another spelling;
 - ``tree``: removes directories with everything in them;
 - ``writers``: finds out whether other users can write to a file, or replace it;
+- ``extended``: ACLs, capabilities and other extended attributes;
+- ``links``: makes symbolic links;
 - ``replacement``: replaces files atomically; ``attribute_changes``: sets owner, group and mode;
 - ``create_and_remove``: creates directories, and removes files and directories.
 
@@ -44,11 +46,32 @@ if TYPE_CHECKING:
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
-    from reactor.hostfs.create_and_remove import create_directory, remove_path, remove_stale_temporaries
+    from reactor.hostfs.create_and_remove import (
+        create_directory,
+        remove_path,
+        remove_same,
+        remove_stale_temporaries,
+    )
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
+    from reactor.hostfs.extended import (
+        Extended,
+        read_extended,
+        refuse_exposed,
+        require_support,
+        set_extended,
+    )
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
+    from reactor.hostfs.links import (
+        KEEP,
+        LinkOwner,
+        find_stale_links,
+        link_text,
+        remove_stale_links,
+        set_link_owner,
+        write_link,
+    )
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
@@ -76,7 +99,7 @@ if TYPE_CHECKING:
         listing_of,
         lock_temporary,
     )
-    from reactor.hostfs.tree import mount_points_in
+    from reactor.hostfs.tree import mount_points_in, refuse_mounts
     from reactor.hostfs.writers import (
         is_only_ours,
         others_may_replace,
@@ -91,11 +114,13 @@ _HOMES = {
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),
-    "create_and_remove": ("create_directory", "remove_path", "remove_stale_temporaries"),
+    "create_and_remove": ("create_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
+    "extended": ("Extended", "read_extended", "refuse_exposed", "require_support", "set_extended"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
+    "links": ("KEEP", "LinkOwner", "find_stale_links", "link_text", "remove_stale_links", "set_link_owner", "write_link"),
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
@@ -104,7 +129,7 @@ _HOMES = {
     "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
     "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "known_listing", "listing_of", "lock_temporary"),
-    "tree": ("mount_points_in",),
+    "tree": ("mount_points_in", "refuse_mounts"),
     "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only", "refuse_unchangeable"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -112,14 +137,17 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "EMPTY",
     "INLINE_LIMIT",
+    "KEEP",
     "MAX_ID",
     "NOTHING_WANTED",
     "Attributes",
     "Change",
     "Content",
     "ErrorContext",
+    "Extended",
     "FileType",
     "Inline",
+    "LinkOwner",
     "NormalForms",
     "Parent",
     "PreviousContent",
@@ -135,6 +163,7 @@ __all__ = [
     "copy",
     "create_directory",
     "digest_of",
+    "find_stale_links",
     "find_stale_temporaries",
     "first_missing_path",
     "flush",
@@ -147,6 +176,7 @@ __all__ = [
     "is_temporary_name",
     "keep_for_undo",
     "known_listing",
+    "link_text",
     "listing_of",
     "lock_temporary",
     "make_directories",
@@ -164,16 +194,24 @@ __all__ = [
     "private_copy",
     "private_directory",
     "read",
+    "read_extended",
     "read_record",
+    "refuse_exposed",
     "refuse_foreign_link",
+    "refuse_mounts",
     "refuse_read_only",
     "refuse_unchangeable",
     "remove_path",
+    "remove_same",
+    "remove_stale_links",
     "remove_stale_temporaries",
+    "require_support",
     "resource_error",
     "scan_directory",
     "secret_diff",
     "set_attributes",
+    "set_extended",
+    "set_link_owner",
     "spelled_alike",
     "stamp_is_reliable",
     "stamp_of",
@@ -181,6 +219,7 @@ __all__ = [
     "sync_file_system",
     "type_of",
     "write_file",
+    "write_link",
     "write_record",
 ]  # fmt: skip
 

@@ -34,7 +34,7 @@ _CHUNK = 256 * 1024
 
 
 class Content(Protocol):
-    """The desired content of a file."""
+    """The desired content of a file. One with a true attribute ``is_secret`` is not shown in diffs."""
 
     def unchanged(self) -> bool:
         """Whether the content is certainly the one that `equals` last compared. Costs at most one stat."""

@@ -62,6 +62,26 @@ async def _remove(path: str, *, recursive: bool) -> None:
             await changing(partial(os.rmdir, base, dir_fd=directory))
 
 
+async def remove_same(path: str, device: int, inode: int) -> bool:
+    """Remove the file, symlink or empty directory at ``path`` if it is still this inode. Returns whether it was.
+
+    There is no backup. Raises ResourceError.
+    """
+    removed: list[bool] = []
+    with ErrorContext(f"remove {path}"):
+        await change_on_disk(path, partial(_remove_same, path, (device, inode), removed))
+    return bool(removed)
+
+
+async def _remove_same(path: str, inode: tuple[int, int], removed: list[bool]) -> None:
+    with Parent(path) as (directory, base), suppress(FileNotFoundError):
+        found = os.stat(base, dir_fd=directory, follow_symlinks=False)
+        if (found.st_dev, found.st_ino) == inode:
+            remove = os.rmdir if stat.S_ISDIR(found.st_mode) else os.unlink
+            await changing(partial(remove, base, dir_fd=directory))
+            removed.append(True)
+
+
 async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove the stale temporary files ``names`` beside ``path``, owned by us or by ``uid``. Raises ResourceError."""
     with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):

@@ -31,6 +31,8 @@ async def content_diff(
 
     If ``content`` is None, the file is removed. ``old`` is what the file contains, if it was read already.
     """
+    if getattr(content, "is_secret", False):
+        return await secret_diff(path, changes, removed=False)
     try:
         old = _head(path) if old is None else old
     except ResourceError as error:
@@ -43,6 +45,8 @@ async def content_diff(
 
 async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
     """The diff of a file that is created, or that replaces a directory or another non-file."""
+    if getattr(content, "is_secret", False):
+        return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=True, old=False)
     await content.prepare()
     return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
 

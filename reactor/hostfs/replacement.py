@@ -10,7 +10,7 @@ import errno
 import os
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from reactor.hostfs.attribute_changes import give
 from reactor.hostfs.attributes import Attributes
@@ -26,6 +26,9 @@ from reactor.hostfs.temp_files import lock_temporary, temporary_name
 from reactor.hostfs.writers import others_may_replace
 from reactor.resource.own_renames import own_renames
 from reactor.resource.plan import ResourceError
+
+if TYPE_CHECKING:
+    from reactor.hostfs.extended import Extended
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_CLOEXEC
@@ -48,6 +51,7 @@ async def write_file(
     content: Content,
     attributes: Attributes,
     validator: Validator | None = None,
+    extended: Extended | None = None,
     *,
     before: Stamp | None = None,
 ) -> None:
@@ -59,22 +63,45 @@ async def write_file(
     try:
         with Parent(path) as (directory, base):
             if is_in_memory(directory) and await _replaced(
-                path, directory, base, content, attributes, validator=validator, before=before
+                path,
+                directory,
+                base,
+                content,
+                attributes,
+                validator=validator,
+                extended=extended,
+                before=before,
             ):
                 return
-        change = partial(_store_on_disk, path, content, attributes, validator, before)
-        await change_on_disk(path, change)
+        store = partial(
+            _store_on_disk, path, content, attributes, validator, extended=extended, before=before
+        )
+        await change_on_disk(path, store)
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
 
 async def _store_on_disk(
-    path: str, content: Content, attributes: Attributes, validator: Validator | None, before: Stamp | None
+    path: str,
+    content: Content,
+    attributes: Attributes,
+    validator: Validator | None,
+    *,
+    extended: Extended | None,
+    before: Stamp | None,
 ) -> None:
     """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
     with Parent(path) as (directory, base):
         await _replaced(
-            path, directory, base, content, attributes, validator=validator, before=before, is_on_disk=True
+            path,
+            directory,
+            base,
+            content,
+            attributes,
+            validator=validator,
+            extended=extended,
+            before=before,
+            is_on_disk=True,
         )
 
 
@@ -86,6 +113,7 @@ async def _replaced(
     attributes: Attributes,
     *,
     validator: Validator | None,
+    extended: Extended | None,
     before: Stamp | None,
     is_on_disk: bool = False,
 ) -> bool:
@@ -103,10 +131,10 @@ async def _replaced(
             temporary.finish_writing()
             await _approved(validator, path, directory, temporary, attributes)
         if is_on_disk:
-            device = await changing(give, temporary.fd, attributes, path)
+            device = await changing(_give_all, temporary.fd, attributes, extended, path)
             await flush(temporary.fd, device)
         else:
-            device = give(temporary.fd, attributes, path)
+            device = _give_all(temporary.fd, attributes, extended, path)
         if before is not None:
             _require_unchanged(path, directory, base, before)
         with PreviousContent(path, f"file#{path}", directory, base, device) as former:
@@ -117,7 +145,7 @@ async def _replaced(
                 return False
             await former.keep()
         if not replaced:
-            await _overwrite(path, directory, base, temporary.fd, attributes)
+            await _overwrite(path, directory, base, temporary.fd, attributes, extended=extended)
         is_failing = False
     finally:
         if temporary.fd != -1:
@@ -154,13 +182,31 @@ async def _approved(
         await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
 
 
-async def _overwrite(path: str, directory: int, base: str, finished: int, attributes: Attributes) -> None:
+def _give_all(fd: int, attributes: Attributes, extended: Extended | None, path: str) -> int:
+    """Set the attributes and the extended ones of the file; return its device. Raises ResourceError."""
+    device = give(fd, attributes, path)
+    if extended:
+        from reactor.hostfs.extended import set_on  # noqa: PLC0415 - few files have them
+
+        set_on(fd, extended, path)
+    return device
+
+
+async def _overwrite(
+    path: str,
+    directory: int,
+    base: str,
+    finished: int,
+    attributes: Attributes,
+    *,
+    extended: Extended | None,
+) -> None:
     """Copy the file open at ``finished`` over the bind-mounted file ``base``, such as /etc/hosts in a container."""
     fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
         await copy(finished, fd)
         await changing(os.ftruncate, fd, os.lseek(fd, 0, os.SEEK_CUR))
-        await flush(fd, await changing(give, fd, attributes, path))
+        await flush(fd, await changing(_give_all, fd, attributes, extended, path))
     finally:
         os.close(fd)
 

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
@@ -116,11 +116,17 @@ async def find_stale_temporaries(directory: str, base: str, uid: int) -> tuple[s
 
     They belong to us or to ``uid``: a temporary file gets its owner before it is renamed.
     """
+    names = await named_temporaries(directory, base)
+    return tuple(name for name in names if is_stale_temporary(f"{directory}/{name}", uid))
+
+
+async def named_temporaries(directory: str, base: str) -> Sequence[str]:
+    """The names in ``directory`` that `temporary_name` may have made for ``base``, of anything that is still there."""
     found = (await listing_of(directory)).temporary
     if not found or (names := found.get("".join(_shortened(base)))) is None:
         return ()
     names[:] = _still_there(directory, names)
-    return tuple(name for name in names if is_stale_temporary(f"{directory}/{name}", uid))
+    return names
 
 
 def _still_there(directory: str, names: Iterable[str]) -> list[str]:

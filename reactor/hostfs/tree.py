@@ -25,13 +25,18 @@ def remove_tree(path: str, directory: int, base: str) -> None:
     If something is mounted in it, nothing is removed: the mounted file system is not part of the directory. Raises
     ResourceError, which names the obstacle.
     """
-    if (mounted := _mounted_in(directory, base)) is not None:
-        words = f"cannot remove {path}: something is mounted at {mounted}"
-        raise ResourceError(words, f"unmount it first: umount {shlex.quote(mounted)}")
+    refuse_mounts(path, directory, base)
     try:
         shutil.rmtree(base, dir_fd=directory, onerror=_error_handler(path.removesuffix(base)))
     except RecursionError as error:
         raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error
+
+
+def refuse_mounts(path: str, directory: int, base: str) -> None:
+    """Raise ResourceError if something is mounted in the directory ``base``, which has the arguments of `remove_tree`."""
+    if (mounted := _mounted_in(directory, base)) is not None:
+        words = f"cannot remove {path}: something is mounted at {mounted}"
+        raise ResourceError(words, f"unmount it first: umount {shlex.quote(mounted)}")
 
 
 def _error_handler(parent: str) -> Callable[[object, str, _Caught], None]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
-from reactor.hostfs import ErrorContext
+from reactor.hostfs import ErrorContext, Stamp, stamp_is_reliable, stamp_of
 
 PASSWD = "/etc/passwd"  # noqa: S105 - a path
 GROUP = "/etc/group"
 SHADOW = "/etc/shadow"
 LOGIN_DEFS = "/etc/login.defs"
+_USER_FIELDS, _GROUP_FIELDS, _SHADOW_FIELDS = 7, 4, 9
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).date()
 
@@ -38,17 +41,34 @@ class GroupLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShadowLine:
-    """A line of shadow(5), which only root can read. ``expires`` is a date, or ``never``."""
+    """A line of shadow(5), which only root can read. ``expires`` is a date, or ``never``.
+
+    The ages are days; -1 is none.
+    """
 
     password: str = field(repr=False)
     expires: str
+    min_age: int = -1
+    max_age: int = -1
+    warn_days: int = -1
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether no password is right, because of a ``!`` before the hash."""
+        return self.password.startswith("!")
 
 
-def users() -> Iterator[PasswdLine]:
+def users() -> Sequence[PasswdLine]:
     """All users. Raises ResourceError when the file can't be read."""
-    for name, _, uid, gid, comment, home, shell in _lines(PASSWD, 7):
-        if uid.isdecimal() and gid.isdecimal():
-            yield PasswdLine(name, int(uid), int(gid), comment, home, shell)
+    return _records(PASSWD, _user)
+
+
+def _user(fields: list[str]) -> PasswdLine | None:
+    # Lines with other fields, such as those of NIS, are no accounts of this host.
+    if len(fields) != _USER_FIELDS or not (fields[2].isdecimal() and fields[3].isdecimal()):
+        return None
+    name, _, uid, gid, comment, home, shell = fields
+    return PasswdLine(name, int(uid), int(gid), comment, home, shell)
 
 
 def find_user(name: str) -> PasswdLine | None:
@@ -56,11 +76,15 @@ def find_user(name: str) -> PasswdLine | None:
     return next((user for user in users() if user.name == name), None)
 
 
-def groups() -> Iterator[GroupLine]:
+def groups() -> Sequence[GroupLine]:
     """All groups. Raises ResourceError when the file can't be read."""
-    for name, _, gid, members in _lines(GROUP, 4):
-        if gid.isdecimal():
-            yield GroupLine(name, int(gid), tuple(filter(None, members.split(","))))
+    return _records(GROUP, _group)
+
+
+def _group(fields: list[str]) -> GroupLine | None:
+    if len(fields) != _GROUP_FIELDS or not fields[2].isdecimal():
+        return None
+    return GroupLine(fields[0], int(fields[2]), tuple(filter(None, fields[3].split(","))))
 
 
 def find_group(name: str) -> GroupLine | None:
@@ -83,30 +107,58 @@ def has_user_groups() -> bool:
 
 def find_shadow(name: str) -> ShadowLine | None:
     """The line of the user in shadow(5); None if there is none. Raises ResourceError when we are not root."""
-    for fields in _lines(SHADOW, 9):
-        if fields[0] == name:
-            return ShadowLine(fields[1], _date(fields[7]))
-    return None
+    return next((line for user, line in _records(SHADOW, _shadow) if user == name), None)
 
 
-def _lines(path: str, count: int) -> Iterator[list[str]]:
-    """The fields of each line that has ``count`` fields.
+def _shadow(fields: list[str]) -> tuple[str, ShadowLine] | None:
+    if len(fields) != _SHADOW_FIELDS:
+        return None
+    return fields[0], ShadowLine(fields[1], _date(fields[7]), *map(_days, fields[3:6]))
 
-    Other lines, such as those of NIS, are no accounts of this host.
+
+_Records = TypeVar("_Records", PasswdLine, GroupLine, tuple[str, ShadowLine])
+_Parse = Callable[[list[str]], _Records | None]
+
+
+def _records(path: str, parse: _Parse[_Records]) -> Sequence[_Records]:
+    """What ``parse`` returns for the fields of each line, but None; an empty sequence if there is no shadow file.
+
+    The file is read again only if its stat has changed: 200 users need it 200 times.
     """
     with ErrorContext(f"read {path}"):
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-                lines = [line.rstrip("\n").split(":") for line in file]
+            stamp = stamp_of(os.stat(path))
+            if (known := _known.get((path, parse))) is not None and known[0] == stamp:
+                return cast("Sequence[_Records]", known[1])
+            return _read(path, parse)
         except FileNotFoundError:
             if path != SHADOW:  # every host has the other files, so a missing one is an error
                 raise
-            return
-    yield from (fields for fields in lines if len(fields) == count)
+            return ()
+
+
+def _read(path: str, parse: _Parse[_Records]) -> Sequence[_Records]:
+    now = time.time_ns()
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        found = os.fstat(file.fileno())
+        lines = [line.rstrip("\n").split(":") for line in file]
+    records = [record for fields in lines if (record := parse(fields)) is not None]
+    _known.pop((path, parse), None)
+    if stamp_is_reliable(found, now):
+        _known[path, parse] = stamp_of(found), records
+    return records
+
+
+_known: dict[tuple[str, object], tuple[Stamp, Sequence[object]]] = {}
+"""The records of each file, with the stamp that it had when it was read."""
 
 
 def _date(days: str) -> str:
     return (_EPOCH + timedelta(days=int(days))).isoformat() if days.isdigit() else "never"
+
+
+def _days(text: str) -> int:
+    return int(text) if text.isdigit() else -1
 
 
 def is_date(text: str) -> bool:

@@ -12,6 +12,8 @@ from reactor import Action, Plan, ResourceError
 from reactor.hostfs import Change, attributes_diff
 from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
+from reactor.resources.accounts.passwords import age_options, lock_option, wanted_password
+from reactor.resources.accounts.skeleton import create_home
 
 if TYPE_CHECKING:
     from reactor.resources.accounts.user import User
@@ -33,6 +35,8 @@ class UserState:
     groups: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     lacks_group: bool = False
+    lacks_home: bool = False
+    """Whether the home directory is missing, and must be created."""
     losses: tuple[str, ...] = ()
     foreign_home: str = ""
     """Why the home directory does not belong to this user alone, for messages; empty if it does."""
@@ -52,24 +56,26 @@ def plan_user(user: User, state: UserState) -> Plan:
     if user.ensure == "absent":
         return () if state.account is None else (_remove(user, state),)
     if state.account is None:
-        return (_create(user, state), *_set_password(user, state))
+        return (_create(user, state), *_set_password(user, state), *_set_ages(user, state))
     return (
         *_repair_primary_group(user, state, state.account),
         *_modify(user, state, state.account),
+        *_make_home(user, state, state.account),
         *_change_groups(user, state),
         *_set_password(user, state),
+        *_set_ages(user, state),
     )
 
 
 def _create(user: User, state: UserState) -> Action:
     changes = [Change(attribute, "", new) for attribute, new in _wanted(user).items()]
-    options = _options(changes)
+    options = _options(changes) + (["--non-unique"] if user.non_unique else [])
     if user.group is None and user.name in state.numbers:
         options += ["--gid", user.name]  # useradd creates that group, and fails when it exists
     if user.groups:
         options += ["--groups", ",".join(user.groups)]
         changes.append(Change("groups", "", ", ".join(user.groups)))
-    options += ["--create-home" if user.manage_home else "--no-create-home"]
+    options += ["--create-home" if user.manage_home or user.create_home else "--no-create-home"]
     options += ["--system"] if user.system else []
     return _step(user, "created the user", "useradd", options, changes)
 
@@ -99,11 +105,23 @@ def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
     if not changes:
         return ()
     options = _options(changes)
+    options += ["--non-unique"] if user.non_unique and "--uid" in options else []
     words = ", ".join(map(str, changes))
     if user.manage_home and "--home" in options:
         options += [] if state.foreign_home else ["--move-home"]
         words += state.left
     return (_step(user, words, "usermod", options, changes),)
+
+
+def _make_home(user: User, state: UserState, account: PasswdLine) -> Plan:
+    home = user.home or account.home
+    is_moved = (
+        user.manage_home and home != account.home and os.path.isdir(account.home) and not state.foreign_home
+    )
+    if not state.lacks_home or is_moved:
+        return ()
+    words = f"created the home {home}"
+    return (Action(f"Would have {words}", words, partial(create_home, home, user.name), is_proof=True),)
 
 
 def _change_groups(user: User, state: UserState) -> Plan:
@@ -126,12 +144,38 @@ def _change_groups(user: User, state: UserState) -> Plan:
 
 
 def _set_password(user: User, state: UserState) -> Plan:
-    if user.password is None or (state.shadow is not None and state.shadow.password == user.password):
+    wanted = wanted_password(user.password, user.locked)
+    if wanted is None:
+        option = lock_option(state.shadow, user.locked)
+        if option is None:
+            return ()
+        found = "" if state.shadow is None else state.shadow.password
+        times = len(found) - len(found.lstrip("!")) if option == "--unlock" else 1
+        return tuple(
+            _step(user, f"{option.removeprefix('--')}ed the password", "usermod", [option])
+            for _ in range(times)
+        )
+    if state.shadow is not None and state.shadow.password == wanted:
         return ()
-    line = f"{user.name}:{user.password}\n".encode()
+    line = f"{user.name}:{wanted}\n".encode()
     words = "set the password"
     run = partial(commands.change, "chpasswd", "--encrypted", input=line)
     return (Action(f"Would have {words}", words, run, is_proof=True),)
+
+
+def _set_ages(user: User, state: UserState) -> Plan:
+    wanted = {
+        "max_age": user.password_max_age,
+        "min_age": user.password_min_age,
+        "warn_days": user.password_warn_days,
+    }
+    found = [*age_options(state.shadow, wanted)]
+    if not found:
+        return ()
+    changes = [Change(name, old, new) for name, old, new, _ in found]
+    words = ", ".join(f"set {each.attribute} to {each.new}" for each in changes)
+    options = [word for _, _, new, option in found for word in (option, new)]
+    return (_step(user, words, "chage", options, changes),)
 
 
 def _remove(user: User, state: UserState) -> Action:

@@ -27,7 +27,7 @@ async def refuse_user(user: User, state: UserState) -> None:
     if user.ensure == "absent":
         return
     account = state.account
-    if user.uid is not None and (account is None or account.uid != user.uid):
+    if user.uid is not None and not user.non_unique and (account is None or account.uid != user.uid):
         taken = next((each.name for each in users() if each.uid == user.uid and each.name != user.name), None)
         _refuse_taken("uid", user.uid, taken)
     if user.group is not None:

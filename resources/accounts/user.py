@@ -40,6 +40,7 @@ from reactor.resources.accounts.database import (
     users,
 )
 from reactor.resources.accounts.homes import is_left_alone, refuse_exposed
+from reactor.resources.accounts.passwords import has_hash
 from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
 from reactor.resources.accounts.preflight import refuse_user
 from reactor.resources.accounts.property_types import (
@@ -49,6 +50,7 @@ from reactor.resources.accounts.property_types import (
     accounts_named,
     irreversible,
 )
+from reactor.resources.accounts.skeleton import lacks_home
 
 # crypt(5): a method, optional parameters, salt and hash; a leading ! locks the password, and ! or * alone is none.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
@@ -81,6 +83,9 @@ def _check_expiry(text: str) -> str:
     return text
 
 
+Days = Annotated[int, Field(ge=-1, le=99999)]
+"""A number of days, or -1."""
+
 AccountPath = Annotated[AbsolutePath, AfterValidator(_check_no_colon)]
 """A path that can be written in a line of passwd(5)."""
 
@@ -106,6 +111,8 @@ class User(Resource[UserState], kind="user"):
     """The home directory."""
     manage_home: Flag = False
     """Whether the home directory is created with the user, moved when `home` changes, and removed with the user."""
+    create_home: Flag = False
+    """Whether a missing home directory is created, with the files of `/etc/skel`, also for a user who exists."""
     shell: AccountPath | None = None
     """The login shell."""
     comment: Annotated[str, AfterValidator(_check_comment)] | None = None
@@ -117,6 +124,17 @@ class User(Resource[UserState], kind="user"):
     expires: Annotated[str, AfterValidator(_check_expiry)] | None = None
     """The day from which the account can no longer be used, such as `2030-12-31`; or `never`."""
 
+    locked: Flag | None = None
+    """Whether the password is locked, so that none is right. Its hash is kept, for the day on which it is unlocked."""
+    password_max_age: Days | None = None
+    """The days after which the password must be changed; -1 for never."""
+    password_min_age: Days | None = None
+    """The days for which a new password can't be changed; -1 for none."""
+    password_warn_days: Days | None = None
+    """The days before that in which the user is warned; -1 for none."""
+    non_unique: Flag = False
+    """Whether another user may have the same ``uid``."""
+
     def secret_properties(self) -> Collection[str]:
         """The password, if one is given."""
         return () if self.password is None else ("password",)
@@ -126,6 +144,13 @@ class User(Resource[UserState], kind="user"):
         yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
             yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
+        if self.non_unique and self.uid is None:
+            yield PropertyProblem(
+                ("non_unique",), "non_unique is about the uid", "add uid, or remove non_unique"
+            )
+        if self.locked is False and self.password is not None and not has_hash(self.password):
+            words = "without a password, there is nothing to unlock"
+            yield PropertyProblem(("locked",), words, "write the hash as password, or remove locked")
         if self.groups is not None and self.group in self.groups:
             message = f"{self.group} is the primary group already"
             yield PropertyProblem(("groups",), message, "leave it out of groups")
@@ -133,6 +158,8 @@ class User(Resource[UserState], kind="user"):
     def watches(self) -> Iterable[Watch]:
         """The account files that `observe` reads."""
         yield from map(PathWatch, self._files)
+        if (home := self._created_home(None)) is not None:
+            yield PathWatch(home)
 
     def relations(self) -> Relations:
         """Its relations to other resources.
@@ -166,7 +193,7 @@ class User(Resource[UserState], kind="user"):
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
         if self.ensure == "absent":
             return
-        if self.uid is not None:
+        if self.uid is not None and not self.non_unique:
             yield Claim("user number", str(self.uid), {"name": self.name})
         for group in self.groups or ():
             yield Claim("group", group, {"ensure": "present"})
@@ -207,6 +234,9 @@ class User(Resource[UserState], kind="user"):
             if account is None or self.ensure == "present"
             else self._losses(account, all_groups, takes_home=self.manage_home and not foreign_home),
             foreign_home=foreign_home,
+            lacks_home=account is not None
+            and (home := self._created_home(account)) is not None
+            and await lacks_home(home),
             lacks_group=account is not None
             and account.gid not in numbers.values()
             and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),
@@ -250,7 +280,13 @@ class User(Resource[UserState], kind="user"):
             "comment": account.comment,
         }
         if state.shadow is not None:
-            found |= {"password": state.shadow.password, "expires": state.shadow.expires}
+            shadow = state.shadow
+            found |= {"password": shadow.password, "expires": shadow.expires}
+            found |= {
+                f"password_{name}": getattr(shadow, name) for name in ("max_age", "min_age", "warn_days")
+            }
+            if self.locked is not None and self.password is None:
+                found["locked"] = shadow.is_locked
         if state.numbers.get(self.name) == account.gid:
             del found["group"]  # it is removed and created with the user
         whole = self.ensure == "absent"
@@ -265,13 +301,27 @@ class User(Resource[UserState], kind="user"):
     @property
     def _files(self) -> tuple[str, ...]:
         gone_for_a_while = self.ensure == "absent" and self.meta.reverse
-        if self.password is not None or self.expires is not None or gone_for_a_while:
+        secret = (
+            "password",
+            "expires",
+            "locked",
+            "password_max_age",
+            "password_min_age",
+            "password_warn_days",
+        )
+        if gone_for_a_while or any(getattr(self, name) is not None for name in secret):
             return (PASSWD, GROUP, SHADOW)
         return (PASSWD, GROUP)
 
     @property
     def _makes_home(self) -> bool:
-        return self.manage_home and self.ensure == "present"
+        return (self.manage_home or self.create_home) and self.ensure == "present"
+
+    def _created_home(self, account: PasswdLine | None) -> str | None:
+        """The home directory that must exist; None if it is not known, or need not."""
+        if not self.create_home or self.ensure == "absent":
+            return None
+        return self.home or (None if account is None else account.home)
 
 
 async def _foreign_home(account: PasswdLine) -> str:

@@ -13,6 +13,7 @@ from pydantic import Field
 from reactor import (
     Action,
     Claim,
+    Contradiction,
     Diff,
     PathWatch,
     Plan,
@@ -236,6 +237,11 @@ class Cron(Resource[Found | None], kind="cron"):
     def group_key(self) -> Hashable | None:
         """The jobs of one user's table are written together."""
         return self.user if self.table == "user" else None
+
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
+        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
+        return ()
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> dict[str, ResourceError]:

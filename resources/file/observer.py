@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 
-from reactor import emit_note
+from reactor import Plan, emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
     Attributes,
@@ -32,6 +32,7 @@ from reactor.hostfs import (
     type_of,
 )
 from reactor.resources.file.mounts import is_always_mounted
+from reactor.resources.file.planner import plan_file
 from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
@@ -109,6 +110,16 @@ class Observer:
     def expect_file(self) -> None:
         """Expect a regular file, because one was just put in place: it can be opened without an lstat before."""
         self._is_likely_file = True
+
+    def plan(self, state: FileState) -> Plan:
+        """The plan by the decision table. Raises ResourceError if the path must not be changed."""
+        return plan_file(self.desired, state)
+
+    async def preflight(self, state: FileState) -> None:
+        """Raise the ResourceError with which the change would fail."""
+        from reactor.resources.file.preflight import preflight  # noqa: PLC0415 - only a dry run needs it
+
+        await preflight(self.desired, state)
 
     def _compare_likely(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of the expected regular file; None if anything else is found."""

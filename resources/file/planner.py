@@ -55,7 +55,7 @@ def _present(desired: Desired, state: FileState) -> Plan:
         if desired.content is not None and not state.same_content:
             return (_store(desired, desired.content, state, changes),)
         if changes and desired.content is not None and _may_be_written_by_others(state):
-            return (_store_same(desired, desired.content, state, changes),)
+            return (rewrite(desired, desired.content, state, changes),)
         return (_set_attributes(desired, state, changes),) if changes else ()
     if state.type is FileType.ABSENT:
         return (_create(desired, state),)
@@ -143,7 +143,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator, desired.extended),
         diff=partial(_diff_of_new, desired, content),
         is_proof=True,
     )
@@ -154,7 +154,7 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator, desired.extended),
         diff=partial(content_diff, desired.path, content, changes, old=state.content),
         is_proof=True,
     )
@@ -165,12 +165,12 @@ def _may_be_written_by_others(state: FileState) -> bool:
     return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
 
 
-def _store_same(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
+def rewrite(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
     """Replace the file by a copy of itself: a former owner may still write to the old one through a descriptor."""
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator, desired.extended),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
@@ -187,17 +187,18 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
 
 
 def _remove_stale_temporaries(desired: Desired, state: FileState) -> Action:
-    what = (
-        "a temporary file"
-        if len(state.stale_temporaries) == 1
-        else f"{len(state.stale_temporaries)} temporary files"
-    )
+    what = temporary_files(len(state.stale_temporaries))
     return Action(
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
         run=partial(remove_stale_temporaries, desired.path, state.stale_temporaries, state.wanted.uid),
         is_proof=True,
     )
+
+
+def temporary_files(count: int) -> str:
+    """The words for ``count`` temporary files."""
+    return "a temporary file" if count == 1 else f"{count} temporary files"
 
 
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:

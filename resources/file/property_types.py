@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import stat
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, ValidationInfo
 
 from reactor.hostfs import MAX_ID, is_id
 from reactor.resources.download.source import check_url, is_url, resolve_source
 
+if TYPE_CHECKING:
+    from reactor.resources.scaffold.rendering import Values
+
 MAX_MODE = 0o777
+_LONGEST_NAME, _LONGEST_VALUE = 255, 65536
+_LONGEST_TARGET = 4095
+"""Bytes."""
 
 
 @lru_cache(maxsize=64)
@@ -73,6 +79,34 @@ def _resolve_source(path: str, info: ValidationInfo) -> str:
     return check_url(path) if is_url(path) else resolve_source(path, info)
 
 
+def _check_target(text: str) -> str:
+    if not text or "\0" in text:
+        raise ValueError("it must be a path: target: /opt/app, or target: ../app")
+    if len(_check_content(text).encode()) > _LONGEST_TARGET:
+        raise ValueError(f"it is longer than {_LONGEST_TARGET} bytes, the limit of the kernel")
+    return text
+
+
+class TemplatePath(str):
+    """The absolute path of a template, with the values that the manifest has for it."""
+
+    __slots__ = ("values",)
+    values: Values
+
+
+def _take_template(path: str, info: ValidationInfo) -> TemplatePath:
+    template = TemplatePath(resolve_source(path, info))
+    make = (info.context or {}).get("templates")
+    template.values = _no_values() if make is None else make()
+    return template
+
+
+def _no_values() -> Values:
+    from reactor.resources.scaffold.rendering import FixedValues  # noqa: PLC0415 - few files have a template
+
+    return FixedValues()
+
+
 SourcePath = Annotated[str, AfterValidator(_resolve_source)]
 """A source to copy from: a URL, or a normalized absolute path. A relative path starts at the manifest's directory."""
 
@@ -84,3 +118,51 @@ Mode = Annotated[str, AfterValidator(_check_mode)]
 
 Text = Annotated[str, AfterValidator(_check_content)]
 """Content that can be written as UTF-8."""
+
+LinkTarget = Annotated[str, AfterValidator(_check_target)]
+"""What a symlink points to: any path."""
+
+Template = Annotated[str, AfterValidator(_take_template)]
+"""The path of a template; a relative one starts at the manifest's directory. It has the values for the template."""
+
+
+def _check_acl(entries: tuple[str, ...]) -> tuple[str, ...]:
+    from reactor.resources.file.acl import parse_acl  # noqa: PLC0415 - few files have one
+
+    for entry in parse_acl(entries):
+        _check_account(entry.name or "0")
+    return entries
+
+
+def _check_xattrs(values: dict[str, str | None]) -> dict[str, str | None]:
+    from reactor.resources.file.extended import value_of  # noqa: PLC0415 - few files have some
+
+    for name, text in values.items():
+        if name.startswith("system.posix_acl") or name == "security.capability":
+            raise ValueError(f"{name}: acl and capabilities are properties of their own")
+        if not name.startswith(("user.", "trusted.", "security.")) or name.endswith(".") or "\0" in name:
+            raise ValueError(
+                f"{name!r} is no extended attribute to set: its name begins with user. or trusted."
+            )
+        if len(name.encode()) > _LONGEST_NAME or len(value_of(text or "")) > _LONGEST_VALUE:
+            raise ValueError(
+                f"{name}: a name has at most {_LONGEST_NAME} bytes, and a value {_LONGEST_VALUE}"
+            )
+    return values
+
+
+def _check_capabilities(text: str) -> str:
+    from reactor.resources.file.capabilities import encode  # noqa: PLC0415 - few files have some
+
+    encode(text)
+    return text
+
+
+Acl = Annotated[tuple[str, ...], AfterValidator(_check_acl)]
+"""The entries of an ACL, as setfacl(1) takes them."""
+
+Xattrs = Annotated[dict[str, str | None], AfterValidator(_check_xattrs)]
+"""Extended attributes by name; null for one that must not be there."""
+
+Capabilities = Annotated[str, AfterValidator(_check_capabilities)]
+"""File capabilities, as setcap(8) takes them."""

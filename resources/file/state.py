@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from reactor.hostfs import NOTHING_WANTED, Attributes, Content, FileType
+from reactor.hostfs import NOTHING_WANTED, Attributes, Change, Content, Extended, FileType
 from reactor.resources.file.validator import Validator
+
+if TYPE_CHECKING:
+    from reactor.resources.file.owned_tree import Wrong
 
 
 class Desired(NamedTuple):
@@ -25,6 +28,8 @@ class Desired(NamedTuple):
     """Whether another resource manages the root of the file system that is mounted on the directory."""
     mounted_root: bool = False
     """Whether owner and mode are those of the root of whatever is mounted on the directory."""
+    extended: Extended | None = None
+    """The extended attributes of new content."""
 
 
 class FileState(NamedTuple):
@@ -53,3 +58,9 @@ class FileState(NamedTuple):
     content: bytes | bytearray | None = None
     """The content of a small regular file that differs, and is no other file under a second name. So a diff need not
     open it again, which takes a tenth of the time of a repair. None: not read."""
+    points_to: str | None = None
+    """The text of a symlink, if the desired state is a link."""
+    changes: tuple[Change, ...] = ()
+    """The extended attributes that differ."""
+    wrong: tuple[Wrong, ...] = ()
+    """What is not as desired in the directory, with ``recurse``."""

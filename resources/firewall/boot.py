@@ -40,7 +40,7 @@ WantedBy={target}
 
 
 class BootFiles(NamedTuple):
-    """The content of the file with the rules and of the unit, and where the link that enables it points; or None."""
+    """The content of the file with the rules and of the unit, and the target of the link that enables it; None for no file."""
 
     rules: str | None = None
     unit: str | None = None
@@ -63,7 +63,7 @@ def wanted(table: str, lines: Sequence[Line]) -> BootFiles:
 
 
 def found(table: str) -> BootFiles:
-    """What is there. Raises ResourceError when it can't be read."""
+    """The present content of the files. Raises ResourceError when it can't be read."""
     where = paths(table)
     return BootFiles(
         textfile.read(where.rules or ""), textfile.read(where.unit or ""), read_link(where.link or "")
@@ -91,6 +91,13 @@ def steps(table: str, now: BootFiles, then: BootFiles) -> Iterator[Action]:
             diff = partial(textfile.diff, path, partial(_whole, new))
             run_write = partial(textfile.replace, path, new)
             yield Action(f"Would have written {path}", f"wrote {path}", run_write, diff, is_proof=True)
+
+
+def preflight(table: str, now: BootFiles, then: BootFiles) -> None:
+    """Raise the ResourceError with which a file could not be written or removed."""
+    for path, old, new in zip(paths(table), now, then, strict=True):
+        if path is not None and old != new:
+            textfile.refuse_replacement(path)
 
 
 def _whole(text: str, _: str) -> str:

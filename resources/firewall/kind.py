@@ -151,7 +151,7 @@ class Firewall(Resource[FirewallState], kind="firewall"):
         return {"ensure": "absent" if text is None else "present", "table": self.table, "ruleset": text or ""}
 
     def plan(self, state: FirewallState, *, refresh: bool) -> Plan:  # noqa: ARG002  rules have nothing to refresh
-        """Replace or remove the table as a whole, then its files: what is not confirmed must not be set at boot.
+        """Replace or remove the table as a whole, then its files: rules without a proof must not be set at boot.
 
         Raises ResourceError when these rules were taken back.
         """
@@ -175,9 +175,10 @@ class Firewall(Resource[FirewallState], kind="firewall"):
         return tuple(steps)
 
     async def preflight(self, state: FirewallState) -> None:
-        """Ask nft whether it accepts the rules."""
+        """Ask nft whether it accepts the rules, and check that the files can be written."""
         if self.ensure == "present" and not state.is_right:
             await nft.check(self._lines)
+        boot.preflight(self.table, state.files, boot.without_systemd(self._then))
 
     async def reversal(self, state: FirewallState) -> Self:
         """No table where there was none; a former one can't be written as properties."""
@@ -233,7 +234,7 @@ class Firewall(Resource[FirewallState], kind="firewall"):
 
     async def _prove(self, own: trial.Trial, confirm: Confirm) -> None:
         if confirm.connect is None:
-            emit_output(f"within {confirm.seconds} s, log in anew and confirm the rules: rm {own.pending}")
+            emit_output(f"within {confirm.seconds} s, log in again and confirm the rules: rm {own.pending}")
         await trial.prove(own, confirm)
         self._keep()
 

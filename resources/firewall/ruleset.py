@@ -96,7 +96,7 @@ def _by_family(sources: Sequence[str], targets: Sequence[str]) -> Iterator[list[
 
 
 def _networks(names: Sequence[str], version: int) -> list[str]:
-    """The networks of one family, without those that lie in another one: nft refuses overlaps."""
+    """The networks of one family. Networks within another one are left out: nft refuses overlaps."""
     found: list[Network] = [each for each in map(parse_network, names) if each.version == version]
     return [_short(each) for each in ipaddress.collapse_addresses(found)]  # type: ignore[type-var]  # of one family
 

@@ -28,7 +28,7 @@ _KIND: Final = "firewall"
 _PENDING, _REFUSED = "unconfirmed", "taken-back"
 _MODE: Final = 0o600
 _GUARD: Final = '(trap "" HUP INT QUIT TERM; sleep "$1"; mv "$2" "$3" 2>/dev/null && exec nft -f "$3") &'
-"""A shell script: it waits for so many seconds, renames the file and lets nft read it."""
+"""A shell script. After the seconds in its first argument, it renames the file and lets nft read it."""
 _GRACE: Final = 5.0
 """Seconds after the end of the time in which the guard must have acted."""
 _INTERVAL: Final = 0.2
@@ -141,7 +141,7 @@ async def take_back(trial: Trial) -> None:
 
 def refusal(trial: Trial, confirm: Confirm) -> ResourceError:
     """The error of a change that was taken back."""
-    reason = "nobody confirmed them" if confirm.connect is None else f"no connection to {confirm.connect}"
+    reason = "no confirmation" if confirm.connect is None else f"no connection to {confirm.connect}"
     words = f"these rules were taken back: {reason} within {confirm.seconds} s"
     return ResourceError(words, f"correct the rules; to try the same ones again, remove {trial.file}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -14,6 +14,7 @@ from pydantic import AfterValidator, ValidationError
 from reactor import (
     Action,
     Claim,
+    Flag,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -23,8 +24,9 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
-from reactor.hostfs import ErrorContext
-from reactor.resources import textfile
+from reactor.hostfs import Attributes, ErrorContext
+from reactor.resources import shared_lines, textfile
+from reactor.resources.hosts.host_lines import HOSTS, OWNED, with_own_name
 from reactor.resources.process import split_words
 from reactor.watchers.readiness import HOST_NAME, ReadinessWatch
 
@@ -59,6 +61,8 @@ class HostnameState(NamedTuple):
     running: str
     static: str | None
     pretty: str | None = None
+    lacks_address: bool = False
+    """Whether /etc/hosts must get an address for the host name."""
 
 
 class Hostname(Resource[HostnameState], kind="hostname"):
@@ -73,6 +77,9 @@ class Hostname(Resource[HostnameState], kind="hostname"):
     pretty: Annotated[str, AfterValidator(_check_pretty)] | None = None
     """The pretty host name, such as `Web server 1`, in `/etc/machine-info`."""
 
+    hosts: Flag = False
+    """Whether `/etc/hosts` has an address for the host name: that of any line, or else 127.0.1.1."""
+
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid resource name, if it is used as the host name."""
         yield from super().property_problems()
@@ -85,9 +92,7 @@ class Hostname(Resource[HostnameState], kind="hostname"):
     def watches(self) -> Iterable[Watch]:
         """The running host name, which sethostname(2) changes, and the files."""
         yield ReadinessWatch(HOST_NAME)
-        yield PathWatch(HOSTNAME)
-        if self.pretty is not None:
-            yield PathWatch(MACHINE_INFO)
+        yield from map(PathWatch, self._files)
 
     def relations(self) -> Relations:
         """Its relations to other resources.
@@ -98,7 +103,8 @@ class Hostname(Resource[HostnameState], kind="hostname"):
 
     @property
     def _files(self) -> tuple[str, ...]:
-        return (HOSTNAME,) if self.pretty is None else (HOSTNAME, MACHINE_INFO)
+        pretty = () if self.pretty is None else (MACHINE_INFO,)
+        return (HOSTNAME, *pretty, *((HOSTS,) if self.hosts else ()))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The permission to set the host name, and the files."""
@@ -110,12 +116,17 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         yield Claim("path", HOSTNAME, {"ensure": "present", "content": self._text})
         if self.pretty is not None:
             yield Claim("system", "host name", {"pretty": self.pretty})
+        if self.hosts:
+            yield Claim("path", HOSTS, {"ensure": "present", "content": OWNED})
 
     async def observe(self) -> HostnameState:
         """The names of the host. Raises ResourceError when a file can't be read."""
         static = static_name(textfile.read(HOSTNAME) or "")
         pretty = pretty_name(textfile.read(MACHINE_INFO) or "") if self.pretty is not None else None
-        return HostnameState(os.uname().nodename, static, pretty)
+        found = shared_lines.find(HOSTS) if self.hosts else None
+        lines = found.lines if found else []
+        lacks_address = self.hosts and self._with_own_name(lines) != lines
+        return HostnameState(os.uname().nodename, static, pretty, lacks_address)
 
     def plan(self, state: HostnameState, *, refresh: bool) -> Plan:  # noqa: ARG002  a name has nothing to refresh
         """One step for each name that differs."""
@@ -129,16 +140,25 @@ class Hostname(Resource[HostnameState], kind="hostname"):
         if self.pretty is not None and state.pretty != self.pretty:
             change = partial(with_pretty_name, name=self.pretty)
             plan.append(_set("pretty host name", state.pretty, self.pretty, MACHINE_INFO, change))
+        if state.lacks_address:
+            edits = [self._with_own_name]
+            run = partial(shared_lines.edit, HOSTS, edits, Attributes(0, 0, 0o644))
+            diff = partial(shared_lines.diff, HOSTS, edits)
+            words = f"{self._wanted} an address in {HOSTS}"
+            plan.append(Action(f"Would have given {words}", f"gave {words}", run, diff, is_proof=True))
         return tuple(plan)
 
     async def reversal(self, state: HostnameState) -> Self:
         """The names as they were. A pretty host name stays if there was none before."""
         former = state.static or state.running
         try:
-            return type(self)(name=self.name, hostname=former, pretty=state.pretty)
+            return type(self)(name=self.name, hostname=former, pretty=state.pretty, hosts=self.hosts)
         except ValidationError as error:
             words = f"the host name {former!r} could not be brought back"
             raise ResourceError(words, "change it by hand, or remove reverse") from error
+
+    def _with_own_name(self, lines: Sequence[bytes]) -> list[bytes]:
+        return with_own_name(lines, self._wanted)
 
     @property
     def _wanted(self) -> str:

@@ -1,5 +1,1 @@
 """The kind ``host``: an address of a host in /etc/hosts. `host_lines` finds and writes lines, `kind` is the kind."""
-
-from reactor.resources.hosts.kind import Host
-
-__all__ = ["Host"]

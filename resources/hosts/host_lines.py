@@ -10,7 +10,13 @@ from typing import NamedTuple
 from reactor.resources.shared_lines import replaced
 
 HOSTS = "/etc/hosts"
+OWNED = "lines of host"
+"""The claim of who owns lines of the file: no resource may write it as a whole."""
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+OWN_ADDRESS = ipaddress.ip_address("127.0.1.1")
+"""The address of this host itself, where it has no permanent one, as in Debian."""
 
 
 class HostLine(NamedTuple):
@@ -42,6 +48,21 @@ def parse_line(line: bytes) -> HostLine | None:
         return HostLine(ipaddress.ip_address(words[0]), tuple(words[1:]), mark + comment)
     except ValueError:
         return None
+
+
+def with_own_name(lines: Sequence[bytes], name: str) -> list[bytes]:
+    """``lines`` in which the name of this host, and the part before its first dot, have an address.
+
+    If they have none, they become those of 127.0.1.1, in place of former names.
+    """
+    short = name.partition(".")[0]
+    names = (name,) if short == name else (name, short)
+    found = [parse_line(line) for line in lines]
+    if all(any(each is not None and each.has(name) for each in found) for name in names):
+        return [*lines]
+    places = [at for at, each in enumerate(found) if each is not None and each.address == OWN_ADDRESS]
+    former = found[places[0]] if places else None
+    return replaced(lines, places[:1], HostLine(OWN_ADDRESS, names, former.comment if former else "").text)
 
 
 class WantedHost(NamedTuple):

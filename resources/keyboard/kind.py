@@ -112,6 +112,11 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
             steps.append(Action(f"Would have {words}", words, run, diff, is_proof=True))
         return tuple(steps)
 
+    async def preflight(self, state: KeyboardState) -> None:
+        """Check that the files can be written."""
+        for path in state.wrong:
+            textfile.refuse_unwritable(path)
+
     @property
     def _layout(self) -> str:
         return self.layout or self.name

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from reactor.resources.locale.installed import normalized
-from reactor.resources.process import perform
+from reactor.resources.process import ENVIRONMENT, Command, perform, require_startable
 
 LIST: Final = "/etc/locale.gen"
 SOURCES: Final = "/usr/share/i18n/locales"
@@ -72,6 +72,11 @@ def has_source(name: str) -> bool:
 def source_of(name: str) -> str:
     """The file that the locale is made from."""
     return f"{SOURCES}/{parse(name)[0]}"
+
+
+async def require_program() -> None:
+    """Raise the ResourceError of a host without localedef."""
+    await require_startable(Command(("localedef",), "/", ENVIRONMENT))
 
 
 async def make(name: str) -> None:

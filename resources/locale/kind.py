@@ -74,7 +74,7 @@ class Locale(Resource[LocaleState], kind="locale"):
     default: Flag = False
     """Whether it is the locale of the system, `LANG`."""
     variables: Annotated[dict[str, str], AfterValidator(_check_variables)] | None = None
-    """Other variables of the system beside `LANG`: `{LC_TIME: en_DK.UTF-8}`. Those that are not named stay."""
+    """Other variables of the system beside `LANG`: `{LC_TIME: en_DK.UTF-8}`. Other variables in the file stay."""
 
     def property_problems(self) -> Iterable[PropertyProblem]:
         """An invalid name, and properties that have no effect."""
@@ -163,6 +163,17 @@ class Locale(Resource[LocaleState], kind="locale"):
             path = _default_file()
             steps.append(_edit(f"set {said} in {path}", path, partial(with_values, wanted=state.wrong)))
         return tuple(steps)
+
+    async def preflight(self, state: LocaleState) -> None:
+        """Check that the files can be written, and that localedef is there."""
+        present = self.ensure == "present"
+        if state.listed is not None and state.listed is not present:
+            textfile.refuse_unwritable(generated.LIST)
+        if state.wrong:
+            textfile.refuse_unwritable(_default_file())
+        if state.installed is not present:
+            textfile.refuse_unwritable(ARCHIVE)
+            await generated.require_program()
 
     @property
     def _is_built_in(self) -> bool:

@@ -61,7 +61,7 @@ class AddressState(NamedTuple):
     beside: Mapping[FoundAddress, tuple[str, ...]] = {}
     losses: Losses = NONE
     files: tuple[FoundFile, ...] = ()
-    """What is there of its file for the next boot."""
+    """Its file for the next boot."""
 
 
 class Address(Resource[AddressState], kind="address"):
@@ -171,9 +171,11 @@ class Address(Resource[AddressState], kind="address"):
             return (self._replacement(wrong),)
         return (self._addition(wrong), *removals)
 
-    async def preflight(self, state: AddressState) -> None:  # noqa: ARG002 - only the link matters
-        """Check that the link exists."""
-        await refuse_address(self.netns, self.link)
+    async def preflight(self, state: AddressState) -> None:
+        """Check that the link exists, and that the file can be written."""
+        if self._plan(state):
+            await refuse_address(self.netns, self.link)
+        boot_files.preflight(state.files)
 
     def _is_to_go(self, found: FoundAddress) -> bool:
         return self.ensure == "absent" or found.prefix_length != self._wanted.network.prefixlen

@@ -31,7 +31,7 @@ class BootFile(NamedTuple):
 
 
 class FoundFile(NamedTuple):
-    """What is there of a desired file: its content and that of its base, and whether the base has other drop-ins."""
+    """The present content of a desired file and of its base, and whether the base has other drop-ins."""
 
     wanted: BootFile
     text: str | None
@@ -48,7 +48,7 @@ def watches(files: Iterable[BootFile]) -> Iterator[PathWatch]:
 
 
 def read(files: Iterable[BootFile]) -> tuple[FoundFile, ...]:
-    """What is there of the desired files. Raises ResourceError when one can't be read."""
+    """The present state of the desired files. Raises ResourceError when one can't be read."""
     return tuple(map(_read, files))
 
 
@@ -71,6 +71,13 @@ def steps(files: Iterable[FoundFile]) -> Iterator[Action]:
             yield _writing(wanted.path, wanted.text, partial(_write, wanted))
         elif wanted.base is not None and found.base != wanted.base.text:
             yield _writing(*wanted.base, partial(_write, wanted))
+
+
+def preflight(files: Iterable[FoundFile]) -> None:
+    """Raise the ResourceError with which a file could not be written or removed."""
+    for found in files:
+        if any(steps((found,))):
+            textfile.refuse_unwritable(found.wanted.path)
 
 
 def _writing(path: str, text: str, run: Callable[[], Awaitable[None]]) -> Action:

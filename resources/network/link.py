@@ -75,8 +75,9 @@ class Link(LinkProperties, kind="link"):
         return (*plan_link(self, _existing(state)), *boot_files.steps(state.files if state else ()))
 
     async def preflight(self, state: LinkState | None) -> None:
-        """Check that its parent and master exist."""
+        """Check that its parent and master exist, and that its files can be written."""
         await refuse_link(self, _existing(state))
+        boot_files.preflight(state.files if state else ())
 
     async def describe(self) -> Mapping[str, Any]:
         """The link as it is."""

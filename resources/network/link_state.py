@@ -50,7 +50,7 @@ class LinkState:
     index: int = field(default=0, compare=False)
     """The index of the link in its namespace."""
     files: tuple[FoundFile, ...] = field(default=(), repr=False)
-    """What is there of its files for the next boot."""
+    """Its files for the next boot."""
 
 
 async def observe(kernel: RtnetlinkSocket, wanted: LinkProperties) -> LinkState | None:

@@ -209,10 +209,11 @@ class Route(Resource[RouteState], kind="route"):
         run = partial(self._put, state.found)
         return (Action(f"Would have changed {words}", f"changed {words}", run, is_proof=True),)
 
-    async def preflight(self, state: RouteState) -> None:  # noqa: ARG002 - only the gateway and link matter
-        """Check that the gateway can be reached."""
-        if self.ensure == "present":
+    async def preflight(self, state: RouteState) -> None:
+        """Check that the gateway can be reached, and that the file can be written."""
+        if self.ensure == "present" and self._plan(state):
             await refuse_route(self.netns, self._wanted)
+        boot_files.preflight(state.files)
 
     def _refuse_to_cut_off(self, state: RouteState) -> None:
         is_last_default = not self._network.prefixlen and self.table == MAIN_TABLE and not state.has_others

@@ -96,7 +96,7 @@ class RouteState(NamedTuple):
     found: tuple[FoundRoute, ...]
     has_others: bool = False
     files: tuple[FoundFile, ...] = ()
-    """What is there of its file for the next boot."""
+    """Its file for the next boot."""
 
 
 async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:

@@ -128,6 +128,10 @@ class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
             ),
         )
 
+    async def preflight(self, state: NtpState) -> None:  # noqa: ARG002 - something would be changed
+        """Check that the file can be written."""
+        textfile.refuse_unwritable(self._path)
+
     async def reversal(self, state: NtpState) -> Self:
         """No file where there was none; a former one can't be written as properties."""
         if state.text is None:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from reactor import ResourceError, TemplateError
 from reactor.hostfs import Stamp, stamp_is_reliable, stamp_of
-from reactor.resources.scaffold.source import SourceTree
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -84,6 +83,24 @@ class Made(Protocol):
         """The places where a value was missing, if missing values are no error."""
 
 
+class Templates(Protocol):
+    """The sources of templates, by their paths below ``root``."""
+
+    root: str
+
+    def refresh(self) -> frozenset[str]:
+        """Read what has changed. Returns the paths that are new, removed or changed."""
+
+    def refresh_only(self, paths: Iterable[str]) -> frozenset[str] | None:
+        """As `refresh`, for these paths only; None if all must be read."""
+
+    def read(self, path: str) -> str | None:
+        """The text of a template; None if there is none."""
+
+    def outputs(self) -> Iterator[str]:
+        """The paths of the templates that make a file."""
+
+
 class Tree(Protocol):
     """A tree of templates that see the same data."""
 
@@ -123,7 +140,7 @@ class Renderer:
 
     def __init__(
         self,
-        source: SourceTree,
+        source: Templates,
         make_tree: MakeTree,
         values: Values,
         overlay: Mapping[str, Any],
@@ -167,6 +184,16 @@ class Renderer:
         self._pending.clear()
         self.files = {path: text for path, text in self._texts() if text.strip() or not self._skip_empty}
         return frozenset(chain(due, *(rendered.written for rendered in made.values())))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The absolute paths of the files that functions have read in the last renderings."""
+        return frozenset(chain.from_iterable(rendered.read for rendered in self._rendered.values()))
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a file that functions have read may have changed."""
+        return any(rendered.is_stale for rendered in self._rendered.values())
 
     def _is_due(self, path: str) -> bool:
         rendered = self._rendered.get(path)

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ConfigDict, PrivateAttr
 from reactor import (
     AbsolutePath,
     Claim,
+    Contradiction,
     Diff,
     Flag,
     PathWatch,
@@ -179,6 +180,11 @@ class AuthorizedKey(Resource[KeyState], kind="authorized_key"):
     def group_key(self) -> Hashable:
         """The keys of one user in one file are written together."""
         return self.user, self.path
+
+    @classmethod
+    def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:  # noqa: ARG003 - see below
+        """None: their claims, which the graph has compared, say what they own, and the rest is shared."""
+        return ()
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:

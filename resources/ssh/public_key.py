@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import lru_cache
 from typing import NamedTuple
 
 _ED25519_BYTES = 32
@@ -30,6 +31,7 @@ class PublicKey(NamedTuple):
         return self.type, self.blob
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> PublicKey:
     """Parse ``TYPE BLOB [COMMENT]``. Raises ValueError, which never quotes the blob, for anything else."""
     if "PRIVATE KEY" in text:

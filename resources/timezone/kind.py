@@ -125,6 +125,13 @@ class Timezone(Resource[TimezoneState], kind="timezone"):
             steps.append(Action(f"Would have written {words}", f"wrote {words}", write, diff, is_proof=True))
         return tuple(steps)
 
+    async def preflight(self, state: TimezoneState) -> None:
+        """Check that the link and the file can be replaced."""
+        if state.zone != self._wanted:
+            textfile.refuse_replacement(LOCALTIME)
+        if state.text != f"{self._wanted}\n":
+            textfile.refuse_unwritable(TIMEZONE)
+
     async def reversal(self, state: TimezoneState) -> Self:
         """The time zone as it was."""
         if state.zone is None:

@@ -21,8 +21,11 @@ from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
+from reactor.resources.ssh.known_host import KnownHost
 
 _FORGED_TAR = tar_of({**FILES, "app/bin/run": f"#!/bin/sh\necho {FORGED}\n".encode()}, "w")
+
+_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG0lz3NMSaHdJz5Nj6tfW9uNEJnsBej9x8HXNHd2SKtz"
 
 
 def archives_exchanged(world: World) -> list[Words]:
@@ -36,6 +39,16 @@ def vouch(path: Path, url: str, etag: str) -> None:
     os.setxattr(
         path, "user.reactor.origin", json.dumps({**origin, "checksum": sha256(path.read_bytes())}).encode()
     )
+
+
+@race("known_host: lines of a file below a swapped parent")
+async def lines_of_a_file(world):
+    """All kinds that own single lines read and write them in the same way."""
+    for name in turns(["git.example.com", "web.example.com"]):
+        world.give("app.conf", f"{FORGED}\nweb.example.com {_KEY}\n")
+        yield
+        known = KnownHost(name=name, key=_KEY.replace("3NMS", "SMN3"), path=str(world.home / "conf/app.conf"))
+        await world.attempt(lambda known=known: check(world, known))
 
 
 @race("archive: vouches for itself", archives_exchanged)

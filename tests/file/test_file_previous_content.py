@@ -11,6 +11,7 @@ from reactor.hostfs import backups, safe_open
 from reactor.mountinfo import parse_mount
 from reactor.resource.backup_store import backup_store
 from reactor.resource.output import output_sink
+from reactor.resources.file import File
 
 
 class Box:
@@ -147,3 +148,9 @@ async def test_what_must_be_overwritten_in_place_is_kept_before(box, old, monkey
     assert [content for _, _, content, _ in box.kept] == ["old"]
     assert old.read_text() == "new"
     assert old.stat().st_ino == inode
+
+
+async def test_what_a_link_replaces_is_kept(box, said, old):
+    await converge(File(name=str(old), ensure="link", target="t", force=True))
+    assert box.kept == [(str(old), f"file#{old}", "old", 0o640)]
+    assert said == []

@@ -60,7 +60,7 @@ def test_what_is_to_be_absent_needs_neither_owner_nor_group_nor_mode():
 
 
 def test_an_unknown_ensure_is_refused():
-    assert "'present', 'absent' or 'directory'" in problems(**{**COMPLETE, "ensure": "file"})
+    assert "'present', 'absent', 'directory' or 'link'" in problems(**{**COMPLETE, "ensure": "file"})
 
 
 def test_content_and_source_are_mutually_exclusive():

@@ -12,7 +12,7 @@ from hostkinds_worlds import assert_undone
 
 from reactor import ManifestError, load
 from reactor.engine.events import Result
-from reactor.resources.hosts import Host
+from reactor.resources.hosts.kind import Host
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once
 

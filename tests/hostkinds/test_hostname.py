@@ -55,6 +55,38 @@ async def test_the_hostname_kind_keeps_the_contract(promise, case):
     await promise(case())
 
 
+def with_address():
+    Path("/etc/hosts").write_text("127.0.0.1 localhost\n127.0.1.1 before # here\n")
+    return Case(
+        lambda: Hostname(name=NAME, hosts=True),
+        lambda: (*names(), Path("/etc/hosts").read_text()),
+        lambda: Path("/etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1\t{NAME} # here\n"),
+    )
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_an_address_of_the_host_itself_keeps_the_contract(promise):
+    await promise(with_address())
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("web1", "", "127.0.1.1\tweb1\n"),
+        (NAME, "127.0.0.1 localhost", f"127.0.0.1 localhost\n127.0.1.1\t{NAME} web1\n"),
+        (NAME, "127.0.1.1 old.example.org old\n10.0.0.1 db\n", f"127.0.1.1\t{NAME} web1\n10.0.0.1 db\n"),
+        (NAME, f"10.0.0.1 WEB1 {NAME}\n127.0.1.1 old\n", f"10.0.0.1 WEB1 {NAME}\n127.0.1.1 old\n"),
+        (NAME, f"10.0.0.1 {NAME}\n", f"10.0.0.1 {NAME}\n127.0.1.1\t{NAME} web1\n"),
+    ],
+)
+async def test_the_host_name_has_an_address_in_etc_hosts(name, before, after):
+    Path("/etc/hosts").write_text(before)
+    await converge_once(Hostname(name=name, hosts=True))
+    assert Path("/etc/hosts").read_text() == after
+    ended, _ = await converge_once(Hostname(name=name, hosts=True))
+    assert ended.changes == 0
+
+
 STATIC = "Would have set the host name to web1"
 RUNNING = "Would have set the running host name to web1"
 PRETTILY = "Would have set the pretty host name to Web"

@@ -126,6 +126,28 @@ async def test_servers_are_undone():
     await assert_undone(Ntp(name="pool", servers=("a.example",)), SERVERS.exists)
 
 
+@pytest.mark.parametrize(
+    ("make", "directory"),
+    [
+        (lambda: Timezone(name="Europe/Vienna"), "/etc"),
+        (lambda: Locale(name="C.UTF-8", default=True), "/etc/default"),
+        (lambda: Locale(name="de_AT.UTF-8"), "/usr/lib/locale"),
+        (lambda: Keyboard(name="de"), "/etc/default"),
+        (lambda: Ntp(name="pool", servers=("a.example",)), "/etc"),
+    ],
+)
+async def test_what_is_read_only_is_told_before(make, directory):
+    subprocess.run(["mount", "--bind", directory, directory], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", directory], check=True)
+    try:
+        for options in (RunOptions(noop=True), RunOptions()):
+            ended, story = await converge_once(make(), options=options)
+            assert ended.counts[Result.FAILED] == 1
+            assert "ead-only" in story.checks(make().ref)[-1].error
+    finally:
+        subprocess.run(["umount", "--lazy", directory], check=True)
+
+
 @pytest.fixture(scope="module")
 def own_locales(own_directories):
     """A directory of locales without any but C.utf8, in the mount namespace of the tests."""

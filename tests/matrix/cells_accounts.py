@@ -44,6 +44,7 @@ WANTED: dict[str, dict[str, object]] = {
     "no groups": {"groups": [], "membership": "inclusive"},
     "groups that are not there": {"groups": ["staff", "nobody-there"]},
     "a home": {"home": "{home}/ada", "manage_home": True},
+    "a home for one who exists": {"home": "{home}/ada", "create_home": True},
     "another home": {"home": "{home}/lovelace"},
     "another home, moved": {"home": "{home}/lovelace", "manage_home": True},
     "a home where nothing is": {"home": "{home}/no/such/way", "manage_home": True},
@@ -53,6 +54,11 @@ WANTED: dict[str, dict[str, object]] = {
     "expires": {"expires": "2031-12-31"},
     "never expires": {"expires": "never"},
     "system": {"system": True},
+    "locked": {"locked": True},
+    "locked, with a password": {"locked": True, "password": HASH},
+    "unlocked, with a password": {"locked": False, "password": HASH},
+    "ages": {"password_max_age": 90, "password_min_age": 1, "password_warn_days": -1},
+    "number shared": {"uid": 700, "non_unique": True},
     "all at once": {
         "uid": 1700,
         "shell": "/bin/bash",
@@ -258,7 +264,13 @@ def _user_wrong(properties: dict[str, object], place: Path) -> str | None:
         exact = wanted.get("membership") == "inclusive"
         faults.append(differs("groups", there if exact else there & asked, asked))
     if "password" in wanted:
-        faults.append(differs("the hash", secret[1], HASH))
+        faults.append(differs("the hash", secret[1], f"!{HASH}" if wanted.get("locked") else HASH))
+    elif wanted.get("locked"):
+        faults.append(differs("that it is locked", secret[1][:1], "!"))
+    if wanted.get("create_home"):
+        faults.append(differs("that the home is there", Path(str(wanted["home"])).is_dir(), True))
+    if "password_max_age" in wanted:
+        faults.append(differs("the ages", secret[3:6], ["1", "90", ""]))
     if "expires" in wanted:
         day = "" if wanted["expires"] == "never" else "22644"
         faults.append(differs("the day it expires", secret[7], day))

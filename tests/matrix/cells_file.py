@@ -90,6 +90,17 @@ STATES = {
 WANTED: dict[str, dict[str, object]] = {
     "content": {"ensure": "present", "content": TEXT, **OWN},
     "source": {"ensure": "present", "source": "{place}/source", **OWN},
+    "template": {"ensure": "present", "template": "{place}/source", **OWN},
+    "acl and capabilities": {
+        "ensure": "present",
+        "content": TEXT,
+        **OWN,
+        "mode": "0664",
+        "acl": ["u:1234:rw"],
+        "capabilities": "cap_net_raw=ep",
+        "xattrs": {"user.a": "b"},
+    },
+    "directory with acl": {"ensure": "directory", "acl": ["g:7:rx", "d:u:7:rwx"], **OWN, "mode": "0775"},
     "attributes": {"ensure": "present", **OWN},
     "attributes of another": {"ensure": "present", "owner": "4321", "group": "4321", "mode": "0600"},
     "empty content": {"ensure": "present", "content": "", **OWN, "mode": "0400"},
@@ -108,6 +119,7 @@ WANTED: dict[str, dict[str, object]] = {
     "unknown owner": {"ensure": "present", "content": TEXT, **OWN, "owner": "nobody-there"},
     "unknown group": {"ensure": "present", "content": TEXT, **OWN, "group": "nobody-there"},
     "missing source": {"ensure": "present", "source": "{place}/no-source", **OWN},
+    "missing template": {"ensure": "present", "template": "{place}/no-template", **OWN},
 }
 DIRECTORIES = ("empty directory", "directory 0700", "sticky directory", "full directory")
 ODD = ("fifo", "socket", "dangling link", "link to itself")
@@ -136,6 +148,7 @@ def cells() -> Iterator[Cell]:
             "unknown owner",
             "unknown group",
             "missing source",
+            "missing template",
         ):
             continue
         for state in ("nothing", "other content", "of another"):
@@ -261,7 +274,7 @@ def _filled(value: object, place: Path) -> object:
 
 def _fails(state: str, wanted: str) -> bool:
     """By the table of docs/kinds/file.md."""
-    if wanted in ("unknown owner", "unknown group", "missing source"):
+    if wanted in ("unknown owner", "unknown group", "missing source", "missing template"):
         return True
     if wanted.startswith(("refused by", "a validator")):
         return state not in ("as desired", "mode 0600", "mode 0000", "setgid")
@@ -295,9 +308,17 @@ def _wrong(path: Path, properties: dict[str, object]) -> str | None:
         return "it is not there"
     seen = path.stat() if path.is_symlink() and "content" not in properties else os.lstat(path)
     kind = stat.S_ISDIR if is_directory else stat.S_ISREG
-    wanted_text = properties.get("content", TEXT if "source" in properties else None)
+    wanted_text = properties.get("content", TEXT if {"source", "template"} & properties.keys() else None)
     owner = {"root": 0}.get(str(properties["owner"]), properties["owner"])
+    lists = {"system.posix_acl_access", "system.posix_acl_default"}
+    found = {
+        "acl": len(lists.intersection(os.listxattr(path))),
+        "capabilities": "security.capability" in os.listxattr(path),
+        "xattrs": "user.a" in os.listxattr(path),
+    }
+    wanted = {"acl": 1 + is_directory, "capabilities": True, "xattrs": True}
     return first(
+        *(differs(f"its {name}", found[name], wanted[name]) for name in properties.keys() & wanted.keys()),
         differs("its type as wanted", kind(seen.st_mode), True),
         differs("its mode", f"{seen.st_mode & 0o777:04o}", properties["mode"]),
         differs("its owner", f"{seen.st_uid}", f"{owner}"),

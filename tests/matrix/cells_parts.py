@@ -119,7 +119,7 @@ def cells() -> Iterator[Cell]:
         for wanted in ("line", "block", "setting"):
             judge = partial(_wrong, wanted, None)
             yield Cell(
-                "parts",
+                WANTED[wanted][0],
                 f"{place}, {wanted}",
                 partial(_resources, wanted),
                 judge,
@@ -154,7 +154,7 @@ def _cell(wanted: str, state: str, data: bytes | None, drift: str | None = None)
     after = None if drift else data
     fails = _fails(wanted, kind, properties, state)
     return Cell(
-        "parts",
+        kind,
         name,
         partial(_resources, wanted),
         partial(_wrong, wanted, after, is_new=data is None),
@@ -265,4 +265,4 @@ def _typed(name: str, state: str, value: str) -> Cell:
             expected["a"] = inside
         return differs("the data", found or {}, expected)
 
-    return Cell("parts", f"{name}: {state}, {value}", resources, judge, make)
+    return Cell("setting", f"{name}: {state}, {value}", resources, judge, make)

@@ -16,8 +16,11 @@ from questions import breaches
 
 MODULES = {
     "cells_file": 3,
+    "cells_link": 4,
+    "cells_recurse": 2,
+    "cells_tidy": 4,
     "cells_service": 8,
-    "cells_timer": 4,
+    "cells_timer": 8,
     "cells_accounts": 6,
     "cells_cron": 2,
     "cells_exec": 2,

@@ -1,0 +1,95 @@
+"""From the properties of a file to its desired state, and to the keeper that reads and plans it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reactor.hostfs import Content, Inline, Source
+from reactor.resources.download.source import Source as Download
+from reactor.resources.download.source import is_url, split_credentials
+from reactor.resources.file.keeper import Keeper
+from reactor.resources.file.observer import Observer
+from reactor.resources.file.property_types import enterable, parse_mode, special_bits
+from reactor.resources.file.state import Desired
+from reactor.resources.file.validator import Validator
+
+if TYPE_CHECKING:
+    from reactor.resources.file.kind import File
+
+_LARGEST = 4 << 30
+"""The largest download, in bytes."""
+_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".Z")
+"""The ends of URLs of files that many servers call encoded."""
+_TIMEOUT = 600.0
+"""The longest time of a download, in seconds."""
+
+
+def keeper_of(file: File) -> Keeper:
+    """The keeper of the path of ``file``."""
+    if file.ensure == "link" and file.target is not None:
+        from reactor.resources.file.link import DesiredLink, LinkKeeper  # noqa: PLC0415 - few files are links
+
+        return LinkKeeper(DesiredLink(file.name, file.target, file.owner, file.group, file.force))
+    itself = _keeper_itself(file)
+    if not file.recurse:
+        return itself
+    from reactor.resources.file.owned_tree import DesiredTree, TreeKeeper  # noqa: PLC0415 - few directories
+
+    special = special_bits(file.setgid is not None, file.sticky is not None)
+    file_mode = None if file.file_mode is None else parse_mode(file.file_mode)
+    spared = file.declared.managed_paths
+    tree = DesiredTree(file.name, permissions_of(file), special, file_mode, spared)
+    return TreeKeeper(itself, tree, file.heard)
+
+
+def _keeper_itself(file: File) -> Keeper:
+    """The keeper of the path alone."""
+    observer = Observer(_desired(file))
+    if file.acl is None and file.xattrs is None and file.capabilities is None:
+        return observer
+    from reactor.resources.file.acl import parse_acl  # noqa: PLC0415 - few files have these
+    from reactor.resources.file.extended import DesiredExtended, ExtendedKeeper  # noqa: PLC0415
+
+    entries = None if file.acl is None else parse_acl(file.acl)
+    mode = observer.desired.mode
+    return ExtendedKeeper(observer, DesiredExtended(mode, entries, file.xattrs, file.capabilities))
+
+
+def permissions_of(file: File) -> int:
+    """The desired mode of ``file`` with all twelve bits."""
+    mode = parse_mode(file.mode or "0")
+    special = special_bits(file.setgid, file.sticky)
+    return special | (enterable(mode) if file.ensure == "directory" else mode)
+
+
+def _desired(file: File) -> Desired:
+    if file.owner is None or file.group is None or file.mode is None or file.ensure == "absent":
+        return Desired(file.name, "absent", force=file.force)
+    return Desired(
+        file.name,
+        file.ensure,
+        Inline(file.content) if file.content is not None else _other_content(file),
+        file.owner,
+        file.group,
+        permissions_of(file),
+        validator=None if file.validate_with is None else Validator(file.validate_with),
+        special=special_bits(file.setgid is not None, file.sticky is not None),
+        is_covered=file.declared.is_covered,
+        mounted_root=file.mounted_root or file.declared.form.is_ccm,
+    )
+
+
+def _other_content(file: File) -> Content | None:
+    if file.source is None:
+        return None if file.template is None else file.rendered
+    return _remote(file, file.source) if is_url(file.source) else Source(file.source)
+
+
+def _remote(file: File, url: str) -> Content:
+    from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files are copied from a server
+
+    bare, credentials = split_credentials(url)
+    is_plain = file.checksum is None and not bare.partition("?")[0].endswith(_PACKED)
+    hint = "name a smaller file"
+    download = Download(bare, {}, credentials, _LARGEST, _TIMEOUT, hint, is_plain=is_plain)
+    return Remote(file.name, download, file.checksum, file.meta.poll)

@@ -1,0 +1,174 @@
+"""The rules for combinations of the properties of a file: what is allowed, and what is required."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from reactor import PropertyProblem
+from reactor.resources.download.source import is_url
+from reactor.resources.file.validator import PLACEHOLDER, validator_problem
+
+if TYPE_CHECKING:
+    from reactor.resources.file.kind import File
+
+_CONTENTS = ("content", "source", "template")
+
+
+_WITH_RULES = frozenset(
+    (
+        "source",
+        "template",
+        "engine",
+        "data",
+        "checksum",
+        "validate_with",
+        "target",
+        "setgid",
+        "sticky",
+        "force",
+    )
+) | {"acl", "xattrs", "capabilities", "recurse", "file_mode"}
+"""The properties that not every file may have."""
+
+
+def problems_of(file: File) -> Iterable[PropertyProblem]:
+    """The combinations of properties of ``file`` that are not allowed."""
+    if (
+        file.ensure == "present"
+        and _WITH_RULES.isdisjoint(file.model_fields_set)
+        and None not in (file.owner, file.group, file.mode)
+    ):
+        return ()  # the usual case
+    return _problems_of(file)
+
+
+def _problems_of(file: File) -> Iterator[PropertyProblem]:
+    given = [name for name in _CONTENTS if getattr(file, name) is not None]
+    for first, second in pairwise(given):
+        words = f"'{first}' and '{second}' are mutually exclusive"
+        yield PropertyProblem((second,), words, "remove one of them")
+    if file.source == file.name and file.ensure == "present":
+        hint = "name another file, or remove source: the content is then not managed"
+        yield PropertyProblem(("source",), "the source is the file itself", hint)
+    if file.validate_with is not None:
+        yield from _of_validation(file, file.validate_with)
+    if file.checksum is not None and (file.source is None or not is_url(file.source)):
+        words = "checksum is only valid with a source over http or https"
+        yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
+    if file.template is None:
+        for name in ("engine", "data"):
+            if name in file.model_fields_set:
+                yield PropertyProblem((name,), f"{name} is only valid with template", f"remove {name}")
+    elif file.template == file.name:
+        yield PropertyProblem(("template",), "the template is the file itself", "name another file")
+    yield from _of_type(file)
+    yield from _of_extended(file)
+    yield from _of_recursion(file)
+    yield from _of_force(file)
+
+
+def _of_type(file: File) -> Iterable[PropertyProblem]:
+    """What means nothing to what the path is to be."""
+    if file.ensure != "directory" and file.sticky is not None:
+        words = "sticky is only valid with 'ensure: directory'"
+        yield PropertyProblem(("sticky",), words, "remove sticky: it means nothing to a file")
+    if file.ensure == "directory":
+        for name in _CONTENTS:
+            if getattr(file, name) is not None:
+                hint = f"remove {name}, or write ensure: present for a file"
+                yield PropertyProblem((name,), f"a directory has no {name}", hint)
+    if file.ensure == "link":
+        yield from _of_link(file)
+    elif file.target is not None:
+        words = f"target is only valid with 'ensure: link', got 'ensure: {file.ensure}'"
+        yield PropertyProblem(("target",), words, "write ensure: link, or remove target")
+    if file.ensure not in ("absent", "link") and None in (file.owner, file.group, file.mode):
+        yield from _missing(file)
+
+
+def _of_link(file: File) -> Iterable[PropertyProblem]:
+    if file.target is None:
+        yield PropertyProblem((), "target is missing", "say where the link points: target: /path")
+    elif file.target in (file.name, "."):
+        yield PropertyProblem(("target",), "the target is the link itself", "name another path")
+    for name in _CONTENTS:
+        if getattr(file, name) is not None:
+            hint = f"remove {name}, or write ensure: present for a file"
+            yield PropertyProblem((name,), f"a link has no {name}", hint)
+    if file.setgid is not None:  # mode has no effect either, but is common in the defaults of a list
+        hint = "remove setgid: the permissions of what the link leads to count"
+        yield PropertyProblem(("setgid",), "a link has no setgid", hint)
+
+
+def _of_recursion(file: File) -> Iterable[PropertyProblem]:
+    if not file.recurse:
+        if file.file_mode is not None:
+            hint = "add recurse: true, or remove file_mode"
+            yield PropertyProblem(("file_mode",), "file_mode is only valid with recurse", hint)
+        return
+    if file.ensure != "directory":
+        words = f"recurse is only valid with 'ensure: directory', got 'ensure: {file.ensure}'"
+        hint = "write force: true to remove a directory with everything in it"
+        yield PropertyProblem(("recurse",), words, hint if file.ensure == "absent" else "remove recurse")
+    elif file.name == "/":
+        yield PropertyProblem(
+            ("recurse",), "recurse cannot be used with the filesystem root", "name a directory"
+        )
+    if file.meta.reverse:
+        words = "the owners and modes in a directory are not recorded, so a change can't be undone"
+        yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or recurse")
+
+
+def _of_extended(file: File) -> Iterable[PropertyProblem]:
+    """The rules of ACLs, extended attributes and capabilities."""
+    if file.ensure in ("absent", "link"):
+        for name in ("acl", "xattrs", "capabilities"):
+            if getattr(file, name) is not None:
+                what = "a link" if file.ensure == "link" else "what is absent"
+                yield PropertyProblem((name,), f"{what} has no {name}", f"remove {name}")
+        return
+    if file.ensure == "directory" and file.capabilities is not None:
+        yield PropertyProblem(("capabilities",), "a directory has no capabilities", "remove capabilities")
+    for index, text in enumerate(file.acl or ()):
+        if file.ensure == "present" and text.startswith("d"):
+            words = "only a directory has default entries, for the files that are created in it"
+            yield PropertyProblem(("acl", index), words, "remove d:, or write ensure: directory")
+    names = [name for name in ("acl", "xattrs", "capabilities") if getattr(file, name) is not None]
+    if names and file.meta.reverse:
+        words = f"what {names[0]} was before is not recorded, so a change can't be undone"
+        yield PropertyProblem(("meta", "reverse"), words, "remove reverse")
+
+
+def _of_validation(file: File, text: str) -> Iterable[PropertyProblem]:
+    if file.ensure != "present" or all(getattr(file, name) is None for name in _CONTENTS):
+        words = "there is nothing to validate: only new content is"
+        yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
+    if fault := validator_problem(text):
+        hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
+        yield PropertyProblem(("validate",), fault, hint)
+
+
+def _missing(file: File) -> Iterable[PropertyProblem]:
+    examples = {"owner": "owner: root", "group": "group: root", "mode": 'mode: "0644"'}
+    for name, example in examples.items():
+        if getattr(file, name) is None:
+            words = f"{name} is required, unless ensure is absent"
+            yield PropertyProblem((), words, f"add it, for example {example}")
+
+
+def _of_force(file: File) -> Iterable[PropertyProblem]:
+    if not file.force:
+        return
+    if file.ensure not in ("absent", "link"):
+        words = f"'force: true' is only valid with 'ensure: absent', got 'ensure: {file.ensure}'"
+        yield PropertyProblem(("force",), words, "remove force; a link may have it, too")
+    elif file.name == "/":
+        words = "'force: true' cannot be used with the filesystem root"
+        yield PropertyProblem(("force",), words, "name the file or directory to remove")
+    if file.meta.reverse:
+        words = (
+            "the content of a directory is not backed up, so its removal with 'force: true' can't be undone"
+        )
+        yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")

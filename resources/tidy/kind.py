@@ -1,0 +1,192 @@
+"""The kind `tidy`: its properties, and the rules for their combinations."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterable
+from functools import cached_property, partial
+from typing import Annotated, Literal
+
+import trio
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from reactor import (
+    AbsolutePath,
+    Action,
+    ChangedPaths,
+    Diff,
+    Duration,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Relations,
+    Resource,
+    SandboxAccess,
+    Watch,
+    escaped,
+)
+from reactor.hostfs import Parent, refuse_read_only
+from reactor.resources.tidy.rule import Rule, parse_size, shown_size
+from reactor.resources.tidy.sweep import Due, Found, Sweep
+from reactor.watchers.alarms import Alarm, AlarmWatch
+
+_SHOWN = 100
+"""The most paths that a diff lists."""
+_NAMED = 3
+"""The most paths that a sentence names."""
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _check_pattern(pattern: str) -> str:
+    if not pattern or "/" in pattern or "\0" in pattern:
+        raise ValueError(f"{pattern!r} is not a pattern for the name of a file: write *.log")
+    return pattern
+
+
+Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema({"type": ["string", "integer"]})]
+Patterns = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_pattern)], ...],
+    BeforeValidator(_as_list),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+
+
+class Tidy(Resource[Found], kind="tidy"):
+    """Remove the files of a directory that are too old or too large."""
+
+    example = "/var/tmp/app --age 30d --matches '*.log'"  # noqa: S108 - an example that needs no root
+
+    name: AbsolutePath
+    ensure: Literal["present"] = "present"
+    age: Annotated[Duration, Field(gt=0)] | None = None
+    """How old a file must be to go: ``12h``, ``30d``, ``4w``."""
+    age_stamp: Literal["mtime", "atime", "ctime"] = "mtime"
+    """Which of its times says how old a file is: that of the last write, of the last access, or of the last change."""
+    size: Size | None = None
+    """How large a file must be to go: ``500k``, ``10M``, ``1G``."""
+    matches: Patterns = ()
+    """Patterns for the names of the files that go: ``*.log``. Unset, any name."""
+    recurse: Flag = False
+    """Whether to tidy everything below the directory, too."""
+    rmdirs: Flag = False
+    """With ``recurse``, whether to remove directories below it that are old and empty."""
+
+    def property_problems(self) -> Iterable[PropertyProblem]:
+        """Combinations of properties that are not allowed."""
+        yield from super().property_problems()
+        if self.age is None and self.size is None and not self.matches:
+            words = "nothing says which files go"
+            yield PropertyProblem((), words, "add age: 30d, size: 100M or matches: '*.tmp'")
+        if self.name == "/":
+            yield PropertyProblem(("name",), "the filesystem root can't be tidied", "name a directory")
+        if self.rmdirs and not (self.recurse and self.age is not None):
+            words = "rmdirs is only valid with recurse and age"
+            yield PropertyProblem(("rmdirs",), words, "add recurse: true and age: 30d")
+        if self.age is None and "age_stamp" in self.model_fields_set:
+            yield PropertyProblem(("age_stamp",), "age_stamp is only valid with age", "add age: 30d")
+
+    def watches(self) -> Iterable[Watch]:
+        """The directory with everything in it, and the moment at which the next file is too old."""
+        yield PathWatch(self.name, self._heard)
+        yield AlarmWatch(self._alarm)
+
+    async def observe(self) -> Found:
+        """What goes now. Raises ResourceError when the directory can't be read."""
+        touched, self._removed = self._removed, None
+        paths = self._heard.take() if touched is None else touched
+        try:
+            found = await self._sweep.look(paths)
+        except BaseException:
+            self._heard.lose()
+            raise
+        wait = found.next_at - time.time()
+        self._alarm.set(math.inf if wait == math.inf else trio.current_time() + max(0.0, wait) + _LATER)
+        return found
+
+    def plan(self, state: Found, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to it
+        """Remove what goes."""
+        if not state.due:
+            return ()
+        words = f"removed {_counted(state.due)}: {_named(state.due)}"
+        return (
+            Action(
+                would=f"Would have {words}",
+                did=words,
+                run=partial(self._remove, state.due),
+                diff=partial(_diff_of, state.due),
+                is_proof=True,
+            ),
+        )
+
+    async def _remove(self, due: tuple[Due, ...]) -> None:
+        self._removed = frozenset(each.path for each in due)
+        await self._sweep.remove(due)
+
+    async def preflight(self, state: Found) -> None:
+        """Raise the ResourceError with which the removal would fail: the file system is read-only."""
+        with Parent(state.due[0].path) as (directory, _):
+            refuse_read_only(directory)
+
+    def relations(self) -> Relations:
+        """Its relations to other resources.
+
+        Depends on: The directory.
+        """
+        return Relations(depends_on=(self.name,), purges=self.name)
+
+    def might_provide(self, missing: str) -> bool:  # noqa: ARG002 - it provides nothing
+        """Return False."""
+        return False
+
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
+        """The directory."""
+        yield self.name
+
+    _removed: frozenset[str] | None = None
+
+    @cached_property
+    def _heard(self) -> ChangedPaths:
+        return ChangedPaths()
+
+    @cached_property
+    def _alarm(self) -> Alarm:
+        return Alarm()
+
+    @cached_property
+    def _sweep(self) -> Sweep:
+        rule = Rule(self.age, self.size, self.matches, self.age_stamp)
+        spared = self.declared.managed_paths
+        return Sweep(self.name, rule, recurse=self.recurse, directories=self.rmdirs, spared=spared)
+
+
+_LATER = 0.001
+"""Seconds after the moment at which a file is too old: by then it is for certain."""
+
+
+def _counted(due: tuple[Due, ...]) -> str:
+    directories = sum(each.is_directory for each in due)
+    files = len(due) - directories
+    parts = [f"{files} file{'s' * (files != 1)}"] if files else []
+    if directories:
+        parts.append(f"{directories} director{'y' if directories == 1 else 'ies'}")
+    return f"{' and '.join(parts)} ({shown_size(sum(each.size for each in due))})"
+
+
+def _named(due: tuple[Due, ...]) -> str:
+    names = ", ".join(os.path.basename(each.path) for each in due[:_NAMED])
+    return f"{names} and {len(due) - _NAMED} more" if len(due) > _NAMED else names
+
+
+async def _diff_of(due: tuple[Due, ...]) -> Diff:
+    return partial(_listed, due)
+
+
+async def _listed(due: tuple[Due, ...]) -> str:
+    lines = [f"--- {escaped(each.path)}\n+++ /dev/null\n" for each in due[:_SHOWN]]
+    return "".join(lines) + (f"and {len(due) - _SHOWN} more\n" if len(due) > _SHOWN else "")

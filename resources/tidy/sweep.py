@@ -1,0 +1,204 @@
+"""Finds what goes in a directory, and removes it.
+
+The directory may belong to another user, who changes it meanwhile. No symlink in it is followed, and nothing is removed that
+is not, at the moment of its removal, what was found to go.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+import trio
+
+from reactor import ResourceError, in_thread
+from reactor.hostfs import ErrorContext, mount_points_in, open_path, remove_same, scan_directory
+from reactor.resources.tidy.rule import Rule
+
+_AT_ONCE = 100
+"""The most paths that are looked at without a thread, which takes about one millisecond."""
+
+
+class Due(NamedTuple):
+    """A file that goes, or an empty directory."""
+
+    path: str
+    device: int
+    inode: int
+    size: int
+    is_directory: bool = False
+
+
+class Found(NamedTuple):
+    """What goes now, directories last, and the time at which the next file does."""
+
+    due: tuple[Due, ...] = ()
+    next_at: float = math.inf
+
+
+class Sweep:
+    """The files in ``root`` by ``rule``; ``spared`` are paths that other resources manage.
+
+    It remembers when each file goes, so that an event costs no more than a look at its path.
+    """
+
+    def __init__(
+        self, root: str, rule: Rule, *, recurse: bool, directories: bool, spared: Collection[str]
+    ) -> None:
+        self._root = root
+        self._rule = rule
+        self._recurse = recurse
+        self._directories = directories
+        self._spared = spared
+        self._mounted: frozenset[str] = frozenset()
+        self._due_at: dict[str, float] = {}
+        self._empty: list[Due] = []
+        self._device = -1
+
+    async def look(self, paths: Collection[str] | None) -> Found:
+        """What goes now, after events at ``paths``; None: everything is read. Raises ResourceError."""
+        if paths is None:
+            await in_thread(self._read_all)
+        elif len(paths) > _AT_ONCE:
+            await in_thread(self._read, paths)
+        else:
+            self._read(paths)
+        now = time.time()
+        due = [path for path, at in self._due_at.items() if at <= now]
+        later = min((at for at in self._due_at.values() if at > now), default=math.inf)
+        found = await in_thread(self._details, due) if len(due) > _AT_ONCE else self._details(due)
+        return Found((*sorted(found), *self._empty), later)
+
+    def _details(self, paths: Iterable[str]) -> list[Due]:
+        found = []
+        for path in paths:
+            if (seen := _stat_of(path)) is None or self._rule.due_at(
+                os.path.basename(path), seen
+            ) > time.time():
+                self._note(path, seen)
+            else:
+                found.append(Due(path, seen.st_dev, seen.st_ino, seen.st_size))
+        return found
+
+    def _note(self, path: str, seen: os.stat_result | None) -> None:
+        at = math.inf if seen is None else self._rule.due_at(os.path.basename(path), seen)
+        if at == math.inf:
+            self._due_at.pop(path, None)
+        else:
+            self._due_at[path] = at
+
+    def _read(self, paths: Iterable[str]) -> None:
+        self._empty = []  # only a look at everything tells
+        for path in paths:
+            above = path.rpartition("/")[0]
+            is_inside = path.startswith(f"{self._root}/") if self._recurse else above == self._root
+            if is_inside and not self._is_spared(path):
+                self._note(path, _stat_of(path))
+
+    def _read_all(self) -> None:
+        """Read the whole tree. Without recursion, since a user may nest it deeper than the stack."""
+        self._mounted = _mounted_in(self._root)
+        self._due_at = {}
+        above: dict[str, str] = {}
+        kept: set[str] = set()
+        seen_directories: dict[str, os.stat_result] = {}
+        pending = [self._root]
+        now = time.time()
+        while pending:
+            directory = pending.pop()
+            for path, seen in self._entries(directory):
+                if stat.S_ISDIR(seen.st_mode):
+                    is_ours = self._recurse and not self._is_spared(path) and seen.st_dev == self._device
+                    if is_ours:
+                        pending.append(path)
+                        above[path], seen_directories[path] = directory, seen
+                    else:
+                        kept.add(directory)
+                    continue
+                at = math.inf if self._is_spared(path) else self._rule.due_at(os.path.basename(path), seen)
+                if at < math.inf:
+                    self._due_at[path] = at
+                if at > now:
+                    kept.add(directory)
+        self._empty = list(self._emptied(above, kept, seen_directories, now)) if self._directories else []
+
+    def _entries(self, directory: str) -> Iterator[tuple[str, os.stat_result]]:
+        is_root = directory == self._root
+        with ErrorContext(f"read {directory}"):
+            try:
+                with scan_directory(directory) as entries:
+                    if is_root:
+                        self._device = os.stat(directory).st_dev
+                    for entry in entries:
+                        with suppress(FileNotFoundError):
+                            yield f"{directory}/{entry.name}", entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                return
+            except NotADirectoryError as error:
+                if is_root:
+                    words = f"{directory} is no directory to tidy"
+                    raise ResourceError(words, "name a directory, not a symlink to one") from error
+
+    def _emptied(
+        self, above: dict[str, str], kept: set[str], seen: dict[str, os.stat_result], now: float
+    ) -> Iterator[Due]:
+        """The directories that are old and will be empty, the deepest first."""
+        for path in sorted(above, key=lambda each: each.count("/"), reverse=True):
+            if path in kept or self._rule.old_at(seen[path]) > now:
+                kept.add(above[path])
+            else:
+                yield Due(path, seen[path].st_dev, seen[path].st_ino, 0, is_directory=True)
+
+    def _is_spared(self, path: str) -> bool:
+        """Whether ``path`` is at or below something that another resource manages, or that is mounted."""
+        while (self._spared or self._mounted) and len(path) > len(self._root):
+            if path in self._spared or path in self._mounted:
+                return True
+            path = path.rpartition("/")[0]
+        return False
+
+    async def remove(self, due: Iterable[Due]) -> None:
+        """Remove ``due``. Raises ResourceError for the first that can't be removed, after all others."""
+        first: ResourceError | None = None
+        for each in due:
+            await trio.lowlevel.checkpoint()  # there may be many, and other repairs do not wait for them
+            try:
+                await self._remove_one(each)
+            except ResourceError as error:
+                first = first or error
+        if first is not None:
+            raise first
+
+    async def _remove_one(self, due: Due) -> None:
+        seen = _stat_of(due.path)
+        if seen is None or (seen.st_dev, seen.st_ino) != (due.device, due.inode):
+            return
+        if due.is_directory:
+            with suppress(ResourceError):  # something was created in it meanwhile, so it stays
+                await remove_same(due.path, due.device, due.inode)
+        elif self._rule.due_at(os.path.basename(due.path), seen) <= time.time():
+            await remove_same(due.path, due.device, due.inode)
+
+
+def _stat_of(path: str) -> os.stat_result | None:
+    """The stat of the thing itself; None if it is gone, or if the way to it leads through a stranger's symlink."""
+    try:
+        handle = open_path(path)
+    except (OSError, ResourceError):
+        return None
+    try:
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def _mounted_in(root: str) -> frozenset[str]:
+    with suppress(OSError):
+        top = os.path.realpath(root)
+        return frozenset(root + point[len(top) :] for point in mount_points_in(top) if point != top)
+    return frozenset()

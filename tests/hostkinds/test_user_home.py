@@ -1,0 +1,103 @@
+"""A home for a user who exists already."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hostkinds_worlds import shell
+
+from reactor.engine.events import Result
+from reactor.engine.options import RunOptions
+from reactor.resources.accounts import User
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once
+
+HOME = Path("/home/ada")
+
+
+@pytest.fixture
+def ada():
+    shell("useradd --uid 1500 --no-create-home --home-dir /home/ada ada")
+    Path("/etc/skel/.config").mkdir()
+    Path("/etc/skel/.config/app").write_text("usual\n")
+    Path("/etc/skel/link").symlink_to("/etc/passwd")
+    Path("/etc/skel/more").symlink_to(".config")
+
+
+def tree():
+    found = {str(path): path.lstat() for path in sorted(Path("/home").rglob("*"))}
+    return {path: (stat.filemode(each.st_mode), each.st_uid, each.st_gid) for path, each in found.items()}
+
+
+def missing():
+    return Case(
+        lambda: User(name="ada", home=str(HOME), create_home=True), tree, lambda: shell("rm -r /home/ada")
+    )
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_a_home_for_one_who_exists_keeps_the_contract(promise, ada):
+    await promise(missing())
+
+
+async def test_all_of_it_belongs_to_the_user_and_nothing_else_does(ada):
+    before = os.stat("/etc/passwd")
+    await converge_once(User(name="ada", create_home=True))
+    assert tree() == {
+        "/home/ada": ("drwxr-x---", 1500, 1500),
+        "/home/ada/.config": ("drwxr-xr-x", 1500, 1500),
+        "/home/ada/.config/app": ("-rw-r--r--", 1500, 1500),
+        "/home/ada/.profile": ("-rw-r--r--", 1500, 1500),
+        "/home/ada/link": ("lrwxrwxrwx", 1500, 1500),
+        "/home/ada/more": ("lrwxrwxrwx", 1500, 1500),
+    }
+    assert os.stat("/etc/passwd").st_uid == before.st_uid == 0
+    ended, _ = await converge_once(User(name="ada", create_home=True))
+    assert ended.changes == 0
+
+
+async def test_a_new_user_gets_one_and_a_moved_one_is_not_made_anew():
+    await converge_once(User(name="ada", home=str(HOME), create_home=True))
+    (HOME / "mine").write_text("x")
+    moved = User(name="ada", home="/home/lovelace", create_home=True, manage_home=True)
+    _, story = await converge_once(moved)
+    assert (Path("/home/lovelace/mine")).read_text() == "x"
+    assert not HOME.exists()
+    assert len(story.checks("user#ada")[0].actions) == 1
+
+
+async def test_what_a_killed_run_left_is_replaced(ada):
+    Path("/home/.ada.new.reactor/old").mkdir(parents=True)
+    await converge_once(User(name="ada", create_home=True))
+    assert [path.name for path in Path("/home").iterdir()] == ["ada"]
+    assert not (HOME / "old").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("usermod --home /home/no/such/ada ada", "/home/no/such does not exist"),
+        (
+            "mkdir /home/shared; chmod 0777 /home/shared; usermod --home /home/shared/ada ada",
+            "others than root may",
+        ),
+    ],
+)
+async def test_where_no_home_can_be_made_it_is_an_error_in_a_dry_run_too(before, words, ada):
+    shell(before)
+    seen = tree()
+    for noop in (True, False):
+        ended, story = await converge_once(User(name="ada", create_home=True), options=RunOptions(noop=noop))
+        assert ended.counts[Result.FAILED] == 1
+        assert words in story.checks("user#ada")[-1].error
+    assert tree() == seen
+
+
+async def test_whatever_is_at_its_place_stays(ada):
+    HOME.write_text("a file\n")
+    ended, _ = await converge_once(User(name="ada", create_home=True))
+    assert ended.changes == 0
+    assert HOME.read_text() == "a file\n"
