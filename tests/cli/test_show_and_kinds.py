@@ -83,7 +83,7 @@ def test_what_cannot_be_reported_is_an_error(reactor):
 def test_every_kind_is_listed_with_what_it_is_for(reactor):
     done = reactor("kinds")
     assert [line.split()[0] for line in done.out.splitlines()] == list(kind_names())
-    assert "Manage one file or directory" in done.out
+    assert "Manage one file, directory or symlink" in done.out
 
 
 def test_on_a_terminal_the_list_is_folded_beside_the_names():
