@@ -31,6 +31,9 @@ def closest(
 _ALIKE = 0.61
 """Two words of five letters need four in common: ``state`` is not similar to ``after``."""
 
+_MISTYPED = 0.75
+"""Two letters of a word of four are exchanged: ``fiel`` is a misspelt ``file`` rather than short for ``firewall``."""
+
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The hint for a misspelt word, or None when no choice is similar."""
@@ -44,7 +47,9 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
 
     choices = list(choices)
     alike = get_close_matches(word, choices, n=3, cutoff=_ALIKE)
-    shortened = get_close_matches(word, [each for each in choices if _abbreviates(word, each)], n=3)
+    shortened = []
+    if not get_close_matches(word, choices, n=1, cutoff=_MISTYPED):
+        shortened = get_close_matches(word, [each for each in choices if _abbreviates(word, each)], n=3)
     return [*dict.fromkeys([*shortened, *alike])][:3]
 
 

@@ -54,6 +54,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     providers: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = ""
     """An example of the arguments of ``reactor ensure KIND``, for its help."""
+    needed_to_show: ClassVar[frozenset[str]] = frozenset()
+    """The properties of the example, besides the required ones, without which ``reactor show KIND`` is an error."""
     may_undo: ClassVar[frozenset[str]] = frozenset()
     """Kinds that a change of this kind may undo as a side effect: a run that ends checks their resources once more."""
     provides_more: ClassVar[bool] = False

@@ -42,7 +42,7 @@ class Git(Resource[GitState], kind="git"):
     """Keep a checkout of a git repository at a branch, tag or commit."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
-    example = "/srv/app --url https://example.com/app.git --revision main"
+    example = "/srv/app --url file:///srv/git/app.git --revision main"
 
     name: AbsolutePath
     ensure: Literal["present", "absent"] = "present"

@@ -62,7 +62,7 @@ class ModuleState(NamedTuple):
 class KernelModule(Resource[ModuleState], kind="kernel_module"):
     """Manage one module of the kernel: whether it is loaded now and at boot, and its parameters."""
 
-    example = "br_netfilter"
+    example = "pcspkr absent --blacklist"
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$")]
     ensure: Literal["present", "absent"] = "present"

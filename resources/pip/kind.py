@@ -60,7 +60,7 @@ class Pip(Resource[PipState], kind="pip"):
     """Keep a virtual environment of Python, and packages in it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
-    example = "/opt/app/venv --packages httpie==3.2.4"
+    example = "/opt/app/venv --python python3"
 
     name: AbsolutePath
     ensure: Literal["present", "absent"] = "present"

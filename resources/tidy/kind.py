@@ -61,6 +61,7 @@ class Tidy(Resource[Found], kind="tidy"):
     """Remove the files of a directory that are too old or too large."""
 
     example = "/var/tmp/app --age 30d --matches '*.log'"  # noqa: S108 - an example that needs no root
+    needed_to_show = frozenset(("age",))
 
     name: AbsolutePath
     ensure: Literal["present"] = "present"

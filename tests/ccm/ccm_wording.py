@@ -14,12 +14,13 @@ WORDING = [
     (r"at '/ccm/resources': got object, want array", "resources must be a list, not a map"),
     (r"multiple defaults found in", "has defaults already"),
     (r"multiple resource names found in", "is one name with its properties"),
+    (r"unknown resource type cron", "command is required"),  # a kind here, and none there
     (r"unknown resource type (\w+)", "unknown kind '{0}'"),
     (r"resource \d+: name is required", "the property 'name'|name: it must have at least 1 character"),
     (r"ensure is required", "the property 'ensure'"),
     (r"(\w+) cannot be empty", "{0} is required|{0}: it must not be empty|the property '{0}'"),
     (r"file path must be (?:canonical|absolute)", "path"),
-    (r"invalid ensure value", "ensure must be"),
+    (r"invalid ensure value", "ensure must be|target is missing"),  # a link is a desired state here
     (r"invalid (?:require properties|subscribe format)", "a reference is written kind#name"),
     (r"no events found for (\S+)", "{0}|in a circle"),
     (r"provider not found", "has no provider"),

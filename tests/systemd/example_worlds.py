@@ -37,7 +37,7 @@ SHELL = set("|<>$*\n")
 EXAMPLES = ("Example", "Examples")
 
 MANIFEST = """\
-data: { web: { port: 80 }, motd: Hello }
+data: { web: { port: 80 }, motd: Hello, users: { ada: {}, grace: {} } }
 hierarchy: { order: ["role:{{ Facts.role ?? 'none' }}"] }
 overrides: { "role:db": { web: { port: 5432 } } }
 resources:
@@ -188,6 +188,9 @@ class Host:
         program = Path("/usr/local/bin/reactor")
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reactor "$@"\n')
         program.chmod(0o755)
+        editor = Path("/usr/bin/vim.tiny")
+        editor.touch(0o755)
+        output("update-alternatives", "--install", "/usr/bin/editor", "editor", str(editor), "1")
         for directory in (
             "/etc/bash_completion.d",
             "/usr/local/share/zsh/site-functions",
@@ -198,7 +201,7 @@ class Host:
 
     def _provide_files(self) -> None:
         """The manifests and what else is named, and where there must be nothing yet."""
-        for directory in ("/etc/reactor", "/etc/reactor.d"):
+        for directory in ("/etc/reactor", "/etc/reactor.d", "/etc/modprobe.d"):
             Path(directory).mkdir(exist_ok=True)
         (self.directory / "manifests").mkdir()
         for path in (
@@ -209,6 +212,10 @@ class Host:
             "/etc/reactor.d/site.yaml",
         ):
             (self.directory / path).write_text(MANIFEST)
+        (self.directory / "tests").mkdir()
+        (self.directory / "tests/web.yaml").write_text(
+            "manifest: ../site.yaml\ntests: {web: {resources: {file#/etc/motd: {content: Hello}}}}\n"
+        )
         (self.directory / "request.json").write_text(json.dumps(REQUEST))
         (self.directory / "templates").mkdir()
         (self.directory / "templates/app.conf").write_text("host = {{ facts.host.info.hostname }}\n")
@@ -216,6 +223,15 @@ class Host:
         for path in ("/tmp/motd", "/tmp/ready", "/tmp/app.conf"):
             Path(path).unlink(missing_ok=True)
         shutil.rmtree("/tmp/reactor-quickstart", ignore_errors=True)
+
+        self._provide_repository(Path("/srv/git/app.git"))
+
+    def _provide_repository(self, path: Path) -> None:
+        """A git repository with one commit."""
+        shutil.rmtree(path, ignore_errors=True)
+        output("git", "init", "--quiet", "--initial-branch=main", str(path))
+        git = ("git", "-C", str(path), "-c", "user.name=Nobody", "-c", "user.email=nobody@example.com")
+        output(*git, "commit", "--quiet", "--allow-empty", "--message=one")
 
     def _provide_network(self) -> None:
         """An interface, and example.com with a certificate that everybody here trusts."""

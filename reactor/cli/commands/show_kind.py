@@ -52,8 +52,9 @@ def kind_command(kind: str) -> click.Command:
 def _example(model: type[Resource]) -> str:
     """The arguments of the example of ``reactor ensure``, with the required options only."""
     name, *more = shlex.split(model.example or "NAME")
-    needed = {f"--{field}" for field, info in model.model_fields.items() if info.is_required()}
-    given = (f" {option} {value}" for option, value in pairwise(more) if option in needed)
+    required = {field for field, info in model.model_fields.items() if info.is_required()}
+    needed = {f"--{field}" for field in required | model.needed_to_show}
+    given = (f" {option} {shlex.quote(value)}" for option, value in pairwise(more) if option in needed)
     return shlex.quote(name) + "".join(given)
 
 
