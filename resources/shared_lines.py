@@ -84,7 +84,7 @@ def find(path: str) -> Found | None:
 async def edit(path: str, changes: Sequence[Change], new: Attributes) -> None:
     """Make all ``changes`` of the file at ``path`` in one write. A missing file counts as empty, and gets ``new``.
 
-    What another program writes in between is not lost: then the edit begins anew, a few times. Raises ResourceError
+    What another program writes in between is not lost: then the edit begins again, a few times. Raises ResourceError
     when the file can't be written.
     """
     async with _editing:

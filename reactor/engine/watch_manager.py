@@ -47,7 +47,7 @@ class WatchManager:
             nursery.start_soon(source.supervise)
 
     def follow(self, vertex: int, resource: Resource) -> bool:
-        """Watch ``resource`` anew if its watches have moved since they were declared. Return whether they have."""
+        """Replace the watches of ``resource`` if they have moved since they were declared. Return whether they have."""
         if self._moving.get(vertex) in (None, list(resource.watches())):
             return False
         self.forget([vertex])

@@ -63,7 +63,7 @@ def read_group(name: str) -> Group | None:
     try:
         return parse_group(text)
     except (ValueError, IndexError) as error:
-        hint = f"see it, or begin anew: update-alternatives --remove-all {name}"
+        hint = f"look at it, or start from nothing: update-alternatives --remove-all {name}"
         raise ResourceError(f"{database_file(name)} is damaged: {error}", hint) from error
 
 

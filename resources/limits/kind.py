@@ -208,7 +208,7 @@ def _faults_of(item: str, limit: Any) -> Iterator[PropertyProblem]:
     parts = limit if isinstance(limit, dict) else {"soft": limit}
     numbers = {kind: value for kind, value in parts.items() if value != _UNLIMITED}
     if item == "nofile" and len(numbers) < len(parts):
-        words = "with nofile: unlimited, nobody could log in: the kernel refuses it"
+        words = "with nofile: unlimited, no user could log in: the kernel refuses it"
         yield PropertyProblem((item,), words, "write a number of at most fs.nr_open, such as 1048576")
     low, high = _RANGES.get(item, (0, 2**63 - 1))
     for value in numbers.values():

@@ -37,7 +37,7 @@ _ALL = frozenset("*")
 _MAKES = {
     Found.NOTHING: "made the environment",
     Found.UNFINISHED: "completed the environment",
-    Found.BROKEN: "made the environment anew, as its Python was gone",
+    Found.BROKEN: "made the environment again, as its Python was gone",
 }
 
 

@@ -150,7 +150,7 @@ async def test_drift_is_repaired_as_it_happens(venv, have, index):
 async def test_an_environment_that_lost_its_python_is_made_anew(must_change, venv, have):
     (venv / "bin/python3").unlink()
     did = await must_change()
-    assert did == "made the environment anew, as its Python was gone"
+    assert did == "made the environment again, as its Python was gone"
     assert packages_of(venv) == {}
 
 
