@@ -17,7 +17,7 @@ from reactor.resources.parts.values import MISSING, MOST_LEVELS, levels, plain
 class Setting(Part, kind="setting"):
     """Manage one key of a configuration file. Comments, order and layout of the file stay as they are."""
 
-    example = "PermitRootLogin --path /etc/ssh/sshd_config --value no"
+    example = "vm.swappiness --path /etc/sysctl.d/90-local.conf --value 10 --create"
 
     key: OneLine | tuple[OneLine, ...] | None = None
     """The key; by default, the name. In JSON, TOML and YAML, dots lead into mappings, or a list has the levels."""
