@@ -131,7 +131,7 @@ class Seen:
             self.converged.set()
 
     async def expect(self, checks: int) -> None:
-        """Wait for convergence, and begin to count anew."""
+        """Wait for convergence, and count from zero again."""
         await self.converged.wait()
         assert self.checks >= checks, f"{self.checks} checks of {checks}"
         self.checks, self.converged = 0, trio.Event()

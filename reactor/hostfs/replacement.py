@@ -10,7 +10,7 @@ import errno
 import os
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reactor.hostfs.attribute_changes import give
 from reactor.hostfs.attributes import Attributes
@@ -50,6 +50,16 @@ class _ChangedError(Exception):
     """The file that is to be replaced is no longer as it was read."""
 
 
+class _NewFile(NamedTuple):
+    """What replaces a file; ``before`` is the stamp that the old one must still have, None for any."""
+
+    content: Content
+    attributes: Attributes
+    validator: Validator | None
+    extended: Extended | None
+    before: Stamp | None
+
+
 async def write_file(
     path: str,
     content: Content,
@@ -65,7 +75,7 @@ async def write_file(
     has another stamp than that by then. An empty stamp is that of a missing file. ``path`` is then unchanged.
     """
     try:
-        await _write(path, content, attributes, validator, extended, before=before)
+        await _write(path, _NewFile(content, attributes, validator, extended, before))
     except _ChangedError:
         words = f"another program changed {path} while the new content was made of the old one"
         raise ResourceError(words, "it is tried again with the content that is there then") from None
@@ -79,83 +89,35 @@ async def write_if_unchanged(
     Returns whether it was written.
     """
     try:
-        await _write(path, content, attributes, validator, None, before=before)
+        await _write(path, _NewFile(content, attributes, validator, None, before))
     except _ChangedError:
         return False
     return True
 
 
-async def _write(
-    path: str,
-    content: Content,
-    attributes: Attributes,
-    validator: Validator | None,
-    extended: Extended | None,
-    *,
-    before: Stamp | None,
-) -> None:
+async def _write(path: str, new: _NewFile) -> None:
     try:
         with Parent(path) as (directory, base):
-            if is_in_memory(directory) and await _replaced(
-                path,
-                directory,
-                base,
-                content,
-                attributes,
-                validator=validator,
-                extended=extended,
-                before=before,
-            ):
+            if is_in_memory(directory) and await _replaced(path, directory, base, new):
                 return
-        store = partial(
-            _store_on_disk, path, content, attributes, validator, extended=extended, before=before
-        )
-        await change_on_disk(path, store)
+        await change_on_disk(path, partial(_store_on_disk, path, new))
     except OSError as error:
         raise resource_error(error, f"write {path}") from error
 
 
-async def _store_on_disk(
-    path: str,
-    content: Content,
-    attributes: Attributes,
-    validator: Validator | None,
-    *,
-    extended: Extended | None,
-    before: Stamp | None,
-) -> None:
+async def _store_on_disk(path: str, new: _NewFile) -> None:
     """Store the content through a handle of its own, since the caller may abandon the change before it ends."""
     with Parent(path) as (directory, base):
-        await _replaced(
-            path,
-            directory,
-            base,
-            content,
-            attributes,
-            validator=validator,
-            extended=extended,
-            before=before,
-            is_on_disk=True,
-        )
+        await _replaced(path, directory, base, new, is_on_disk=True)
 
 
-async def _replaced(
-    path: str,
-    directory: int,
-    base: str,
-    content: Content,
-    attributes: Attributes,
-    *,
-    validator: Validator | None,
-    extended: Extended | None,
-    before: Stamp | None,
-    is_on_disk: bool = False,
-) -> bool:
+async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_on_disk: bool = False) -> bool:
     """Store the content in the directory open at ``directory``. A file in memory is not flushed.
 
     A mount point can't be replaced. With ``is_on_disk`` it is overwritten; otherwise this returns False, because
     another disk may be mounted there.
     """
+    content, attributes, validator, extended, before = new
     temporary = _TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
