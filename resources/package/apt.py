@@ -44,6 +44,8 @@ _OPTIONS: Final = (
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is not used as a regular expression
     "-o", "APT::Get::AutomaticRemove=false",  # an unneeded package may be managed by a resource
 )  # fmt: skip
+_KEEP_CONFIGURATION: Final = ("-o", "APT::Get::Purge=false")
+"""The option against a configuration of apt that purges what is removed."""
 _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
 _OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
@@ -199,7 +201,7 @@ class Apt(Provider):
         if code != 0:
             verb = "uninstall" if is_removal else "install"
             raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{error_lines_in(text)}")
-        others = parse_simulation(text, names, self.compare)
+        others = parse_simulation(text, await self._names_of(names), self.compare)
         await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
         return others
 
@@ -222,7 +224,14 @@ class Apt(Provider):
         recommends = _options_of(changes).recommends
         if recommends is not None:
             options += ["-o", f"APT::Install-Recommends={str(recommends).lower()}"]
-        return ("install", *_OPTIONS, *options, *packages)
+        return ("install", *_OPTIONS, *_KEEP_CONFIGURATION, *options, *packages)
+
+    async def _names_of(self, names: Collection[str]) -> Collection[str]:
+        """As in the base class: without the architecture of the host, which apt and dpkg leave out."""
+        if not any(":" in name for name in names):
+            return names
+        left_out = ("all", await self._architecture())
+        return [name.partition(":")[0] if name.endswith(left_out) else name for name in names]
 
     def _removal(self, changes: Changes) -> tuple[str, ...]:
         """The arguments for a removal, even of a half-installed package, which dpkg refuses to remove by default."""
@@ -231,6 +240,8 @@ class Apt(Provider):
             options += ["-o", "APT::Get::AutomaticRemove=true"]
         is_purge = any(change.step is Step.PURGE for change in changes.values())
         verb = "purge" if is_purge else "remove"
+        if not is_purge:
+            options += _KEEP_CONFIGURATION
         return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
 
     def _advice(self, words: str) -> str | None:

@@ -214,6 +214,11 @@ class Dnf(Provider):
         )
         return (guard, *weak, "install", *specifications)
 
+    async def _names_of(self, names: Collection[str]) -> Collection[str]:
+        """As in the base class: without the architecture."""
+        split = ((name, name.rpartition(".")) for name in names)
+        return [stem if end in _ARCHITECTURES else name for name, (stem, _, end) in split]
+
     async def _read_file(self, path: str) -> str:
         return await self._programs.read("rpm", "-qp", "--queryformat", FORMAT, path)
 

@@ -166,8 +166,12 @@ class Provider(PackageObserver):
     async def _others(self, before: Versions, all_desired: Mapping[str, Desired]) -> Others:
         """The other changes since ``before``."""
         await self._catch_up()
-        asked = {desired.name for desired in all_desired.values()}
+        asked = await self._names_of([desired.name for desired in all_desired.values()])
         return others_between(before, self.database.versions(), asked, self.compare)
+
+    async def _names_of(self, names: Collection[str]) -> Collection[str]:
+        """The ``names`` of resources as the database of the package manager spells them."""
+        return names
 
     async def _change(self, all_desired: Mapping[str, Desired], changes: Changes, refusals: Refusals) -> None:
         """Remove packages, then install the others. Errors of single packages are added to ``refusals``."""
