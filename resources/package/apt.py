@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -25,6 +25,11 @@ from reactor.resources.package.database import stamp_of, stamps_of
 from reactor.resources.package.debconf import preseed
 from reactor.resources.package.dpkg_database import DpkgDatabase
 from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
+from reactor.resources.package.file_conflicts import (
+    downloaded,
+    is_overwriting_allowed,
+    refuse_overwriting,
+)
 from reactor.resources.package.locks import released
 from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
 from reactor.resources.package.provider import Provider
@@ -204,6 +209,34 @@ class Apt(Provider):
         others = parse_simulation(text, await self._names_of(names), self.compare)
         await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
         return others
+
+    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:
+        if is_overwriting_allowed(self.root):
+            return
+        files = [change.file for change in changes.values() if change.file]
+        files += [path async for path in self._downloaded(changes, others)]
+        if files:
+            changing = (text.partition(" ")[0] for text in (*others.upgraded, *others.downgraded))
+            leaving = {*(change.name for change in changes.values()), *others.removed, *changing}
+            await refuse_overwriting(
+                files, leaving, self._is_installed, self._programs.read, self._programs.simulate
+            )
+
+    def _is_installed(self, name: str) -> bool:
+        return self._dpkg.find(name).version is not None
+
+    async def _downloaded(self, changes: Changes, others: Others) -> AsyncIterator[str]:
+        """The packages of a transaction that apt has downloaded already."""
+        offers = await self._catalog.offers([change.name for change in changes.values() if not change.file])
+        wanted = [
+            (change.name, change.version or (offers[change.name].newest if change.name in offers else None))
+            for change in changes.values()
+            if not change.file
+        ]
+        wanted += [(text.split()[0], text.split()[-1]) for text in (*others.installed, *others.upgraded)]
+        for name, version in wanted:
+            if version and (path := downloaded(os.path.dirname(self._archives_lock), name, version)):
+                yield path
 
     async def _refuse_to_take(self, names: Collection[str], asked: Collection[str]) -> None:
         """Raise ResourceError if this process needs one of the packages. apt protects held and essential ones."""
