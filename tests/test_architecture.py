@@ -58,6 +58,7 @@ MAY_IMPORT = {
     "reactor.ensure": {
         "reactor.resource", "reactor.manifest", "reactor.loading", "reactor.engine", "reactor.journal",
     },
+    "reactor.fleet": {"reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking"},
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
@@ -65,7 +66,7 @@ MAY_IMPORT = {
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
-        "reactor.manifest_tests",
+        "reactor.manifest_tests", "reactor.fleet",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},

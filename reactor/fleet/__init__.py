@@ -1,0 +1,5 @@
+"""Many hosts. A run on one host imports nothing of this package.
+
+- ``bundle/``: a directory as one file, named by its digest; the bundles that a host keeps, and which one is in force;
+- ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results.
+"""
