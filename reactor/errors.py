@@ -34,6 +34,11 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
+    ├── PackingError                reactor.fleet        a directory can't be packed into a bundle
+    ├── BundleError                 reactor.fleet        a bundle is damaged, unsafe, or not the announced one
+    │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host
+    ├── InventoryError              reactor.fleet        an inventory or a host pattern can't be used
+    ├── RequestFormError            reactor.fleet        stdin has no request of `reactor push`
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     ├── LinkError                   reactor.fleet        something of the connection to NATS failed
