@@ -1,0 +1,5 @@
+"""Many hosts. A run on one host imports nothing of this package.
+
+- ``documents``: the JSON documents that hosts and operators exchange: canonical bytes, limits, typed fields;
+- ``rollout/``: which host takes which release and when: pure functions on data.
+"""
