@@ -34,6 +34,12 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
+    ├── PackingError                reactor.fleet        a directory can't be packed into a bundle
+    ├── BundleError                 reactor.fleet        a bundle is damaged, unsafe, or not the announced one
+    │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host
+    ├── DocumentError               reactor.fleet        a document of the fleet is damaged or too large
+    ├── WavesError                  reactor.fleet        the waves, the gate or the windows are written wrong
+    ├── RolloutError                reactor.fleet        a rollout can't be changed in this way now
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed

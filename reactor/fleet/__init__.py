@@ -1,5 +1,6 @@
 """Many hosts. A run on one host imports nothing of this package.
 
 - ``documents``: the JSON documents that hosts and operators exchange: canonical bytes, limits, typed fields;
-- ``rollout/``: which host takes which release and when: pure functions on data.
+- ``rollout/``: which host takes which release and when: pure functions on data;
+- ``bundle/``: a directory as one file, named by its digest; the bundles that a host keeps, and which one is in force.
 """
