@@ -46,6 +46,21 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
+    ├── LinkError                   reactor.fleet        something of the connection to NATS failed
+    │   ├── UnreachableError        reactor.fleet        no connection to the server
+    │   ├── IdentityError           reactor.fleet        the server refuses user, password, token or key
+    │   │   └── ExpiredError        reactor.fleet        the JWT of the user has expired
+    │   ├── TlsError                reactor.fleet        TLS is refused
+    │   ├── ContextError            reactor.fleet        a context of the nats CLI, or a file it names, is unusable
+    │   ├── DeniedError             reactor.fleet        the user may not publish or subscribe to a subject
+    │   ├── DisconnectedError       reactor.fleet        there is no connection, or it broke before the answer came
+    │   ├── NoAnswerError           reactor.fleet        the answer did not come in time
+    │   │   └── NoRespondersError   reactor.fleet        nothing listens on the subject of a request
+    │   ├── MissingError            reactor.fleet        the stream, bucket, key or object does not exist
+    │   ├── ApiError                reactor.fleet        JetStream refuses a request
+    │   │   └── WrongRevisionError  reactor.fleet        a key has another last revision than the writer expects
+    │   ├── DamagedError            reactor.fleet        an object is not the one that its information describes
+    │   └── ForeignServerError      reactor.fleet        the other side does not speak the protocol of NATS
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
 Errors of the command line come from Click; ``reactor.cli.messages`` adds their codes. Exceptions that users never see,

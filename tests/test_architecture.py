@@ -180,6 +180,8 @@ FLEET = {
     "rollout": {"documents"},
     "bundle": {"documents"},
     "release": {"documents", "rollout", "bundle"},
+    "wire": set(),
+    "link": {"wire"},
 }
 """Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
 
