@@ -180,6 +180,7 @@ FLEET = {
     "rollout": {"documents"},
     "bundle": {"documents"},
     "release": {"documents", "rollout", "bundle"},
+    "operator": {"documents", "rollout", "bundle", "release", "wire", "link"},
     "wire": set(),
     "link": {"wire"},
 }

@@ -5,5 +5,6 @@
 - ``bundle/``: a directory as one file, named by its digest; the bundles that a host keeps, and which one is in force;
 - ``release/``: signed releases: documents, signatures, what a host refuses, and what it keeps of them on disk;
 - ``wire/``: the protocol of NATS without I/O; nkeys, credentials and JWTs;
-- ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores.
+- ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores;
+- ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver.
 """
