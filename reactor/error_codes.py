@@ -17,6 +17,7 @@ AREAS = {
     "R07": "The command line",
     "R08": "Many hosts",
     "R09": "The network between hosts (NATS)",
+    "R10": "Releases and rollouts",
 }
 """Prefix of codes -> the subject of these codes."""
 

@@ -39,6 +39,14 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host
     ├── InventoryError              reactor.fleet        an inventory or a host pattern can't be used
     ├── RequestFormError            reactor.fleet        stdin has no request of `reactor push`
+    ├── DocumentError               reactor.fleet        a document of the fleet is damaged or too large
+    ├── WavesError                  reactor.fleet        the waves, the gate or the windows are written wrong
+    ├── RolloutError                reactor.fleet        a rollout can't be changed in this way now
+    ├── ReleaseError                reactor.fleet        a release contradicts itself
+    ├── SignatureError              reactor.fleet        a document is not signed as it must be
+    ├── SignersError                reactor.fleet        the file of the people who may sign is wrong
+    ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
+    ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     ├── LinkError                   reactor.fleet        something of the connection to NATS failed

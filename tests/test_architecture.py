@@ -175,6 +175,31 @@ def test_expressions_know_nothing_of_templates(path):
     assert folders <= WING.get(mine, set())
 
 
+FLEET = {
+    "documents": set(),
+    "rollout": {"documents"},
+    "bundle": {"documents"},
+    "release": {"documents", "rollout", "bundle"},
+    "operator": {"documents", "rollout", "bundle", "release", "wire", "link"},
+    "wire": set(),
+    "link": {"wire"},
+}
+"""Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("reactor/fleet/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_the_parts_of_the_fleet_follow_their_arrows(path):
+    mine = path.relative_to(ROOT / "reactor/fleet").with_suffix("").parts[0]
+    if mine not in FLEET:
+        return
+    others = {name.split(".")[2] for name in imports(path) if name.startswith("reactor.fleet.")}
+    assert others - {mine} <= FLEET[mine]
+    if mine == "rollout":
+        assert {home(name) for name in imports(path)} & set(MAY_IMPORT) <= {"reactor.fleet", *BY_ALL}
+
+
 @pytest.mark.parametrize(("package", "text"), list(listing()))
 def test_a_package_that_lists_its_modules_lists_all_of_them(package, text):
     modules = {path.stem for path in package.glob("[a-z]*.py")}
