@@ -17,17 +17,20 @@ from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, re
 from reactor.manifest.evaluation import report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
+from reactor.manifest.kind_defaults import NO_DEFAULTS, inherited, read_defaults
 from reactor.manifest.kind_lookup import Kinds, look_up
 from reactor.manifest.nodes import Sequence
 from reactor.manifest.phrasing import shown
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
+from reactor.manifest.role_calls import Call, bind_names, locate, outputs_of, with_parameters
 from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Form, declare
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.role import RoleResource
 
 MAX_DEPTH = 10
 """The maximum depth of manifests that apply each other."""
@@ -52,10 +55,13 @@ class ManifestLoader:
         self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
         self._site_is_whole = True
         self._chain: dict[str, Composite | None] = {}
+        self._directory = "/"
+        self._defaults = NO_DEFAULTS
 
     def read(self, file: str) -> Part:
         """Read the manifest ``file`` and its child manifests. Each call adds a part."""
         path = os.path.abspath(file)
+        self._directory = os.path.dirname(path)
         self._resource_table.files.update(dict.fromkeys((path, *self._inputs.files)))
         source = read_source(file)
         if isinstance(source, Diagnostic):
@@ -95,11 +101,16 @@ class ManifestLoader:
         return site
 
     def _read(
-        self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
+        self,
+        problems: Problems,
+        tree: Any,
+        over: tuple[Layer, ...],
+        composite: Composite | None = None,
+        call: Call | None = None,
     ) -> tuple[Document, Resolved]:
         """Read one file. The layers ``over`` are merged on top of its data.
 
-        ``composite`` applies the file, if any does.
+        ``composite`` applies the file, if any does; for a role there is a ``call``.
         """
         source = problems.source
         document = read_document(tree, problems)
@@ -110,10 +121,11 @@ class ManifestLoader:
         expression_context = ExpressionContext.of(
             source, data.values, data.secrets, self._inputs, strict=strict and is_whole
         )
-        if strict:
-            check_assertions(assertions_in(document.root, problems), problems, expression_context)
         entries = document.entries
         of_entries = problems
+        if strict:
+            found = self._begin(document, problems, expression_context, call)
+            entries, expression_context = entries if found else None, found or expression_context
         if document.jet_file is not None:
             entries, of_entries = self._rendered(
                 document.jet_file, document.jet_at, expression_context, problems
@@ -136,6 +148,27 @@ class ManifestLoader:
             self._resource_table.problems += of_entries.sorted()
         return document, data
 
+    def _begin(
+        self, document: Document, problems: Problems, context: ExpressionContext, call: Call | None
+    ) -> ExpressionContext | None:
+        """Read the parameters, assertions, defaults and outputs. Return the context with the parameters.
+
+        None if these are wrong.
+        """
+        given = (
+            (self._inputs.parameters if not self._above else {})
+            if call is None
+            else call.role.parameters or {}
+        )
+        found = with_parameters(document, problems, context, given, call)
+        if found is not None:
+            check_assertions(assertions_in(document.root, problems), problems, found)
+            self._defaults = read_defaults(document.root, problems, self._kinds, found, self._defaults)
+            exports = outputs_of(document, problems, found)
+            if call is not None:
+                call.role.export(exports)
+        return found
+
     def _bind(
         self,
         entries: Sequence,
@@ -153,6 +186,7 @@ class ManifestLoader:
             form,
             meta=meta,
             included=lambda composite, at: self._include(composite, at, problems, data),
+            scope=self._scope,
         )
         Binder(
             problems,
@@ -161,6 +195,7 @@ class ManifestLoader:
             expression_context,
             factory,
             allows_loops=not document.is_ccm,
+            defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
         ).bind(entries)
         if in_order:
             is_child, check_only = bool(self._above), "monitor_only" in meta
@@ -174,11 +209,17 @@ class ManifestLoader:
             problems.add(
                 "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
             )
-        elif deferred is None or not deferred.is_declined:
+        elif deferred is None or not deferred.is_declined or self._locks_all:
             self._find(composite, at, problems, data)
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Read the manifest that ``composite`` applies, or report why it can't be applied."""
+        call = None
+        if isinstance(composite, RoleResource):
+            call = Call(composite, self._resource_table.origins[-1], problems)
+            if not locate(call, self._inputs, self._directory, self._resource_table):
+                self._resource_table.unread = True
+                return
         path = composite.manifest_path
         self._resource_table.files[path] = None
         if path in self._chain:
@@ -187,6 +228,10 @@ class ManifestLoader:
         elif len(self._above) == MAX_DEPTH:
             hint = "apply fewer manifests from each other"
             problems.add("R0114", f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
+        elif call is not None and not os.path.exists(path):
+            hint = "write the directory as source, or make it with: reactor init role NAME"
+            problems.add("R0123", f"there is no role in {os.path.dirname(path)}", call.at("source"), hint)
+            self._resource_table.unread = True
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
         elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer
@@ -195,21 +240,32 @@ class ManifestLoader:
             self._resource_table.problems.append(source)
             self._resource_table.unread = True
         else:
-            self._splice(composite, source, data)
+            self._splice(composite, source, data, call)
 
-    def _splice(self, composite: Composite, source: Source, data: Resolved) -> None:
+    def _splice(self, composite: Composite, source: Source, data: Resolved, call: Call | None) -> None:
         """Read the manifest that ``composite`` applies; its resources become the members of ``composite``."""
-        first = len(self._resource_table.resources)
-        if composite.data is None:
+        table = self._resource_table
+        first, first_placeholder = len(table.resources), len(table.placeholders)
+        if composite.data is None and call is not None:
+            over: tuple[Layer, ...] = ()
+        elif composite.data is None:
             over = (Layer("the manifest above", data.values, data.secrets),)
         else:
             secrets = frozenset(paths_of_secrets(composite.data))
-            over = (Layer(f"data of {composite.ref}", composite.data, secrets), *self._outside)
+            over = (
+                Layer(f"data of {composite.ref}", composite.data, secrets),
+                *(self._outside if call is None else ()),
+            )
+        defaults, self._defaults = self._defaults, NO_DEFAULTS if call else inherited(self._defaults)
         self._chain[composite.manifest_path] = composite
         problems = Problems(source)
-        self._read(problems, parse(problems), over, composite)
+        self._read(problems, parse(problems), over, composite, call)
+        if call is not None:
+            placeholders = (each for each, _ in table.placeholders[first_placeholder:])
+            bind_names(self._scope, (*table.resources[first:], *placeholders))
         del self._chain[composite.manifest_path]
-        members = self._resource_table.resources[first:]
+        self._defaults = defaults
+        members = table.resources[first:]
         inner = {ref for member in members for ref in member.declared.members}
         direct = tuple(member.ref for member in members if member.ref not in inner)
         declare(composite, composite.declared._replace(members=direct))
@@ -239,6 +295,16 @@ class ManifestLoader:
             ),
         )
         return {name: value for name, value, is_wanted in wanted if is_wanted}
+
+    @property
+    def _locks_all(self) -> bool:
+        """Whether roles are locked, also those that this host does not use."""
+        return self._inputs.roles is not None and self._inputs.roles.locks_all
+
+    @property
+    def _scope(self) -> str:
+        """The names of the roles around the current file, each with a slash after it."""
+        return "".join(f"{each.name}/" for each in self._above if isinstance(each, RoleResource))
 
     @property
     def _above(self) -> list[Composite]:
