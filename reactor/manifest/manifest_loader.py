@@ -82,8 +82,10 @@ class ManifestLoader:
             site.check(data.values, data.secrets)
             resource_table.warnings += site.warnings
             resource_table.problems += site.problems.sorted()
-        found = dict.fromkeys(resource_table.problems)  # a file applied twice adds its problems twice
-        resource_table.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
+        found: dict[Diagnostic, Diagnostic] = {}
+        for each in resource_table.problems:  # a file applied twice adds its problems twice
+            found.setdefault(each._replace(notes=()), each)
+        resource_table.problems = sorted(found.values(), key=lambda each: each.place or Place("", 0, 0))
         resource_table.warnings = list(dict.fromkeys(resource_table.warnings))
         resource_table.part += 1
         return Part(problems.source.file, document, data, range(first, len(resource_table.resources)))
@@ -258,7 +260,8 @@ class ManifestLoader:
             )
         defaults, self._defaults = self._defaults, NO_DEFAULTS if call else inherited(self._defaults)
         self._chain[composite.manifest_path] = composite
-        problems = Problems(source)
+        around = call.problems.inside(f"in {composite.ref}", call.origin.declaration.at) if call else ()
+        problems = Problems(source, around)
         self._read(problems, parse(problems), over, composite, call)
         if call is not None:
             placeholders = (each for each, _ in table.placeholders[first_placeholder:])

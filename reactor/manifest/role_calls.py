@@ -76,8 +76,9 @@ def with_parameters(
 
     ``given`` are their values, from the resource of ``call``, or from a test of the manifest.
     """
+    before = problems.count
     declared = parameters_of.read_parameters(document.root, problems, context)
-    is_whole = not problems
+    is_whole = problems.count == before
     bound, faults = parameters_of.bind(declared, given)
     lacking = parameters_of.missing(declared, given)
     unknown = [name for name in given if name not in declared]

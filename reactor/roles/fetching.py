@@ -34,7 +34,7 @@ class RoleCache:
     """The roles below the cache directory. Raises RoleError if other users could change it."""
 
     def __init__(self, cache: str | None) -> None:
-        self._home = (Path(cache) if cache is not None else cache_directory()) / "roles"
+        self._home = (Path(cache) if cache is not None else cache_directory()).absolute() / "roles"
         try:
             require_own_directory(str(self._home))
         except DistrustedError as error:

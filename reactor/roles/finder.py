@@ -60,14 +60,14 @@ class RoleFinder:
 
 
 class LockingFinder(RoleFinder):
-    """Fetches roles, and records what they are. What is locked already stays as it is, unless ``renew`` names it."""
+    """Fetches roles, and records what they are. What is in ``lock`` stays as it is."""
 
     locks_all = True
 
-    def __init__(self, cache: str | None, lock: Lock, *, renew_all: bool = False) -> None:
+    def __init__(self, cache: str | None, lock: Lock) -> None:
         super().__init__(cache)
         self.found: Lock = {}
-        self._known = {} if renew_all else lock
+        self._known = lock
 
     def find(self, wanted: RemoteRole, directory: str) -> str:  # noqa: ARG002 - one lock file
         """Return the directory of a role, and record what it is. Raises RoleError."""
