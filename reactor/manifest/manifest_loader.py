@@ -7,20 +7,17 @@ from typing import Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
-from reactor.language.errors import ExpressionError, FunctionError
-from reactor.language.expression import parse_template
-from reactor.language.secrets import SecretText, paths_of_secrets
+from reactor.language.secrets import paths_of_secrets
 from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
+from reactor.manifest.ccm_parts import rendered_entries, rendered_message
 from reactor.manifest.data_sections import data_of, warning
-from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
-from reactor.manifest.evaluation import report_expression
+from reactor.manifest.document import NO_DOCUMENT, Document, is_ccm, read_document
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_defaults import NO_DEFAULTS, inherited, read_defaults
 from reactor.manifest.kind_lookup import Kinds, look_up
 from reactor.manifest.nodes import Sequence
-from reactor.manifest.phrasing import shown
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.role_calls import Call, bind_names, locate, outputs_of, with_parameters
@@ -129,16 +126,16 @@ class ManifestLoader:
             found = self._begin(document, problems, expression_context, call)
             entries, expression_context = entries if found else None, found or expression_context
         if document.jet_file is not None:
-            entries, of_entries = self._rendered(
-                document.jet_file, document.jet_at, expression_context, problems
+            entries, of_entries = rendered_entries(
+                document.jet_file, document.jet_at, expression_context, problems, self._resource_table
             )
         if entries is None:
             self._resource_table.unread = True
         elif not self._denied(composite, entries):
             self._bind(entries, document, expression_context, of_entries, data)
         document = document._replace(
-            pre_message=_message(document.pre_message, expression_context, problems),
-            post_message=_message(document.post_message, expression_context, problems),
+            pre_message=rendered_message(document.pre_message, expression_context, problems),
+            post_message=rendered_message(document.post_message, expression_context, problems),
         )
         self._resource_table.files.update(
             dict.fromkeys(sorted(expression_context.expression_functions.reads))
@@ -313,50 +310,3 @@ class ManifestLoader:
     def _above(self) -> list[Composite]:
         """The composites that apply the current file, outermost first."""
         return [composite for composite in self._chain.values() if composite is not None]
-
-    def _keep_text(self, source: Source) -> None:
-        """Keep the text of ``source`` for excerpts, unless it is secret, or two different texts have that name."""
-        if not source.is_secret:
-            text = self._resource_table.texts.setdefault(source.file, source.text)
-            self._resource_table.texts[source.file] = text if text == source.text else ""
-
-    def _rendered(
-        self, file: str, at: int, expression_context: ExpressionContext, problems: Problems
-    ) -> tuple[Sequence | None, Problems]:
-        """Return the list of resources that the Jet template ``file`` renders, and the problems of that output."""
-        try:
-            text = expression_context.expression_functions.rendered(
-                file if file.endswith(".jet") else expression_context.expression_functions.read_file(file)
-            )
-        except FunctionError as error:
-            problems.add("R0307", f"resources_jet_file: {error.message}", at, error.hint)
-            return None, problems
-        finally:
-            expression_context.scope.warnings.locate(at, file)
-        name = f"{os.path.join(os.path.dirname(problems.source.file), file)} (rendered)"
-        rendered = Problems(Source(name, str(text), isinstance(text, SecretText)))
-        self._keep_text(rendered.source)
-        entries = parse(rendered)
-        if not entries and not rendered:
-            hint = "check it for syntax errors: [[ ]] are its delimiters"
-            problems.add(
-                "R0307", "resources jet template produced no output, check for syntax errors", at, hint
-            )
-        elif entries is not None and not isinstance(entries, Sequence):
-            rendered.add("R0105", f"the template must give a list of resources, not {shown(entries)}", 0)
-        return (entries if isinstance(entries, Sequence) else None), rendered
-
-
-def _message(
-    message: Message | None, expression_context: ExpressionContext, problems: Problems
-) -> Message | None:
-    """Return ``message`` with its expressions evaluated. Errors are added to ``problems``."""
-    if message is None or (template := parse_template(message.text)) is None:
-        return message
-    try:
-        return Message(template.render(expression_context.scope), message.at)
-    except ExpressionError as error:
-        report_expression(error, problems, message.at, message.text)
-        return message
-    finally:
-        expression_context.scope.warnings.locate(message.at, message.text)
