@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import trio
 
-from reactor.fleet.link.connection import Status
 from reactor.fleet.link.errors import (
     ApiError,
     DeniedError,
@@ -20,6 +19,7 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.messages import Messages
+from reactor.fleet.link.status import Status
 from reactor.fleet.link.stored import Stored
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Message
@@ -57,7 +57,7 @@ class Reader:
         """``subjects``: filters, none for all. ``heartbeat``: seconds between signs of life of a silent stream."""
         self._js = js
         self._stream = stream
-        self._subjects = tuple(subjects)
+        self._subjects = tuple(subjects) or ((">",) if start == "last_per_subject" else ())
         self._start: Start = start
         self._headers_only = headers_only
         self._heartbeat = heartbeat
@@ -201,11 +201,11 @@ class Reader:
 
     async def _message(self) -> Message | None:
         """Return the next message, None when the consumer is in doubt."""
+        if self._messages.lost and not self._messages:
+            self._fresh = False
+            return None
         with trio.move_on_after(self._heartbeat * _MISSED_HEARTBEATS) as silence:
-            message = await self._messages.get()
-            if message is None and self._messages.lost:
-                self._fresh = False
-            return message
+            return await self._messages.get()
         if silence.cancelled_caught:
             self._fresh = False
         return None
