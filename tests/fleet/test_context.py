@@ -31,7 +31,7 @@ def test_every_key_is_read(contexts, tmp_path):
         password="p",
         token="t",
         creds="~/a.creds",
-        nkey="$KEYS/a.nk",
+        nkey="file://$KEYS/a.nk",
         cert="${KEYS}/c.pem",
         key="/c.key",
         ca="$UNSET/ca.pem",
@@ -109,7 +109,7 @@ def test_a_missing_context_says_where_and_which_there_are(contexts, tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [("{", "is no JSON at line 1"), ("[]", "is no JSON object"), ('{"url": 1}', "wrong type"), ('{"nsc": "nsc://x"}', "nsc"),
-     ('{"tls_first": "yes"}', "wrong type"), ('{"socks_proxy": "x"}', "socks_proxy"), ("[" * 100_000, "is no JSON")],
+     ('{"tls_first": "yes"}', "wrong type"), ('{"socks_proxy": "x"}', "socks_proxy"), ('{"creds": "op://v/i"}', "is no file"), ("[" * 100_000, "is no JSON")],
 )  # fmt: skip
 def test_a_damaged_context_says_why(contexts, tmp_path, text, reason):
     environment = contexts("CCM")

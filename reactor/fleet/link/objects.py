@@ -185,6 +185,7 @@ class ObjectStore:
             raise MissingError(f"there is no object {name} in the object store {self.bucket}")
         gone = {
             "name": name,
+            "options": {"max_chunk_size": CHUNK},
             "bucket": self.bucket,
             "nuid": info.nuid,
             "size": 0,
