@@ -18,7 +18,7 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.wire.headers import NO_HEADERS, parse_headers
-from reactor.fleet.wire.parser import Message
+from reactor.fleet.wire.parser import Message, printable
 
 _END, _NOT_FOUND, _TOO_MANY = 204, 404, 413
 _PAGE = 1000
@@ -133,14 +133,17 @@ def _batch(answers: list[Message]) -> list[Message]:
     """Return the messages before the one that ends a batch. Raises ApiError if that refuses it."""
     *found, end = answers
     if end.status not in (_END, _NOT_FOUND):
-        raise ApiError(f"JetStream refuses to read: {end.description or end.status}", status=end.status)
+        raise ApiError(
+            f"JetStream refuses to read: {printable(end.description) or end.status}", status=end.status
+        )
     return found
 
 
 def _absent(answer: Message) -> bool:
     if answer.status not in (0, _NOT_FOUND):
         raise ApiError(
-            f"JetStream refuses to read: {answer.description or answer.status}", status=answer.status
+            f"JetStream refuses to read: {printable(answer.description) or answer.status}",
+            status=answer.status,
         )
     return answer.status == _NOT_FOUND
 
