@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal
 
@@ -70,6 +70,7 @@ class Reader:
         self._was_last = False
         self._through = False
         self._epoch = -1
+        self._attempt: trio.CancelScope | None = None
         self._consumer_held = ExitStack()
         self._held = ExitStack()
         self._held.enter_context(js.connection.watched(self._moved))
@@ -99,23 +100,22 @@ class Reader:
 
     async def _renew(self) -> int:
         """Make a consumer that goes on after the last message read; returns how many messages it has."""
-        pause, missing_since = _FIRST_PAUSE, None
+        pauses = _doubling(_FIRST_PAUSE, _LONGEST_PAUSE)
+        missing = _Missing()
         while True:
             await self._js.connection.wait_up()
-            try:
-                return await self._make()
-            except MissingError:
-                now = trio.current_time()
-                missing_since = missing_since or now
-                if self._created is None or now - missing_since > _GRACE:
-                    self._last = 0
-                    self._created = None
-                    raise
-            except LinkError as error:
-                if not _passes(error):
-                    raise
-            await trio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            with trio.CancelScope() as self._attempt:
+                try:
+                    return await self._make()
+                except MissingError:
+                    if self._created is None or missing.too_long():
+                        self._last = 0
+                        self._created = None
+                        raise
+                except LinkError as error:
+                    if not _passes(error):
+                        raise
+                await trio.sleep(next(pauses))
 
     async def _make(self) -> int:
         self._drop()
@@ -196,6 +196,8 @@ class Reader:
     def _doubt(self) -> None:
         self._fresh = False
         self._messages.wake()
+        if self._attempt is not None:
+            self._attempt.cancel()
 
     # --- messages
 
@@ -244,6 +246,25 @@ class Reader:
                 connection.outbox.add(commands.publish(subject, b""))
             except ValueError:
                 self._fresh = False
+
+
+class _Missing:
+    """Since when a stream is missing."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def too_long(self) -> bool:
+        """Note that it is missing now; returns whether it is gone for good."""
+        now = trio.current_time()
+        self._since = now if self._since is None else self._since
+        return now - self._since > _GRACE
+
+
+def _doubling(first: float, longest: float) -> Iterator[float]:
+    while True:
+        yield first
+        first = min(2 * first, longest)
 
 
 def _passes(error: LinkError) -> bool:
