@@ -180,7 +180,12 @@ FLEET = {
     "rollout": {"documents"},
     "bundle": {"documents"},
     "release": {"documents", "rollout", "bundle"},
-    "operator": {"documents", "rollout", "bundle", "release", "wire", "link"},
+    "ground": set(),
+    "summary": {"documents", "rollout"},
+    "orders": {"documents"},
+    "wake": set(),
+    "host": {"documents", "ground", "summary", "orders", "wake", "rollout", "bundle", "release", "wire", "link"},
+    "operator": {"documents", "ground", "summary", "orders", "wake", "rollout", "bundle", "release", "wire", "link"},
     "wire": set(),
     "link": {"wire"},
 }
