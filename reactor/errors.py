@@ -37,6 +37,8 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── PackingError                reactor.fleet        a directory can't be packed into a bundle
     ├── BundleError                 reactor.fleet        a bundle is damaged, unsafe, or not the announced one
     │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host
+    ├── InventoryError              reactor.fleet        an inventory or a host pattern can't be used
+    ├── RequestFormError            reactor.fleet        stdin has no request of `reactor push`
     ├── DocumentError               reactor.fleet        a document of the fleet is damaged or too large
     ├── WavesError                  reactor.fleet        the waves, the gate or the windows are written wrong
     ├── RolloutError                reactor.fleet        a rollout can't be changed in this way now

@@ -35,6 +35,8 @@ COMMANDS = (
     "pause",
     "resume",
     "service",
+    "push",
+    "receive",
     "example",
     "restore",
     "completion",
