@@ -18,6 +18,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── DistrustedError             reactor.trust        an untrusted user could change a file; also an OSError
     ├── UnpackingError              reactor.unpacking    an archive is damaged or unsafe
     ├── DownloadError               reactor.source       a manifest or data could not be downloaded
+    ├── RoleError                   reactor.roles        a role can't be fetched, or is not what was locked
     ├── HttpError                   reactor.http         an HTTP request failed
     │   ├── ConnectionLostError     reactor.http         the connection broke
     │   └── TooLargeError           reactor.http         the body is too large

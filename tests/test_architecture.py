@@ -39,7 +39,12 @@ MAY_IMPORT = {
     "reactor.graph": {"reactor.resource"},
     "reactor.http": {"reactor.resource"},
     "reactor.source": {"reactor.trust", "reactor.resource", "reactor.unpacking", "reactor.http"},
-    "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source"},
+    "reactor.roles": {
+        "reactor.trust", "reactor.resource", "reactor.manifest", "reactor.unpacking", "reactor.source",
+    },
+    "reactor.loading": {
+        "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source", "reactor.roles",
+    },
     "reactor.manifest_tests": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading",
     },
@@ -66,7 +71,7 @@ MAY_IMPORT = {
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
-        "reactor.manifest_tests", "reactor.fleet",
+        "reactor.manifest_tests", "reactor.roles", "reactor.fleet",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},

@@ -34,6 +34,8 @@ COMMANDS = (
     "why",
     "pause",
     "resume",
+    "roles",
+    "init",
     "service",
     "push",
     "receive",
