@@ -8,5 +8,9 @@
 - ``channels``: the states of channels, read and changed by compare-and-set;
 - ``publishing``: bundles and signed releases in the object store;
 - ``views``: the hosts of a channel, as the driver needs them;
-- ``drive``: the process that moves waves, under a lease.
+- ``drive``: the process that moves waves, under a lease;
+- ``session``: a connection of an operator;
+- ``releasing``: from a directory to a rollout;
+- ``overview``: what there is to see of a channel;
+- ``hosts``: admits hosts by hand, and keeps what is particular to each.
 """
