@@ -238,3 +238,12 @@ def test_fifty_roles_in_a_loop(tree):
         roles__web__manifest=WEB,
     )
     assert len(tree.load().graph.resources) == 150
+
+
+def test_a_glob_may_match_nothing_where_a_loop_makes_no_role(tree):
+    tree.put(
+        site="data: {sites: {}}\nresources:\n"
+        '  - role: [{"{{ key }}": {source: roles/web, for_each: "{{ Data.sites }}"}}]\n'
+        "  - exec: [{x: {command: /bin/true, require: ['file#/etc/nginx/*', 'role#*']}}]\n"
+    )
+    assert refs(tree.load()) == ["exec#x"]
