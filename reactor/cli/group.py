@@ -36,6 +36,7 @@ COMMANDS = (
     "resume",
     "roles",
     "init",
+    "fleet",
     "service",
     "push",
     "receive",

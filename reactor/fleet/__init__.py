@@ -7,5 +7,10 @@
 - ``wire/``: the protocol of NATS without I/O; nkeys, credentials and JWTs;
 - ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores;
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
-- ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver.
+- ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
+- ``ground``: the names of buckets and streams;
+- ``summary``, ``orders``: what a host tells of itself, and what is particular to it;
+- ``wake``: waits for the next reason to look;
+- ``host/``: the host's side: follows channels, switches releases, reports;
+- ``testing``: simulated hosts, with the real link and the real host's side.
 """

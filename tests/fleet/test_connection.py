@@ -110,8 +110,8 @@ async def test_subscriptions_survive_a_restart_and_waiting_requests_are_told(ser
             assert link.epoch == 2
             await link.publish("after", b"still there")
             assert (await anext(messages)).data == b"still there"
-    assert "closed the connection" in str(told[0])
-    assert len(told) <= 2, "a reason is told once"
+    assert all(server.url in str(each) for each in told)
+    assert len({str(each) for each in told}) == len(told) >= 1, "a reason is told once"
 
 
 async def test_a_server_that_is_not_there_is_told_in_one_line():

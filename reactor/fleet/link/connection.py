@@ -7,7 +7,6 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import NamedTuple
 
 import trio
 
@@ -26,6 +25,7 @@ from reactor.fleet.link.pauses import Outage, Pauses
 from reactor.fleet.link.requests import Requests, Waiting
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.link.session import SessionTasks
+from reactor.fleet.link.status import Status, ignore
 from reactor.fleet.link.subscriptions import Subscriptions, Take
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Message
@@ -35,19 +35,6 @@ _LARGEST_ANSWER = 64 << 20
 _FAREWELL = 1.0
 
 
-class Status(NamedTuple):
-    """``server`` is the one connected to, or the last; ``why``: the reason it is down. ``since``: seconds of trio."""
-
-    up: bool
-    server: str
-    since: float
-    why: LinkError | None = None
-
-
-def _ignore(_problem: LinkError) -> None:
-    """Tell nobody."""
-
-
 class Connection:
     """``epoch`` counts the connections made: after each, what was missed has to be looked up.
 
@@ -55,7 +42,7 @@ class Connection:
     """
 
     def __init__(
-        self, options: Options, *, tell: Callable[[LinkError], None] = _ignore, timing: Timing | None = None
+        self, options: Options, *, tell: Callable[[LinkError], None] = ignore, timing: Timing | None = None
     ) -> None:
         """Raises ContextError for a malformed URL of a server."""
         self.options = options
@@ -322,7 +309,7 @@ async def connected(
     options: Options,
     *,
     seconds: float = 3.0,
-    tell: Callable[[LinkError], None] = _ignore,
+    tell: Callable[[LinkError], None] = ignore,
     timing: Timing | None = None,
 ) -> AsyncIterator[Connection]:
     """Yield a connection that is up. Raises LinkError when there is none within ``seconds``, as for a command."""

@@ -10,17 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reactor.fleet.ground import (
+    BUNDLES,
+    CHANNELS,
+    DRIVE,
+    EVENTS,
+    HOSTS,
+    REGISTRATIONS,
+    SECRETS,
+    SHARED,
+    SLOTS,
+    STATE,
+)
 from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
 
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
-
-CHANNELS, HOSTS, BUNDLES, STATE = "reactor_channels", "reactor_hosts", "reactor_bundles", "reactor_state"
-SHARED, SLOTS, SECRETS, DRIVE = "reactor_shared", "reactor_slots", "reactor_secrets", "reactor_drive"
-EVENTS = "REACTOR_EVENTS"
-REGISTRATIONS = "REGISTRATION"
 
 MAKE_CCM_REGISTRATIONS = "any host that registers can then wipe the registry"
 
