@@ -33,6 +33,8 @@ from reactor.resource.plan import ResourceError
 _REFRESH = Cause.REFRESH.value
 _HEALTH = Cause.HEALTH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see its class
+_KNOWN = (Outcome.OK, Outcome.CHANGED, Outcome.WOULD_CHANGE)
+"""The outcomes of a composite with which its outputs are known: they come from its manifest, not from the host."""
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 
@@ -206,6 +208,8 @@ class VertexChecks:
             verdict = await self._examined(vertex, resource, verdict)
             if not (noop or monitor_only):
                 self._repair_members(vertex, resource, verdict)
+        if resource.declared.members and self._prechecks.has_consumers and verdict.outcome in _KNOWN:
+            return await self._published(resource, verdict)
         return verdict
 
     async def _repairs_with_refresh(self, vertex: int, resource: Resource) -> bool:

@@ -118,6 +118,14 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         """What the manifest and the graph know about this resource. Set by `reactor.resource.declared.declare`."""
         return Declared(f"{self.kind}#{self.name}")
 
+    @classmethod
+    def is_label(cls, properties: Collection[str]) -> bool:  # noqa: ARG003 - most names name something
+        """Whether the name only labels a resource that has these ``properties``.
+
+        Then two roles may use the same name: in the graph, that of a role is before it, as in ``exec#web/reload``.
+        """
+        return False
+
     @property
     def ref(self) -> str:
         """The identity in the graph: ``kind#name``, with a number after it where names repeat."""
