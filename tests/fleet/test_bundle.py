@@ -3,12 +3,12 @@
 import io
 import os
 import signal
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 import zstandard
+from killed_steps import killed_before_step
 
 from reactor.fleet.bundle.channel import Channel
 from reactor.fleet.bundle.digest import digest_of, is_digest
@@ -243,34 +243,6 @@ def test_only_a_kept_bundle_comes_into_force(store, three):
     with pytest.raises(BundleError, match="has no bundle"):
         channel.switch(digest_of(b"never sent"), {})
     assert channel.current == three[0]
-
-
-CHANGES = {"os.mkdir", "os.rename", "os.symlink", "os.remove", "os.rmdir", "shutil.rmtree", "fcntl.flock"}
-
-
-def killed_before_step(fatal, work):
-    """Do ``work`` in a process that is killed just before its change number ``fatal``. Return how it ended."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    steps = 0
-
-    def count(event, arguments):
-        nonlocal steps
-        writes = (
-            event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-        )
-        if event in CHANGES or writes:
-            steps += 1
-            if steps == fatal:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    try:
-        sys.addaudithook(count)
-        work()
-        os._exit(0)
-    finally:
-        os._exit(1)
 
 
 def test_a_process_killed_at_any_step_leaves_the_old_bundle_or_the_new_one(site, store):

@@ -43,7 +43,7 @@ def _split(pattern: str) -> Iterable[str]:
 
 
 def _matching(hosts: Sequence[Host], word: str) -> list[Host]:
-    subscript = _SUBSCRIPT.fullmatch(word)
+    subscript = None if word.startswith("~") else _SUBSCRIPT.fullmatch(word)
     if subscript and (found := _named(hosts, subscript[1])):
         return _sliced(found, subscript, word)
     if found := _named(hosts, word):
