@@ -99,7 +99,7 @@ PRIVATE = [
 PUBLIC_MODULES = frozenset(
     {
         "click", "click.shell_completion",
-        "cryptography.exceptions", "cryptography.hazmat.primitives", "cryptography.hazmat.primitives.asymmetric",
+        "cryptography", "cryptography.exceptions", "cryptography.hazmat.primitives", "cryptography.hazmat.primitives.asymmetric",
         "cryptography.hazmat.primitives.asymmetric.ec", "cryptography.hazmat.primitives.asymmetric.ed25519",
         "cryptography.hazmat.primitives.asymmetric.padding", "cryptography.hazmat.primitives.asymmetric.rsa",
         "cryptography.hazmat.primitives.asymmetric.types", "cryptography.hazmat.primitives.asymmetric.utils",
