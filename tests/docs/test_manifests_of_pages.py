@@ -10,7 +10,10 @@ from reactor import load
 from reactor.manifest.inputs import Inputs
 
 ROOT = Path(__file__).parents[2]
-FACTS = {"host": {"info": {"platformFamily": "debian", "hostname": "web1"}}}
+FACTS = {
+    "host": {"info": {"platformFamily": "debian", "hostname": "web1"}},
+    "fleet": {"name": "web1", "groups": ["web"], "vars": {"colour": "green"}},  # as `reactor push` sends them
+}
 
 
 def is_whole(text):
