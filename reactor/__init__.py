@@ -34,6 +34,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``service/``: reactor as a systemd service: its unit, and notifications to systemd;
 - ``control/``: status and control of a running converger: pauses, HTTP on a Unix socket;
 - ``ui/``: the live page of a running converger, for a browser;
+- ``fleet/``: many hosts: bundles, pushing them over ssh, releases and rollouts, and the network between hosts (NATS);
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
 
