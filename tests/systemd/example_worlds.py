@@ -31,6 +31,7 @@ from processes_of_cli import environment
 from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
+from reactor.roles.skeleton import files_of_role
 
 TIMEOUT = 120.0
 SHELL = set("|<>$*\n")
@@ -220,13 +221,17 @@ class Host:
         (self.directory / "tests/web.yaml").write_text(
             "manifest: ../site.yaml\ntests: {web: {resources: {file#/etc/motd: {content: Hello}}}}\n"
         )
+        for name, text in files_of_role("base", "root", "root").items():
+            (self.directory / "roles/base" / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.directory / "roles/base" / name).write_text(text)
         (self.directory / "request.json").write_text(json.dumps(REQUEST))
         (self.directory / "templates").mkdir()
         (self.directory / "templates/app.conf").write_text("host = {{ facts.host.info.hostname }}\n")
         shutil.rmtree("/etc/nginx", ignore_errors=True)
         for path in ("/tmp/motd", "/tmp/ready", "/tmp/app.conf"):
             Path(path).unlink(missing_ok=True)
-        shutil.rmtree("/tmp/reactor-quickstart", ignore_errors=True)
+        for path in ("/tmp/reactor-quickstart", "/tmp/roles"):
+            shutil.rmtree(path, ignore_errors=True)
 
         self._provide_repository(Path("/srv/git/app.git"))
 
