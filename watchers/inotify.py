@@ -147,7 +147,7 @@ class InotifyWatcher(Watcher):
                 self._on_watch(wd, mask)
             for directory in by_descriptor.get(wd, ()):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
-                    self._on_write(vertices, directory.path_of(name) if name else directory.path, now)
+                    self._on_write(vertices, directory, name, now)
                 elif vertices:
                     marks.update(dict.fromkeys(vertices, _delay(mask, name)))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
@@ -194,9 +194,10 @@ class InotifyWatcher(Watcher):
         ]
         return len(listeners) == 1 and listeners[0][1] == path and listeners[0] not in self._inputs
 
-    def _on_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
+    def _on_write(self, vertices: Iterable[int], directory: Directory, name: bytes, now: float) -> None:
         for vertex in vertices:
-            self._writes.add(vertex, now, self._pace(vertex, path))
+            pace = self._pace(vertex, directory, name) if self._inputs else MANAGED
+            self._writes.add(vertex, now, pace)
 
     def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
         """Note which paths in trees the events concern.
@@ -211,7 +212,8 @@ class InotifyWatcher(Watcher):
                 path = os.fsdecode(directory.path_of(name) if name else directory.path)
                 for vertex, changed_paths, top, _ in directory.trees:
                     if mask & MODIFIED:
-                        self._writes.add(vertex, now, self._pace(vertex, top.path), path, changed_paths)
+                        pace = self._pace(vertex, top, b"")
+                        self._writes.add(vertex, now, pace, path, changed_paths)
                         continue
                     self._writes.discard(vertex, path)
                     if is_structural:
@@ -222,7 +224,8 @@ class InotifyWatcher(Watcher):
                 if mask & REPLACED:
                     self._replaced.append((directory, name))
 
-    def _pace(self, vertex: int, path: bytes) -> Pace:
+    def _pace(self, vertex: int, directory: Directory, name: bytes) -> Pace:
+        path = directory.path_of(name) if name else directory.path
         return INPUT if (vertex, path) in self._inputs else MANAGED
 
     def _on_other(self, directory: Directory, name: bytes) -> None:

@@ -205,8 +205,9 @@ async def perform(plan: Plan, done: list[str]) -> None:
     Raises what the actions raise.
     """
     for action in plan:
-        await action.make()
-        done.append(action.made())
+        if await action.run():
+            action.is_proof = True
+        done.append(action.did if action.happened is None else action.made())
 
 
 async def _carry_out(
@@ -258,7 +259,9 @@ def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ..
 
 async def _diffs_of(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
     diffs = tuple([await action.diff() for action in plan if action.diff is not None])
-    return tuple([partial(without_secrets, resource, diff) for diff in diffs]) if resource.secrets else diffs
+    if not (diffs and resource.secrets):
+        return diffs
+    return tuple([partial(without_secrets, resource, diff) for diff in diffs])
 
 
 async def _texts(diffs: tuple[Diff, ...]) -> tuple[str, ...]:

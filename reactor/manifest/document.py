@@ -17,7 +17,7 @@ from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
 
 _DATA_KEYS = ("data", "hierarchy", "overrides")
-_NATIVE_KEYS = (*_DATA_KEYS, "assertions", "resources", "settings")
+_NATIVE_KEYS = (*_DATA_KEYS, "assertions", "defaults", "outputs", "parameters", "resources", "settings")
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 _FOR_EDITORS = "$schema"
