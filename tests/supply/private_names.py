@@ -99,6 +99,9 @@ PRIVATE = [
 PUBLIC_MODULES = frozenset(
     {
         "click", "click.shell_completion",
+        "cryptography", "cryptography.exceptions", "cryptography.hazmat.primitives",
+        "cryptography.hazmat.primitives.asymmetric", "cryptography.hazmat.primitives.asymmetric.ed25519",
+        "cryptography.hazmat.primitives.asymmetric.utils", "cryptography.x509.oid",
         "dns.asyncresolver", "dns.exception", "dns.resolver", "dns.reversename",
         "h11",
         "httpcore",
