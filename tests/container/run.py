@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from container_worlds import RUNTIMES, VARIABLE
 
 if __name__ == "__main__":
-    os.environ[VARIABLE] = " ".join(RUNTIMES)
+    os.environ["REACTOR_CONTAINER_RUNTIMES"] = "podman docker"
     sys.exit(pytest.main(["-n0", str(Path(__file__).parent), *sys.argv[1:]]))
