@@ -215,6 +215,7 @@ FLEET = {
     },
     "wire": set(),
     "link": {"wire"},
+    "push": {"bundle"},
 }
 """Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
 

@@ -16,6 +16,7 @@ from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
 from reactor.engine.follow_up_checks import FollowUpChecks
+from reactor.engine.limits import DEFAULT_LIMITS
 from reactor.engine.manifest_follower import ManifestFollower
 from reactor.engine.noop import NoopJudge
 from reactor.engine.options import RunOptions
@@ -53,6 +54,7 @@ class VertexChecks:
     ) -> None:
         self._dispatcher = dispatcher
         self._vertex_table = dispatcher.vertex_table
+        self._limits = dispatcher.vertex_table.limits
         self._scheduler = dispatcher.scheduler
         self._prechecks = prechecks
         self._reversals = reversals
@@ -86,7 +88,7 @@ class VertexChecks:
         causes = self._scheduler.causes(vertex)
         refresh = bool(int(causes) & _REFRESH)
         resource = self._vertex_table.resources[vertex]
-        noop = self._vertex_table.noop(vertex)
+        noop = self._limits.get(vertex, DEFAULT_LIMITS).noop
         monitor_only = self._options.monitor_only or resource.meta.monitor_only
         run_store = None if noop or monitor_only else self._run_store
         if self.follow_up_checks.log.changes:
@@ -288,7 +290,7 @@ class VertexChecks:
                 await self._run_store.intend(refs[vertex], subscribers)
         if self._is_one_shot:
             self.follow_up_checks.changing(vertex)
-        self._scheduler.refreshes.change_started(vertex)
+        self._scheduler.refreshes.touched.add(vertex)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph; other resources may get their numbers."""

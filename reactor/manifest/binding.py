@@ -19,6 +19,7 @@ from reactor.manifest.scalar_types import field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader, Values
 from reactor.resource.base import Resource
+from reactor.resource.composite import Composite
 
 
 class Binder:
@@ -148,7 +149,8 @@ class Binder:
         if found is None:  # it is not known which resources there are
             self._resource_table.unread = True
         elif not found:
-            self._resource_table.broken.add(f"{model.kind}#*")
+            # Roles may have resources of any kind.
+            self._resource_table.broken.add("*#*" if issubclass(model, Composite) else f"{model.kind}#*")
         elif body is None or found[0] is self._loops.outside:
             yield self._loops.outside
         else:

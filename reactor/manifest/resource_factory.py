@@ -21,7 +21,7 @@ from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
-from reactor.resource.declared import Declared, Form, declare, numbered
+from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
 from reactor.resource.property_types import References
 from reactor.resource.redaction import redacted
 
@@ -93,7 +93,8 @@ class ResourceFactory:
                 self._resource_table.placeholders.append((placeholder, origin))
             return
         is_label = bool(self._scope) and refs[0].partition("#")[2] != values.plain["name"]
-        ref, secrets = numbered(refs[0] if is_label else resource.ref, number), frozenset(values.secret)
+        ref = numbered(refs[0] if is_label else resource.ref, number)
+        secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
         if resource.register_when_stable:
@@ -137,6 +138,7 @@ class ResourceFactory:
         self._resource_table.add(resource, origin)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
+        resource.share_fields_set()
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 

@@ -41,6 +41,10 @@ else:
             return cls
 
 
+_fields_sets: dict[frozenset[str], set[str]] = {}
+"""The sets of given properties that resources share. An assignment to a property gives its resource a set of its own."""
+
+
 class Resource(_TypedByState[State], Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
@@ -98,6 +102,16 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         if kind:
             cls.kind = kind
             cls.providers = providers
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if self.__pydantic_fields_set__ is _fields_sets.get(frozenset(self.__pydantic_fields_set__)):
+            object.__setattr__(self, "__pydantic_fields_set__", set(self.__pydantic_fields_set__))
+        super().__setattr__(name, value)
+
+    def share_fields_set(self) -> None:
+        """Share pydantic's set of the given properties with all resources that have the same: it takes 700 bytes."""
+        given = self.__pydantic_fields_set__
+        object.__setattr__(self, "__pydantic_fields_set__", _fields_sets.setdefault(frozenset(given), given))
 
     @cached_property
     def declared(self) -> Declared:

@@ -189,9 +189,9 @@ class Container(Resource[ContainerState], kind="container"):
             plan.append(_step(f"fetched {self.image}", self._pull))
         if state.status == "missing":
             words = "created and started the container" if is_to_run else "created the container"
-            plan.append(_step(words, partial(self._changes.create, self._declaration, start=is_to_run)))
+            plan.append(_step(words, partial(self._create, replace=False)))
         elif state.fault is not None:
-            run = partial(self._changes.replace, self._declaration, start=is_to_run)
+            run = partial(self._create, replace=True)
             plan.append(_step(f"replaced the container, as {state.fault}", run))
         elif is_to_run and state.status != "running":
             is_paused = state.status == "paused"
@@ -209,10 +209,7 @@ class Container(Resource[ContainerState], kind="container"):
             return
         if not state.has_image and self.pull == "never":
             raise ResourceError(f"this host has no image {self.image}", "write pull: missing")
-        for volume in map(parse_volume, self.volumes):
-            if volume.is_bind and not os.path.exists(volume.source):  # noqa: ASYNC240 - as fast as the stat of any path
-                hint = f"declare file#{volume.source} with ensure: directory"
-                raise ResourceError(f"there is no {volume.source} to mount", hint, missing=volume.source)
+        self._require_mounted()
         for network in self.networks:
             if network not in _BUILT_IN_NETWORKS and not await self._daemon.has_network(network):
                 raise ResourceError(f"there is no network {network}", f"docker network create {network}")
@@ -252,6 +249,18 @@ class Container(Resource[ContainerState], kind="container"):
         if record.get("id") == inspected.get("Id") and record.get("form") != form_of(inspected):
             return "its settings were changed"
         return None
+
+    def _require_mounted(self) -> None:
+        """Raise ResourceError when a directory to mount is missing: podman would make it."""
+        for volume in map(parse_volume, self.volumes):
+            if volume.is_bind and not os.path.exists(volume.source):
+                hint = f"declare file#{volume.source} with ensure: directory"
+                raise ResourceError(f"there is no {volume.source} to mount", hint, missing=volume.source)
+
+    async def _create(self, *, replace: bool) -> None:
+        self._require_mounted()
+        change = self._changes.replace if replace else self._changes.create
+        await change(self._declaration, start=self.ensure == "running")
 
     async def _has_leftovers(self) -> bool:
         for suffix in (NEW, FORMER):

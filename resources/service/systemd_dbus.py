@@ -224,12 +224,16 @@ class DbusSystemd:
             raise unit_errors.refused(unit, error) from error
 
     async def _result_of(self, job: Job, unit: str) -> str:
-        """Run a job to its end, and return its result."""
+        """Run a job to its end, and return its result, which only systemd itself can report."""
         # The signal about the end of the job may arrive before the answer with its path.
         async with self.bus.signals(manager_signal("JobRemoved")) as removed:
-            (path,) = await self._queries.call(_METHODS[job], "ss", unit, "replace")
+            started = await self._queries.ask(_METHODS[job], "ss", unit, "replace")
+            (path,) = await started.answer()
             while True:
-                _, ended, _, result = (await _next(removed)).body
+                signal = await _next(removed)
+                if signal.sender != started.sender:
+                    continue
+                _, ended, _, result = signal.body
                 if ended == path:
                     return str(result)
 

@@ -106,7 +106,12 @@ class World:
             entry.size = len(mark)
             archive.addfile(entry, io.BytesIO(mark.encode()))
         repository, _, tag = name.rpartition(":")
-        query = f"fromSrc=-&repo={quote(repository)}&tag={tag}"
+        # podman 4.3 wants the tag in the name
+        query = (
+            f"fromSrc=-&repo={quote(name)}"
+            if self.runtime == "podman"
+            else f"fromSrc=-&repo={quote(repository)}&tag={tag}"
+        )
         self.ask("POST", f"/images/create?{query}", packed.getvalue(), "application/x-tar")
 
     def remove_all(self):

@@ -29,7 +29,7 @@ Examples:
   reactor push site/ -i hosts.yaml -l 'web:!web3'
   reactor push site/ -i hosts.ini --serial 1,10%,100% --max-failed 5%
   reactor push --rollback -i hosts.yaml
-  reactor push site/ -i hosts.yaml --stay
+  reactor push site/ web1 --stay
 """
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

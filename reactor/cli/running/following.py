@@ -23,15 +23,26 @@ def follow_switch(state: str, switch: Callable[[], bool], emit: Emit) -> Followe
 
     ``switch`` returns whether it changed what the run follows. Raises NoRunError and RefusedError.
     """
+    return _followed(state, switch, emit, lambda run: int(run["changes"]))
+
+
+def follow_start(state: str, emit: Emit) -> Followed:
+    """Do the same for a run that was just started: all its changes count."""
+    return _followed(state, lambda: False, emit, lambda _: 0)
+
+
+def _followed(
+    state: str, switch: Callable[[], bool], emit: Emit, changes_before: Callable[[Any], int]
+) -> Followed:
     client = Client(state)
     with client.events() as events:
-        before = client.status(StatusQuery())["run"]
+        before = changes_before(client.status(StatusQuery())["run"])
         awaits_reload = switch()
         for event in _shown(events, emit):
             if event.get("event") == "reloadrejected":
                 return "rejected", 0, "; ".join(event["problems"])
             awaits_reload = awaits_reload and event.get("event") != "reloaded"
-            if not awaits_reload and (settled := _settled(client, before["changes"])):
+            if not awaits_reload and (settled := _settled(client, before)):
                 return settled
     raise RefusedError("the run ended while it was followed", "see 'journalctl -u reactor'")
 
@@ -48,7 +59,7 @@ def _settled(client: Client, changes_before: int) -> Followed | None:
     """How the run has ended its work; None while it still works."""
     status = client.status(StatusQuery())
     run, counts = status["run"], status["counts"]
-    if counts.get("in_motion"):
+    if run["in_motion"]:
         return None
     changes = run["changes"] - changes_before
     if failed := counts.get("failed", 0) + counts.get("blocked", 0):

@@ -187,14 +187,14 @@ class _Receiver:
 
     def _stayed(self, digest: str, *, runs: bool) -> Result:
         """Let the service follow the bundle, and wait until it has converged."""
-        from reactor.cli.running.following import follow_switch, install_service
+        from reactor.cli.running.following import follow_start, follow_switch, install_service
 
         if runs:
             result = follow_switch(self._state, lambda: self._switch(digest), emit)
         else:
             self._switch(digest)
             install_service(self._manifest, self.channel.facts_path, self._state)
-            result = follow_switch(self._state, lambda: False, emit)
+            result = follow_start(self._state, emit)
         self._store.remove_unused()
         return Result(*result)
 

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import NamedTuple
 
 import trio
 
@@ -26,6 +25,7 @@ from reactor.fleet.link.pauses import Outage, Pauses
 from reactor.fleet.link.requests import Requests, Waiting
 from reactor.fleet.link.servers import Pool
 from reactor.fleet.link.session import SessionTasks
+from reactor.fleet.link.status import Status, ignore
 from reactor.fleet.link.subscriptions import Subscriptions, Take
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Message
@@ -33,29 +33,18 @@ from reactor.fleet.wire.parser import Message
 NO_RESPONDERS = 503
 _LARGEST_ANSWER = 64 << 20
 _FAREWELL = 1.0
-
-
-class Status(NamedTuple):
-    """``server`` is the one connected to, or the last; ``why``: the reason it is down. ``since``: seconds of trio."""
-
-    up: bool
-    server: str
-    since: float
-    why: LinkError | None = None
-
-
-def _ignore(_problem: LinkError) -> None:
-    """Tell nobody."""
+_MOST_REASONS = 100
 
 
 class Connection:
     """``epoch`` counts the connections made: after each, what was missed has to be looked up.
 
-    ``tell`` gets each problem that people should know: a denied subject (once), a slow reader, a new reason for being down.
+    ``tell`` gets each problem that people should know: a denied subject (once), a slow reader, a reason for being down,
+    once in each outage.
     """
 
     def __init__(
-        self, options: Options, *, tell: Callable[[LinkError], None] = _ignore, timing: Timing | None = None
+        self, options: Options, *, tell: Callable[[LinkError], None] = ignore, timing: Timing | None = None
     ) -> None:
         """Raises ContextError for a malformed URL of a server."""
         self.options = options
@@ -71,6 +60,7 @@ class Connection:
         self._tasks: SessionTasks | None = None
         self._up = trio.Event()
         self._failed_rounds = trio.Event()
+        self._told: set[str] = set()
         self._watchers: set[Callable[[Status], None]] = set()
         self.status = Status(False, "", trio.current_time())
         self._subscriptions.add(f"{self._inbox}.*", self._requests.take)
@@ -129,9 +119,11 @@ class Connection:
         self._set_status(Status(False, server, trio.current_time(), outage.error))
 
     def _set_status(self, status: Status) -> None:
-        news = status.why is not None and str(status.why) != str(self.status.why)
         self.status = status
-        if news and status.why is not None:
+        if status.up:
+            self._told.clear()
+        elif status.why is not None and str(status.why) not in self._told and len(self._told) < _MOST_REASONS:
+            self._told.add(str(status.why))
             self._tell(status.why)
         for watcher in tuple(self._watchers):
             watcher(status)
@@ -322,7 +314,7 @@ async def connected(
     options: Options,
     *,
     seconds: float = 3.0,
-    tell: Callable[[LinkError], None] = _ignore,
+    tell: Callable[[LinkError], None] = ignore,
     timing: Timing | None = None,
 ) -> AsyncIterator[Connection]:
     """Yield a connection that is up. Raises LinkError when there is none within ``seconds``, as for a command."""

@@ -33,6 +33,8 @@ _TEXTS = {
     "jetstream_api_prefix",
     *_UNSUPPORTED,
 }
+_ELSEWHERE = re.compile(r"(?:op|nsc|env)://|data:")
+"""Places other than files that the CLI reads keys from."""
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
@@ -79,6 +81,9 @@ def context_options(
             )
 
     def path(key: str) -> str | None:
+        if _ELSEWHERE.match(values.get(key, "")):
+            reason = f"`{key}` in the NATS context {origin} is no file, and reactor reads only files"
+            raise ContextError(reason, f"write it to a file and put the path into {origin}")
         return _expanded(values[key], environment) if values.get(key) else None
 
     return Options(
@@ -122,9 +127,10 @@ def _home(environment: Mapping[str, str]) -> str:
 
 def _expanded(path: str, environment: Mapping[str, str]) -> str:
     """Replace ``~`` and variables as the ``nats`` CLI does; an unset variable is empty."""
-    if path == "~" or path.startswith("~/"):
-        path = _home(environment) + path[1:]
-    return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2], ""), path)
+    path = _VARIABLE.sub(
+        lambda found: environment.get(found[1] or found[2], ""), path.removeprefix("file://")
+    )
+    return _home(environment) + path[1:] if path == "~" or path.startswith("~/") else path
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -60,28 +60,27 @@ async def open_session(server: Server, options: Options, seconds: float) -> Sess
                 await trio.aclose_forcefully(stream)
         if isinstance(error, LinkError) or not isinstance(error, Exception):
             raise
-        raise explained(error, server) from error
+        raise explained(error, server, options) from error
 
 
-def explained(error: BaseException, server: Server) -> LinkError:
+def explained(error: BaseException, server: Server, options: Options) -> LinkError:
     """Return what an exception of a connection means to people."""
+    if isinstance(error, LinkError):
+        return error
+    if tls.failure_of(error) is not None:
+        return tls.explained(error, server, options)
+    if isinstance(error, ProtocolError):
+        hint = "check the host and the port of the URL"
+        return ForeignServerError(f"what listens at {server} is no NATS server: {error}", hint)
+    if isinstance(error, EOFError):
+        return UnreachableError(
+            f"the NATS server {server} closed the connection", "see the log of the server"
+        )
     hint = "check that nats-server runs there, the URL, and firewalls between"
-    match error:
-        case LinkError():
-            return error
-        case ProtocolError():
-            return ForeignServerError(
-                f"what listens at {server} is no NATS server: {error}",
-                "check the host and the port of the URL",
-            )
-        case trio.TooSlowError():
-            return UnreachableError(f"can't reach the NATS server {server}: no answer in time", hint)
-        case socket.gaierror():
-            return UnreachableError(
-                f"can't reach the NATS server {server}: {error.strerror}", "check the name of the host"
-            )
-        case EOFError():
-            return UnreachableError(f"the NATS server {server} closed the connection", hint)
+    if isinstance(error, socket.gaierror):
+        hint = "check the name of the host"
+    elif isinstance(error, trio.TooSlowError):
+        hint += "; a server with `handshake_first` needs `tls_first` in the context"
     return UnreachableError(f"can't reach the NATS server {server}: {_reason(error)}", hint)
 
 
@@ -188,11 +187,15 @@ async def _received(stream: trio.abc.Stream) -> bytes:
 
 def _reason(error: BaseException) -> str:
     """Return the words of the operating system for what failed at the bottom."""
+    if isinstance(error, trio.TooSlowError):
+        return "no answer in time"
+    if isinstance(error, socket.gaierror):
+        return error.strerror or "the name is unknown"
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, BaseExceptionGroup):
             inner = inner.exceptions[0]
-        if isinstance(inner, OSError) and inner.strerror and inner.errno is not None:
+        if isinstance(inner, OSError) and inner.errno is not None:
             return os.strerror(inner.errno)
         inner = inner.__cause__
     return str(error) or type(error).__name__

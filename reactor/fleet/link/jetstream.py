@@ -20,7 +20,7 @@ from reactor.fleet.link.errors import (
     NoRespondersError,
     WrongRevisionError,
 )
-from reactor.fleet.wire.parser import Message, ProtocolError, parse_object
+from reactor.fleet.wire.parser import Message, ProtocolError, parse_object, printable
 
 if TYPE_CHECKING:
     from reactor.fleet.link.key_value import KeyValue
@@ -34,7 +34,7 @@ _BUSY = 503
 T = TypeVar("T")
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
 _API_PATIENCE = 1.0
 """Seconds after which a silent API means that there is no JetStream, rather than that a server has just started."""
 
@@ -247,15 +247,16 @@ def _checked(answer: dict[str, Any], what: str) -> dict[str, Any]:
         return answer
     if not isinstance(error, dict):
         raise ForeignServerError("an answer of JetStream can't be read: its error is no object")
-    text, number, status = str(error.get("description", "?")), error.get("err_code"), error.get("code")
+    text, number, status = (
+        printable(str(error.get("description", "?"))),
+        error.get("err_code"),
+        error.get("code"),
+    )
+    number, status = (each if isinstance(each, int) else 0 for each in (number, status))
     if number in _MISSING:
         raise MissingError(f"there is no {_MISSING[number]} {what}")
     sort = WrongRevisionError if number in _WRONG_REVISION else ApiError
-    raise sort(
-        f"JetStream refuses {what}: {text}",
-        status=status if isinstance(status, int) else 0,
-        number=number if isinstance(number, int) else 0,
-    )
+    raise sort(f"JetStream refuses {what}: {text}", status=status, number=number)
 
 
 def acknowledged(answer: Message, subject: str) -> Ack:

@@ -56,12 +56,17 @@ class KeyValue:
         history: int = 1,
         replicas: int = 1,
         ttl: float = 0,
+        key_ttl: bool = False,
         marker_ttl: float = 0,
         storage: Literal["file", "memory"] = "file",
         max_bytes: int = -1,
         **more: Any,
     ) -> None:
-        """Make the bucket, or find one of the same configuration. Times are seconds; ``more``: fields of the stream."""
+        """Make the bucket, or find one of the same configuration.
+
+        Times are seconds. ``key_ttl``: a value may have a time to live of its own; ``marker_ttl``: an expired one leaves a
+        marker for that long, which watches see. ``more``: fields of the stream.
+        """
         markers = {"subject_delete_marker_ttl": int(marker_ttl * 1e9)} if marker_ttl else {}
         await self.js.create_stream(
             self.stream,
@@ -79,7 +84,7 @@ class KeyValue:
                 "deny_delete": True,
                 "deny_purge": False,
                 "allow_direct": True,
-                "allow_msg_ttl": True,
+                "allow_msg_ttl": key_ttl or bool(marker_ttl),
                 **markers,
                 **more,
             },

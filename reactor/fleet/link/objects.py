@@ -10,38 +10,23 @@ import secrets
 import string
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import trio
 
-from reactor.fleet.link.errors import DamagedError, LinkError, MissingError, NoAnswerError, NoRespondersError
-from reactor.fleet.link.jetstream import JetStream, acknowledged
-from reactor.fleet.link.messages import Messages
+from reactor.fleet.link.errors import DamagedError, LinkError, MissingError, NoRespondersError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.object_info import ObjectInfo, parse_info
 from reactor.fleet.link.reading import Reader
 from reactor.fleet.link.stored import Stored, last_message, messages_from
-from reactor.fleet.wire.parser import ProtocolError, parse_object
+from reactor.fleet.link.uploading import uploading
 
 CHUNK = 128 << 10
-_IN_FLIGHT = 16
 _PAGE = 8
 _BUCKET = re.compile(r"[A-Za-z0-9_-]+")
 _LETTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _NO_TIME = "0001-01-01T00:00:00Z"
 """The time in the information of an object as Go writes it: the time of the message counts."""
-
-
-class ObjectInfo(NamedTuple):
-    """What an object is. ``revision`` rises with each change of it; ``time``: seconds since 1970."""
-
-    name: str
-    bucket: str
-    nuid: str
-    size: int
-    chunks: int
-    digest: str
-    deleted: bool
-    revision: int
-    time: float
 
 
 class ObjectStore:
@@ -145,8 +130,9 @@ class ObjectStore:
             return
         direct = True
         try:
-            async for stored in messages_from(self.js, self.stream, subject, page=_PAGE):
-                yield stored.data
+            async with aclosing(messages_from(self.js, self.stream, subject, page=_PAGE)) as chunks:
+                async for stored in chunks:
+                    yield stored.data
         except NoRespondersError:
             direct = False
         if not direct:
@@ -199,6 +185,7 @@ class ObjectStore:
             raise MissingError(f"there is no object {name} in the object store {self.bucket}")
         gone = {
             "name": name,
+            "options": {"max_chunk_size": CHUNK},
             "bucket": self.bucket,
             "nuid": info.nuid,
             "size": 0,
@@ -209,29 +196,19 @@ class ObjectStore:
         await self._purge(info.nuid)
 
     async def _send(self, nuid: str, data: Iterable[bytes]) -> tuple[int, int, str]:
-        """Send the chunks, some ahead of their acknowledgements; returns size, number and digest."""
-        connection, subject = self.js.connection, f"$O.{self.bucket}.C.{nuid}"
-        digest, size, chunks, acknowledgements = hashlib.sha256(), 0, 0, 0
-        reply = connection.inbox("p")
-        with connection.messages(reply) as messages:
-            for chunk in _split(data):
-                await connection.publish(subject, chunk, reply=reply)
-                digest.update(chunk)
-                size, chunks = size + len(chunk), chunks + 1
-                if chunks - acknowledgements >= _IN_FLIGHT:
-                    await self._acknowledged(messages, subject)
-                    acknowledgements += 1
-            while acknowledgements < chunks:
-                await self._acknowledged(messages, subject)
-                acknowledgements += 1
+        """Send the chunks; returns size, number and digest."""
+        digest, size, chunks = hashlib.sha256(), 0, 0
+        with self._store_missing(), uploading(self.js, f"$O.{self.bucket}.C.{nuid}") as upload:
+            try:
+                for chunk in _split(data):
+                    await upload.send(chunk)
+                    digest.update(chunk)
+                    size, chunks = size + len(chunk), chunks + 1
+                await upload.finish()
+            except BaseException:
+                await upload.abort()
+                raise
         return size, chunks, _digest(digest.digest())
-
-    async def _acknowledged(self, messages: Messages, subject: str) -> None:
-        with trio.move_on_after(self.js.seconds):
-            with self._store_missing():
-                acknowledged(await anext(messages), subject)
-            return
-        raise NoAnswerError(f"no answer from the NATS server {self.js.connection.status.server} to {subject}")
 
     async def _publish_info(self, name: str, info: Mapping[str, Any]) -> int:
         data = json.dumps(info, separators=(",", ":"), ensure_ascii=False).encode()
@@ -252,25 +229,7 @@ class ObjectStore:
 
     def info_of(self, stored: Stored) -> ObjectInfo:
         """Return what a message of information says. Raises DamagedError."""
-        try:
-            found = parse_object(stored.data)
-        except ProtocolError:
-            found = {}
-        texts = [found.get(each, "") for each in ("name", "nuid", "digest")]
-        numbers = [found.get(each, 0) for each in ("size", "chunks")]
-        good = all(isinstance(each, str) for each in texts) and all(_is_count(each) for each in numbers)
-        if not found or not good:
-            raise DamagedError(
-                f"the information about an object in {self.bucket} is malformed: {stored.subject}"
-            )
-        name, nuid, digest = texts
-        size, chunks = numbers
-        if not re.fullmatch(r"[A-Za-z0-9_-]+", nuid):
-            raise DamagedError(f"the information about {self._shown(name)} has a malformed nuid")
-        deleted = bool(found.get("deleted"))
-        return ObjectInfo(
-            name, self.bucket, nuid, size, chunks, digest, deleted, stored.sequence, stored.time
-        )
+        return parse_info(stored, self.bucket)
 
     def _subject(self, name: str) -> str:
         if not name:
@@ -328,7 +287,3 @@ def _split(data: Iterable[bytes]) -> Iterator[bytes]:
 
 def _digest(digest: bytes) -> str:
     return f"SHA-256={base64.urlsafe_b64encode(digest).decode()}"
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal
 
 import trio
 
-from reactor.fleet.link.connection import Status
 from reactor.fleet.link.errors import (
     ApiError,
     DeniedError,
@@ -20,6 +19,7 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.messages import Messages
+from reactor.fleet.link.status import Status
 from reactor.fleet.link.stored import Stored
 from reactor.fleet.wire import commands
 from reactor.fleet.wire.parser import Message
@@ -57,7 +57,7 @@ class Reader:
         """``subjects``: filters, none for all. ``heartbeat``: seconds between signs of life of a silent stream."""
         self._js = js
         self._stream = stream
-        self._subjects = tuple(subjects)
+        self._subjects = tuple(subjects) or ((">",) if start == "last_per_subject" else ())
         self._start: Start = start
         self._headers_only = headers_only
         self._heartbeat = heartbeat
@@ -70,6 +70,7 @@ class Reader:
         self._was_last = False
         self._through = False
         self._epoch = -1
+        self._attempt: trio.CancelScope | None = None
         self._consumer_held = ExitStack()
         self._held = ExitStack()
         self._held.enter_context(js.connection.watched(self._moved))
@@ -99,23 +100,22 @@ class Reader:
 
     async def _renew(self) -> int:
         """Make a consumer that goes on after the last message read; returns how many messages it has."""
-        pause, missing_since = _FIRST_PAUSE, None
+        pauses = _doubling(_FIRST_PAUSE, _LONGEST_PAUSE)
+        missing = _Missing()
         while True:
             await self._js.connection.wait_up()
-            try:
-                return await self._make()
-            except MissingError:
-                now = trio.current_time()
-                missing_since = missing_since or now
-                if self._created is None or now - missing_since > _GRACE:
-                    self._last = 0
-                    self._created = None
-                    raise
-            except LinkError as error:
-                if not _passes(error):
-                    raise
-            await trio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            with trio.CancelScope() as self._attempt:
+                try:
+                    return await self._make()
+                except MissingError:
+                    if self._created is None or missing.too_long():
+                        self._last = 0
+                        self._created = None
+                        raise
+                except LinkError as error:
+                    if not _passes(error):
+                        raise
+                await trio.sleep(next(pauses))
 
     async def _make(self) -> int:
         self._drop()
@@ -196,16 +196,18 @@ class Reader:
     def _doubt(self) -> None:
         self._fresh = False
         self._messages.wake()
+        if self._attempt is not None:
+            self._attempt.cancel()
 
     # --- messages
 
     async def _message(self) -> Message | None:
         """Return the next message, None when the consumer is in doubt."""
+        if self._messages.lost and not self._messages:
+            self._fresh = False
+            return None
         with trio.move_on_after(self._heartbeat * _MISSED_HEARTBEATS) as silence:
-            message = await self._messages.get()
-            if message is None and self._messages.lost:
-                self._fresh = False
-            return message
+            return await self._messages.get()
         if silence.cancelled_caught:
             self._fresh = False
         return None
@@ -244,6 +246,25 @@ class Reader:
                 connection.outbox.add(commands.publish(subject, b""))
             except ValueError:
                 self._fresh = False
+
+
+class _Missing:
+    """Since when a stream is missing."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def too_long(self) -> bool:
+        """Note that it is missing now; returns whether it is gone for good."""
+        now = trio.current_time()
+        self._since = now if self._since is None else self._since
+        return now - self._since > _GRACE
+
+
+def _doubling(first: float, longest: float) -> Iterator[float]:
+    while True:
+        yield first
+        first = min(2 * first, longest)
 
 
 def _passes(error: LinkError) -> bool:

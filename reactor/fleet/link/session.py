@@ -88,7 +88,7 @@ class SessionTasks:
             trio.ClosedResourceError,
             ProtocolError,
         ) as error:
-            self._end(explained(error, self.session.server))
+            self._end(explained(error, self.session.server, self._connection.options))
 
     async def _read(self) -> None:
         session = self.session

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from reactor.fleet.link.errors import (
 )
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.wire.headers import NO_HEADERS, parse_headers
-from reactor.fleet.wire.parser import Message
+from reactor.fleet.wire.parser import Message, printable
 
 _END, _NOT_FOUND, _TOO_MANY = 204, 404, 413
 _PAGE = 1000
@@ -69,9 +70,10 @@ async def last_messages(js: JetStream, stream: str, subjects: Sequence[str]) -> 
         return [_stored(each) for each in _batch(answers)]
     newest: dict[str, Stored] = {}
     for subject in subjects:
-        async for each in messages_from(js, stream, subject):
-            if each.sequence > newest.get(each.subject, _NONE).sequence:
-                newest[each.subject] = each
+        async with aclosing(messages_from(js, stream, subject)) as messages:
+            async for each in messages:
+                if each.sequence > newest.get(each.subject, _NONE).sequence:
+                    newest[each.subject] = each
     return sorted(newest.values(), key=lambda each: each.sequence)
 
 
@@ -83,7 +85,7 @@ async def messages_from(
     *,
     page: int = _PAGE,
     most_bytes: int = 4 << 20,
-) -> AsyncIterator[Stored]:
+) -> AsyncGenerator[Stored, None]:
     """Yield the messages of a subject from a sequence number on, up to the last, as many at once as ``page``."""
     while True:
         body = {"seq": sequence, "next_by_subj": subject, "batch": page, "max_bytes": most_bytes}
@@ -131,14 +133,17 @@ def _batch(answers: list[Message]) -> list[Message]:
     """Return the messages before the one that ends a batch. Raises ApiError if that refuses it."""
     *found, end = answers
     if end.status not in (_END, _NOT_FOUND):
-        raise ApiError(f"JetStream refuses to read: {end.description or end.status}", status=end.status)
+        raise ApiError(
+            f"JetStream refuses to read: {printable(end.description) or end.status}", status=end.status
+        )
     return found
 
 
 def _absent(answer: Message) -> bool:
     if answer.status not in (0, _NOT_FOUND):
         raise ApiError(
-            f"JetStream refuses to read: {answer.description or answer.status}", status=answer.status
+            f"JetStream refuses to read: {printable(answer.description) or answer.status}",
+            status=answer.status,
         )
     return answer.status == _NOT_FOUND
 

@@ -34,15 +34,22 @@ def client_context(options: Options) -> ssl.SSLContext:
     return context
 
 
-def explained(error: BaseException, server: Server, options: Options) -> TlsError:
-    """Return what a failed handshake means."""
+def failure_of(error: BaseException) -> ssl.SSLError | None:
+    """Return what TLS says about an exception, None if it is not from TLS."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__
+    return cause
+
+
+def explained(error: BaseException, server: Server, options: Options) -> TlsError:
+    """Return what a failed handshake means."""
+    cause = failure_of(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         hint = _HINTS.get(cause.verify_code, _OTHER_HINT)
         return TlsError(
-            f"the certificate of the NATS server {server} is refused: {cause.verify_message}", hint
+            f"the certificate of the NATS server {server} is refused: {cause.verify_message.rstrip('.')}",
+            hint,
         )
     reason = getattr(cause, "reason", None) or "the server ended the connection"
     hint = "the server may ask for a client certificate: `cert` and `key`"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
-
-import trio
 
 
 class MisbehavedError(Exception):
@@ -24,38 +22,36 @@ class LineLimits(NamedTuple):
 LIMITS = LineLimits()
 
 
-async def events(
-    stream: trio.abc.ReceiveStream, limits: LineLimits = LIMITS
-) -> AsyncGenerator[dict[str, Any], None]:
-    """Yield the events in ``stream``: each line that is a JSON object with ``event``. Raises MisbehavedError."""
-    noise = 0
-    async for line in _lines(stream, limits):
+class EventParser:
+    """Turns the bytes of a host into events: each line that is a JSON object with ``event``."""
+
+    def __init__(self, limits: LineLimits = LIMITS) -> None:
+        self._limits = limits
+        self._pieces: list[bytes] = []
+        self._waiting = self._total = self._noise = 0
+
+    def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
+        """Yield the events that ``data`` completes. Raises MisbehavedError."""
+        self._total += len(data)
+        if self._total > self._limits.all:
+            raise MisbehavedError(f"the host sent more than {self._limits.all} bytes")
+        *whole, rest = data.split(b"\n")
+        for line in whole:
+            yield from self._event(b"".join((*self._pieces, line)))
+            self._pieces, self._waiting = [], 0
+        self._pieces.append(rest)
+        self._waiting += len(rest)
+        if self._waiting > self._limits.line:
+            raise MisbehavedError(f"the host sent a line of more than {self._limits.line} bytes")
+
+    def _event(self, line: bytes) -> Iterator[dict[str, Any]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict) and isinstance(record.get("event"), str):
             yield record
-            continue
-        noise += bool(line.strip())
-        if noise > limits.noise:
-            raise MisbehavedError(f"the host sent more than {limits.noise} lines that are no events")
-
-
-async def _lines(stream: trio.abc.ReceiveStream, limits: LineLimits) -> AsyncIterator[bytes]:
-    pieces: list[bytes] = []
-    waiting = total = 0
-    async for data in stream:
-        total += len(data)
-        if total > limits.all:
-            raise MisbehavedError(f"the host sent more than {limits.all} bytes")
-        *whole, rest = bytes(data).split(b"\n")
-        for line in whole:
-            yield b"".join((*pieces, line))
-            pieces, waiting = [], 0
-        pieces.append(rest)
-        waiting += len(rest)
-        if waiting > limits.line:
-            raise MisbehavedError(f"the host sent a line of more than {limits.line} bytes")
-    if waiting:
-        yield b"".join(pieces)
+            return
+        self._noise += bool(line.strip())
+        if self._noise > self._limits.noise:
+            raise MisbehavedError(f"the host sent more than {self._limits.noise} lines that are no events")

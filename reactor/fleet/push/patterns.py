@@ -43,11 +43,11 @@ def _split(pattern: str) -> Iterable[str]:
 
 
 def _matching(hosts: Sequence[Host], word: str) -> list[Host]:
-    exact = _named(hosts, word)
-    if exact:
-        return exact
-    if subscript := _SUBSCRIPT.fullmatch(word):
-        return _sliced(_matching(hosts, subscript[1]), subscript, word)
+    subscript = None if word.startswith("~") else _SUBSCRIPT.fullmatch(word)
+    if subscript and (found := _named(hosts, subscript[1])):
+        return _sliced(found, subscript, word)
+    if found := _named(hosts, word):
+        return found
     known = {ALL, *(host.name for host in hosts), *(group for host in hosts for group in host.groups)}
     raise InventoryError(f"no host or group matches {word!r}", did_you_mean(word, sorted(known)))
 

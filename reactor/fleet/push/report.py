@@ -78,17 +78,17 @@ def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def _errors(outcomes: Iterable[Outcome]) -> Iterator[str]:
     """The errors of most hosts first, each with its hosts; at most three."""
-    groups: dict[tuple[str, str | None], list[str]] = {}
+    groups: dict[tuple[str, str | None], list[Outcome]] = {}
     for each in outcomes:
         if each.error:
-            text = each.error.replace(each.host, "HOST")
-            groups.setdefault((text, each.hint), []).append(each.host)
-    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
-    for (error, hint), hosts in ordered[:_MOST_ERRORS]:
-        more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
-        yield f"  {', '.join(hosts[:_MOST_HOSTS])}{more}: {clean(error)}"
-        if hint:
-            yield f"    hint: {clean(hint)}"
+            key = each.error.replace(each.host, ""), each.hint and each.hint.replace(each.host, "")
+            groups.setdefault(key, []).append(each)
+    ordered = sorted(groups.values(), key=lambda group: -len(group))
+    for group in ordered[:_MOST_ERRORS]:
+        more = f" and {len(group) - _MOST_HOSTS} more" if len(group) > _MOST_HOSTS else ""
+        yield f"  {', '.join(each.host for each in group[:_MOST_HOSTS])}{more}: {clean(group[0].error)}"
+        if group[0].hint:
+            yield f"    hint: {clean(group[0].hint)}"
     if len(ordered) > _MOST_ERRORS:
         yield f"  and {len(ordered) - _MOST_ERRORS} other errors"
 

@@ -6,14 +6,14 @@ import math
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 import trio
 
 from reactor.fleet.push.bootstrap import BOOTSTRAP_CODE, Bootstrap
 from reactor.fleet.push.host import Host
-from reactor.fleet.push.lines import LIMITS, LineLimits, MisbehavedError, events
+from reactor.fleet.push.lines import LIMITS, EventParser, LineLimits, MisbehavedError
 from reactor.fleet.push.outcome import Outcome, Status
 from reactor.fleet.push.request import Request
 from reactor.fleet.push.ssh import MISSING_CODE, SSH_FAILED, Ssh, hint_for, python_command, receive_command
@@ -100,15 +100,15 @@ class _Session:
         )
         first = self._push.ssh.timeout + self._push.first_answer
         complaint = None
-        async with trio.open_nursery() as nursery, aclosing(events(stdout, self._push.limits)) as found:
+        parser = EventParser(self._push.limits)
+        async with trio.open_nursery() as nursery:
             nursery.start_soon(_send, stdin, [self._opening()])
             with trio.move_on_after(first) as waiting:
                 try:
-                    async for record in found:
-                        waiting.deadline = math.inf
-                        self._take(record, nursery, stdin)
-                        if self._reported is not None:
-                            break
+                    while self._reported is None and (data := await stdout.receive_some()):
+                        for record in parser.feed(bytes(data)):
+                            waiting.deadline = math.inf
+                            self._take(record, nursery, stdin)
                 except MisbehavedError as error:
                     complaint = str(error)
             nursery.cancel_scope.cancel()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import yaml
+from yaml import MappingNode, Node, ScalarNode
 from yaml.constructor import ConstructorError, SafeConstructor
-from yaml.nodes import MappingNode, Node, ScalarNode
 
 from reactor.errors import Place
 from reactor.fleet.push.draft import ALL, UNGROUPED, Draft

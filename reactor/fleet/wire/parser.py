@@ -16,6 +16,7 @@ LARGEST_MESSAGE = 64 << 20
 """Bytes. The server allows no larger ``max_payload``."""
 
 _SHOWN = 60
+_LONGEST_TEXT = 500
 _NUMBER = re.compile(rb"[0-9]{1,9}")
 _MESSAGE_WORDS = {b"MSG": 3, b"HMSG": 4}
 """Operation -> how many words follow it when there is no reply subject."""
@@ -103,10 +104,10 @@ class Parser:
             line = self._line()
             if line is None:
                 return None
-            word, _, rest = line.partition(b" ")
-            word = word.strip().upper()
+            first, _, rest = line.partition(b" ")
+            word = first.strip().upper()
             if word not in _MESSAGE_WORDS:
-                return _operation(word, rest)
+                return _operation(word, rest, line)
             self._head = self._parse_head(word, rest)
         return self._message(self._head)
 
@@ -152,7 +153,7 @@ _NOTHING = Info({})
 """In place of `+OK`, which says nothing."""
 
 
-def _operation(word: bytes, rest: bytes) -> Operation:
+def _operation(word: bytes, rest: bytes, line: bytes) -> Operation:
     """Return the operation of a line without payload."""
     match word:
         case b"PING":
@@ -162,10 +163,10 @@ def _operation(word: bytes, rest: bytes) -> Operation:
         case b"+OK":
             return _NOTHING
         case b"-ERR":
-            return ServerError(rest.decode(errors="replace").strip().strip("'"))
+            return ServerError(printable(rest.decode(errors="replace").strip().strip("'")))
         case b"INFO":
             return Info(parse_object(rest))
-    raise ProtocolError(f"an unknown operation: {_shown(word + b' ' + rest)}")
+    raise ProtocolError(f"an unknown operation: {_shown(line)}")
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
@@ -177,6 +178,11 @@ def parse_object(data: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ProtocolError(f"no JSON object: {_shown(data)}")
     return found
+
+
+def printable(text: str) -> str:
+    """Return a text of a server so that it can't control a terminal or fill the screen."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST_TEXT])
 
 
 def _shown(data: bytes) -> str:
