@@ -24,7 +24,7 @@ Keys = Annotated[
 class Role(RoleResource, kind="role"):
     """Apply a role: a directory with a manifest that takes parameters, from this host, a URL or git."""
 
-    example = "web --source roles/web"
+    example = "base --source roles/base"
 
     ensure: Literal["present"] = "present"
     """A role can only be present."""

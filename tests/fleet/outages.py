@@ -16,9 +16,12 @@ async def ready(js, bucket, replicas, seconds=30):
         while True:
             try:
                 await js.key_value(bucket).create_bucket(replicas=replicas, history=-1)
-                return await js.stream_info(f"KV_{bucket}")
+                info = await js.stream_info(f"KV_{bucket}")
+                if info["cluster"].get("leader"):
+                    return info
             except LinkError:
-                await trio.sleep(0.1)
+                pass
+            await trio.sleep(0.1)
 
 
 class Traffic:

@@ -5,7 +5,7 @@ import trio
 
 from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import DisconnectedError, NoAnswerError, NoRespondersError, UnreachableError
-from reactor.fleet.link.options import Options
+from reactor.fleet.link.options import Options, Timing
 
 
 @pytest.fixture
@@ -120,6 +120,30 @@ async def test_a_server_that_is_not_there_is_told_in_one_line():
             pass
     assert str(caught.value) == "can't reach the NATS server nats://127.0.0.1:1: Connection refused"
     assert caught.value.hint == "check that nats-server runs there, the URL, and firewalls between"
+
+
+async def test_each_reason_for_being_down_is_told_once(server):
+    told = []
+    options = Options(servers=("nats://127.0.0.1:1", "nats://127.0.0.1:2"))
+    connection = Connection(options, tell=told.append, timing=Timing(first_pause=0.001, longest_pause=0.001))
+    attempts = 0
+    many = trio.Event()
+
+    def count(_status):
+        nonlocal attempts
+        attempts += 1
+        if attempts == 20:
+            many.set()
+
+    async with trio.open_nursery() as nursery:
+        with connection.watched(count):
+            nursery.start_soon(connection.run)
+            await many.wait()
+        nursery.cancel_scope.cancel()
+    assert {str(each)[len("can't reach the NATS server nats:") :] for each in told} == {
+        f"//127.0.0.1:{port}: Connection refused" for port in (1, 2)
+    }
+    assert len(told) == 2
 
 
 async def test_an_error_of_the_block_is_not_wrapped(server):

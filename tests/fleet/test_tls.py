@@ -5,8 +5,8 @@ import trustme
 from nats_servers import NatsServer
 
 from reactor.fleet.link.connection import connected
-from reactor.fleet.link.errors import ContextError, TlsError
-from reactor.fleet.link.options import Options
+from reactor.fleet.link.errors import ContextError, TlsError, UnreachableError
+from reactor.fleet.link.options import Options, Timing
 
 CA = trustme.CA()
 
@@ -84,6 +84,10 @@ async def test_tls_first(tmp_path, files):
     first = configuration(files, "handshake_first: true")
     with NatsServer(tmp_path, first, jetstream=False) as running:
         await try_to_connect(on_localhost(running), ca=f"{files}/ca.pem", tls_first=True)
+        with pytest.raises(UnreachableError) as caught:
+            async with connected(Options(servers=(on_localhost(running),)), timing=Timing(handshake=0.2)):
+                pass
+        assert caught.value.hint.endswith("a server with `handshake_first` needs `tls_first` in the context")
 
 
 async def test_tls_first_at_a_server_that_speaks_first(server, files):

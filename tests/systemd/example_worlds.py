@@ -17,9 +17,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from select import select
+from socketserver import ThreadingUnixStreamServer
 from tempfile import TemporaryFile
 from unittest.mock import patch
 
@@ -31,6 +32,7 @@ from processes_of_cli import environment
 from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
+from reactor.roles.skeleton import files_of_role
 
 TIMEOUT = 120.0
 SHELL = set("|<>$*\n")
@@ -220,13 +222,17 @@ class Host:
         (self.directory / "tests/web.yaml").write_text(
             "manifest: ../site.yaml\ntests: {web: {resources: {file#/etc/motd: {content: Hello}}}}\n"
         )
+        for name, text in files_of_role("base", "root", "root").items():
+            (self.directory / "roles/base" / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.directory / "roles/base" / name).write_text(text)
         (self.directory / "request.json").write_text(json.dumps(REQUEST))
         (self.directory / "templates").mkdir()
         (self.directory / "templates/app.conf").write_text("host = {{ facts.host.info.hostname }}\n")
         shutil.rmtree("/etc/nginx", ignore_errors=True)
         for path in ("/tmp/motd", "/tmp/ready", "/tmp/app.conf"):
             Path(path).unlink(missing_ok=True)
-        shutil.rmtree("/tmp/reactor-quickstart", ignore_errors=True)
+        for path in ("/tmp/reactor-quickstart", "/tmp/roles"):
+            shutil.rmtree(path, ignore_errors=True)
 
         self._provide_repository(Path("/srv/git/app.git"))
 
@@ -311,7 +317,8 @@ class Host:
         with _Server(("127.0.0.1", 443), partial(_Quiet, directory=served)) as server:
             server.socket = self._context.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield
+            with _daemon_without_containers():
+                yield
             server.shutdown()
 
     @contextmanager
@@ -333,6 +340,31 @@ class _Server(ThreadingHTTPServer):
         with suppress(OSError):
             request.unwrap()
         super().shutdown_request(request)
+
+
+@contextmanager
+def _daemon_without_containers() -> Iterator[None]:
+    """Answer as a docker that has no containers."""
+    path = "/run/docker.sock"
+    if os.path.exists(path):
+        yield
+        return
+    with ThreadingUnixStreamServer(path, _NoContainers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+    os.unlink(path)
+
+
+class _NoContainers(BaseHTTPRequestHandler):
+    """Has nothing, and says nothing of it."""
+
+    def do_GET(self) -> None:
+        """Not found."""
+        self.send_error(404)
+
+    def log_message(self, *_words: object) -> None:
+        """Nothing."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):

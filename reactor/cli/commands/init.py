@@ -18,7 +18,7 @@ def init() -> None:
 
     \b
     Example:
-      reactor init role web
+      reactor init role mail
     """
 
 

@@ -33,12 +33,14 @@ from reactor.fleet.wire.parser import Message
 NO_RESPONDERS = 503
 _LARGEST_ANSWER = 64 << 20
 _FAREWELL = 1.0
+_MOST_REASONS = 100
 
 
 class Connection:
     """``epoch`` counts the connections made: after each, what was missed has to be looked up.
 
-    ``tell`` gets each problem that people should know: a denied subject (once), a slow reader, a new reason for being down.
+    ``tell`` gets each problem that people should know: a denied subject (once), a slow reader, a reason for being down,
+    once in each outage.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Connection:
         self._tasks: SessionTasks | None = None
         self._up = trio.Event()
         self._failed_rounds = trio.Event()
+        self._told: set[str] = set()
         self._watchers: set[Callable[[Status], None]] = set()
         self.status = Status(False, "", trio.current_time())
         self._subscriptions.add(f"{self._inbox}.*", self._requests.take)
@@ -116,9 +119,11 @@ class Connection:
         self._set_status(Status(False, server, trio.current_time(), outage.error))
 
     def _set_status(self, status: Status) -> None:
-        news = status.why is not None and str(status.why) != str(self.status.why)
         self.status = status
-        if news and status.why is not None:
+        if status.up:
+            self._told.clear()
+        elif status.why is not None and str(status.why) not in self._told and len(self._told) < _MOST_REASONS:
+            self._told.add(str(status.why))
             self._tell(status.why)
         for watcher in tuple(self._watchers):
             watcher(status)

@@ -79,6 +79,8 @@ def explained(error: BaseException, server: Server, options: Options) -> LinkErr
     hint = "check that nats-server runs there, the URL, and firewalls between"
     if isinstance(error, socket.gaierror):
         hint = "check the name of the host"
+    elif isinstance(error, trio.TooSlowError):
+        hint += "; a server with `handshake_first` needs `tls_first` in the context"
     return UnreachableError(f"can't reach the NATS server {server}: {_reason(error)}", hint)
 
 
