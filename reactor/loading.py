@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
@@ -18,6 +18,9 @@ from reactor.manifest.manifest import Manifest, read_manifests, read_tree
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import gc_paused
+
+if TYPE_CHECKING:
+    from reactor.manifest.notify_channels import Channel
 
 
 class LoadedManifest(NamedTuple):
@@ -36,6 +39,7 @@ class LoadedManifest(NamedTuple):
     warnings: tuple[str, ...] = ()
     pre_message: str | None = None
     post_message: str | None = None
+    channels: Mapping[str, Channel] = MappingProxyType({})
 
 
 Names = str | Sequence[str]
@@ -62,6 +66,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         (*warnings, *manifest.warnings, *inputs.notes),
         manifest.pre_message,
         manifest.post_message,
+        manifest.channels,
     )
 
 

@@ -34,6 +34,7 @@ COMMANDS = (
     "why",
     "pause",
     "resume",
+    "notify",
     "service",
     "example",
     "restore",

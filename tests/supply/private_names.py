@@ -99,6 +99,7 @@ PRIVATE = [
 PUBLIC_MODULES = frozenset(
     {
         "click", "click.shell_completion",
+        "cryptography.exceptions", "cryptography.hazmat.primitives.ciphers.aead",
         "dns.asyncresolver", "dns.exception", "dns.resolver", "dns.reversename",
         "h11",
         "httpcore",
@@ -109,6 +110,7 @@ PUBLIC_MODULES = frozenset(
         "prometheus_client.core", "prometheus_client.exposition", "prometheus_client.process_collector",
         "prometheus_client.registry",
         "pydantic", "pydantic.fields", "pydantic.json_schema", "pydantic_core",
+        "pyrage",
         "re2",
         "rich", "rich.console", "rich.progress", "rich.table", "rich.text",
         "starlette.applications", "starlette.datastructures", "starlette.exceptions", "starlette.requests",
