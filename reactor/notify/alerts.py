@@ -146,6 +146,7 @@ class Alerts:
         self.left_out = int(state["left_out"])
         self._sent_at = state["since"]
         if self.waiting or self.left_out:
+            self._attempts = 1  # what recovers now is told: an earlier run may have tried to send it
             self._schedule(now)
 
     def _still_failed(self, key: tuple[str, str], sent: Alert, current: Alert | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import smtplib
 import socket
 import ssl
-from contextlib import suppress
+from contextlib import closing, suppress
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid
@@ -57,15 +57,27 @@ def letter(mail: Mail, message: Message) -> EmailMessage:
 def _deliver(mail: Mail, content: EmailMessage, timeout: float, connections: list[socket.socket]) -> None:
     context = ssl.create_default_context(cafile=mail.ca_file)
     port = mail.port or _PORTS[mail.tls]
-    with _connected(mail, port, timeout, context) as server:
+    with closing(_connected(mail, port, timeout, context)) as server:
         if server.sock is not None:
             connections.append(server.sock)
         if mail.tls == "starttls":
             server.starttls(context=context)
             connections += [server.sock] if server.sock is not None else []
         if mail.user is not None and mail.password is not None:
-            server.login(mail.user, mail.password)
+            _log_in(server, mail.user, mail.password)
         server.send_message(content, mail.sender, list(mail.to))
+        with suppress(OSError, smtplib.SMTPException):
+            server.quit()
+
+
+def _log_in(server: smtplib.SMTP, user: str, password: str) -> None:
+    """Log in by PLAIN if the server offers it: a refusal then ends the attempt. `login` would try other ways, too."""
+    server.ehlo_or_helo_if_needed()
+    if "PLAIN" in server.esmtp_features.get("auth", "").upper().split():
+        server.user, server.password = user, password
+        server.auth("PLAIN", server.auth_plain)
+    else:
+        server.login(user, password)
 
 
 def _connected(mail: Mail, port: int, timeout: float, context: ssl.SSLContext) -> smtplib.SMTP:

@@ -112,7 +112,11 @@ class Notifications:
     def _end_gone(self) -> None:
         """End the failures of resources that the manifest has no more."""
         known = {*self._refs, MANIFEST}
-        for ref in {ref for alerts in self._alerts.values() for ref in alerts.lasting} - known:
+        all_alerts = self._alerts.values()
+        refs = {
+            ref for alerts in all_alerts for ref in (*alerts.lasting, *(ref for _, ref in alerts.waiting))
+        }
+        for ref in refs - known:
             self._well(ref, time.time())
 
     async def drain(self) -> None:
