@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,8 @@ KINDS = ("webhook", "mail", "command")
 
 class Webhook(FrozenModel):
     """An HTTP server that gets each message by POST."""
+
+    waits_for_secrets: ClassVar[bool] = True
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
     """The http or https URL. Redirects are not followed."""
@@ -62,6 +64,8 @@ class Mail(FrozenModel):
 
 class Channel(FrozenModel):
     """One channel: exactly one of ``webhook``, ``mail`` and ``command`` says how it sends."""
+
+    waits_for_secrets: ClassVar[bool] = True
 
     webhook: Webhook | None = None
     """An HTTP server that gets each message by POST."""

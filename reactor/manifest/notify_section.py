@@ -50,7 +50,7 @@ def _channel(
         return None
     values = ValueReader(problems, expression_context.scope).read(body, Channel, leave=("webhook",))
     _add_webhook(values, body, problems, expression_context)
-    if values.invalid:
+    if values.invalid or values.deferred:  # without its secret, a channel can't send
         return None
     try:
         return Channel.model_validate(values.plain)
@@ -76,3 +76,4 @@ def _add_webhook(
     template = {_TEMPLATE: webhook[_TEMPLATE]} if _TEMPLATE in webhook else {}
     values.plain["webhook"] = {**read.plain, **template}
     values.invalid |= {"webhook"} if read.invalid else set()
+    values.deferred.update(read.deferred)

@@ -75,7 +75,7 @@ class ValueReader:
         values = Values()
         shape = Shape(model=model)
         deferred: frozenset[str] = getattr(model, "deferred_properties", _NONE)
-        can_wait = hasattr(model, "deferred_properties") and not getattr(model, "manifest_path", None)
+        can_wait = hasattr(model, "deferred_properties") or getattr(model, "waits_for_secrets", False)
         for key, found in node.items():
             if key in leave:
                 continue
