@@ -21,6 +21,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``facts/``: facts about this host, gathered when they are first read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
 - ``source/``: downloads and unpacks manifests behind URLs;
+- ``roles/``: fetches, checks and locks roles from git and URLs;
 - ``loading``: from a manifest file to a graph that can run;
 - ``manifest_tests/``: tests of manifests: facts and data in, expected resources and problems out;
 - ``clock``: whether the host's clock can be trusted;
@@ -35,6 +36,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``service/``: reactor as a systemd service: its unit, and notifications to systemd;
 - ``control/``: status and control of a running converger: pauses, HTTP on a Unix socket;
 - ``ui/``: the live page of a running converger, for a browser;
+- ``fleet/``: many hosts: bundles, pushing them over ssh, releases and rollouts, and the network between hosts (NATS);
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
 
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
     from reactor.resource.relations import Claim, Contradiction, Exclusion, Relations, SandboxAccess
+    from reactor.resource.role import RemoteRole, RoleResource
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import (
         ChangedPaths,
@@ -123,6 +126,7 @@ _HOMES = {
     "reactor.resource.redaction": ("register_header_secrets", "register_secret", "register_url_secrets"),
     "reactor.resource.relations": ("Claim", "Contradiction", "Exclusion", "Relations", "SandboxAccess"),
     "reactor.resource.own_renames": ("own_renames",),
+    "reactor.resource.role": ("RemoteRole", "RoleResource"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.sandbox.engine": ("sandboxed_engine",),
@@ -178,9 +182,11 @@ __all__ = [
     "Reference",
     "References",
     "Relations",
+    "RemoteRole",
     "Resource",
     "ResourceError",
     "Result",
+    "RoleResource",
     "RunOptions",
     "SandboxAccess",
     "SingleFile",

@@ -15,6 +15,9 @@ AREAS = {
     "R05": "Resources while they are applied",
     "R06": "State, journal and control",
     "R07": "The command line",
+    "R08": "Many hosts",
+    "R09": "The network between hosts (NATS)",
+    "R10": "Releases and rollouts",
 }
 """Prefix of codes -> the subject of these codes."""
 

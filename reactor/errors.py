@@ -18,6 +18,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── DistrustedError             reactor.trust        an untrusted user could change a file; also an OSError
     ├── UnpackingError              reactor.unpacking    an archive is damaged or unsafe
     ├── DownloadError               reactor.source       a manifest or data could not be downloaded
+    ├── RoleError                   reactor.roles        a role can't be fetched, or is not what was locked
     ├── HttpError                   reactor.http         an HTTP request failed
     │   ├── ConnectionLostError     reactor.http         the connection broke
     │   └── TooLargeError           reactor.http         the body is too large
@@ -34,8 +35,36 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
     ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
+    ├── PackingError                reactor.fleet        a directory can't be packed into a bundle
+    ├── BundleError                 reactor.fleet        a bundle is damaged, unsafe, or not the announced one
+    │   └── StoreLockedError        reactor.fleet        another process changes the bundles of this host
+    ├── InventoryError              reactor.fleet        an inventory or a host pattern can't be used
+    ├── RequestFormError            reactor.fleet        stdin has no request of `reactor push`
+    ├── DocumentError               reactor.fleet        a document of the fleet is damaged or too large
+    ├── WavesError                  reactor.fleet        the waves, the gate or the windows are written wrong
+    ├── RolloutError                reactor.fleet        a rollout can't be changed in this way now
+    ├── ReleaseError                reactor.fleet        a release contradicts itself
+    ├── SignatureError              reactor.fleet        a document is not signed as it must be
+    ├── SignersError                reactor.fleet        the file of the people who may sign is wrong
+    ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
+    ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
+    ├── LinkError                   reactor.fleet        something of the connection to NATS failed
+    │   ├── UnreachableError        reactor.fleet        no connection to the server
+    │   ├── IdentityError           reactor.fleet        the server refuses user, password, token or key
+    │   │   └── ExpiredError        reactor.fleet        the JWT of the user has expired
+    │   ├── TlsError                reactor.fleet        TLS is refused
+    │   ├── ContextError            reactor.fleet        a context of the nats CLI, or a file it names, is unusable
+    │   ├── DeniedError             reactor.fleet        the user may not publish or subscribe to a subject
+    │   ├── DisconnectedError       reactor.fleet        there is no connection, or it broke before the answer came
+    │   ├── NoAnswerError           reactor.fleet        the answer did not come in time
+    │   │   └── NoRespondersError   reactor.fleet        nothing listens on the subject of a request
+    │   ├── MissingError            reactor.fleet        the stream, bucket, key or object does not exist
+    │   ├── ApiError                reactor.fleet        JetStream refuses a request
+    │   │   └── WrongRevisionError  reactor.fleet        a key has another last revision than the writer expects
+    │   ├── DamagedError            reactor.fleet        an object is not the one that its information describes
+    │   └── ForeignServerError      reactor.fleet        the other side does not speak the protocol of NATS
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
 Errors of the command line come from Click; ``reactor.cli.messages`` adds their codes. Exceptions that users never see,

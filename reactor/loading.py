@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,8 @@ from reactor.resource.gc_control import gc_paused
 
 if TYPE_CHECKING:
     from reactor.manifest.notify_channels import Channel
+    from reactor.resource.role import RemoteRole
+    from reactor.roles.finder import RoleFinder
 
 
 class LoadedManifest(NamedTuple):
@@ -74,7 +77,7 @@ def validated(
     path: Names, inputs: Inputs, warn: Callable[[str], None], external: Sequence[str] = ()
 ) -> tuple[Manifest, Graph]:
     """Return the manifest ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
-    files, known = all_located(path, inputs, warn), with_site(inputs, warn)
+    files, known = all_located(path, inputs, warn), with_roles(with_site(inputs, warn))
     with gc_paused():
         manifest, problems = read_manifests(files, inputs=known)
         return manifest, _connected(manifest, problems, external)
@@ -83,7 +86,7 @@ def validated(
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> LoadedManifest:
     """Do the same as `load` for a parsed manifest. ``problems`` collects the problems of its source."""
     warnings: list[str] = []
-    manifest, found = read_tree(problems, tree, inputs=with_site(inputs, warnings.append))
+    manifest, found = read_tree(problems, tree, inputs=with_roles(with_site(inputs, warnings.append)))
     graph = _connected(manifest, found)
     files, data = manifest.files, manifest.data
     return LoadedManifest(manifest.path, graph, manifest.settings, files, inputs, data, tuple(warnings))
@@ -151,6 +154,34 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
 
     site = fetched_data(inputs.site, inputs.cache, warn, _data_problem)
     return inputs._replace(site=site, files=(*inputs.files, site))
+
+
+class _Roles:
+    """Finds roles from elsewhere. What it needs is imported when a manifest has one."""
+
+    locks_all = False
+
+    def __init__(self, cache: str | None) -> None:
+        self._cache = cache
+
+    @cached_property
+    def _finder(self) -> RoleFinder:
+        from reactor.roles.finder import RoleFinder  # noqa: PLC0415 - most roles are local directories
+
+        return RoleFinder(self._cache)
+
+    def find(self, wanted: RemoteRole, directory: str) -> str:
+        """Return the directory of a role. Raises RoleError."""
+        return self._finder.find(wanted, directory)
+
+    def lock_path(self, directory: str) -> str:
+        """Return the path of the lock file."""
+        return self._finder.lock_path(directory)
+
+
+def with_roles(inputs: Inputs) -> Inputs:
+    """Return the inputs with what finds roles from elsewhere. Made for each load, since it keeps the lock file."""
+    return inputs if inputs.roles is not None else inputs._replace(roles=_Roles(inputs.cache))
 
 
 def _data_problem(path: Path) -> str | None:

@@ -44,7 +44,12 @@ MAY_IMPORT = {
         "reactor.manifest",
     },
     "reactor.source": {"reactor.trust", "reactor.resource", "reactor.unpacking", "reactor.http"},
-    "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source"},
+    "reactor.roles": {
+        "reactor.trust", "reactor.resource", "reactor.manifest", "reactor.unpacking", "reactor.source",
+    },
+    "reactor.loading": {
+        "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source", "reactor.roles",
+    },
     "reactor.manifest_tests": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading",
     },
@@ -63,6 +68,7 @@ MAY_IMPORT = {
     "reactor.ensure": {
         "reactor.resource", "reactor.manifest", "reactor.loading", "reactor.engine", "reactor.journal",
     },
+    "reactor.fleet": {"reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking"},
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
@@ -70,7 +76,7 @@ MAY_IMPORT = {
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
-        "reactor.manifest_tests", "reactor.secrets", "reactor.notify",
+        "reactor.manifest_tests", "reactor.roles", "reactor.fleet", "reactor.secrets", "reactor.notify",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},
@@ -177,6 +183,59 @@ def test_expressions_know_nothing_of_templates(path):
         WING
     )
     assert folders <= WING.get(mine, set())
+
+
+FLEET = {
+    "documents": set(),
+    "rollout": {"documents"},
+    "bundle": {"documents"},
+    "release": {"documents", "rollout", "bundle"},
+    "ground": set(),
+    "summary": {"documents", "rollout"},
+    "orders": {"documents"},
+    "wake": set(),
+    "host": {
+        "documents",
+        "ground",
+        "summary",
+        "orders",
+        "wake",
+        "rollout",
+        "bundle",
+        "release",
+        "wire",
+        "link",
+    },
+    "operator": {
+        "documents",
+        "ground",
+        "summary",
+        "orders",
+        "wake",
+        "rollout",
+        "bundle",
+        "release",
+        "wire",
+        "link",
+    },
+    "wire": set(),
+    "link": {"wire"},
+    "push": {"bundle"},
+}
+"""Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("reactor/fleet/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_the_parts_of_the_fleet_follow_their_arrows(path):
+    mine = path.relative_to(ROOT / "reactor/fleet").with_suffix("").parts[0]
+    if mine not in FLEET:
+        return
+    others = {name.split(".")[2] for name in imports(path) if name.startswith("reactor.fleet.")}
+    assert others - {mine} <= FLEET[mine]
+    if mine == "rollout":
+        assert {home(name) for name in imports(path)} & set(MAY_IMPORT) <= {"reactor.fleet", *BY_ALL}
 
 
 @pytest.mark.parametrize(("package", "text"), list(listing()))

@@ -73,7 +73,7 @@ class InotifyWatcher(Watcher):
         self._arming = TimeSlice()
         self._throttle = ReadThrottle()
         self._writes = PendingWrites()
-        self._inputs: set[tuple[int, bytes]] = set()
+        self._inputs: dict[int, set[bytes]] = {}
         self._stale: set[Directory] = set()
         self._replaced: list[tuple[Directory, bytes]] = []
         self._has_stale = trio.Event()
@@ -88,7 +88,7 @@ class InotifyWatcher(Watcher):
         if self._fragile.by_point:
             await self._ask(path)
         if is_input:
-            self._inputs.add((vertex, normal_path(path)))
+            self._inputs.setdefault(vertex, set()).add(normal_path(path))
         if below is not None:
             await self._renew_below((self._tree.add_tree(path, vertex, below, without),))
             below.lose()
@@ -104,7 +104,9 @@ class InotifyWatcher(Watcher):
         path, below, is_input, without = _asked(watch)
         self._writes.discard_all(vertex)
         if is_input:
-            self._inputs.discard((vertex, normal_path(path)))
+            self._inputs.get(vertex, set()).discard(normal_path(path))
+            if not self._inputs.get(vertex):
+                self._inputs.pop(vertex, None)
         if below is None:
             self._polling.drop(vertex, *self._tree.remove(path, vertex))
             return
@@ -147,7 +149,7 @@ class InotifyWatcher(Watcher):
                 self._on_watch(wd, mask)
             for directory in by_descriptor.get(wd, ()):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
-                    self._on_write(vertices, directory.path_of(name) if name else directory.path, now)
+                    self._on_write(vertices, directory, name, now)
                 elif vertices:
                     marks.update(dict.fromkeys(vertices, _delay(mask, name)))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
@@ -192,11 +194,14 @@ class InotifyWatcher(Watcher):
             for directory in directories
             for vertex in directory.leaves.get(name, ())
         ]
-        return len(listeners) == 1 and listeners[0][1] == path and listeners[0] not in self._inputs
+        if len(listeners) != 1 or listeners[0][1] != path:
+            return False
+        return path not in self._inputs.get(listeners[0][0], ())
 
-    def _on_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
+    def _on_write(self, vertices: Iterable[int], directory: Directory, name: bytes, now: float) -> None:
         for vertex in vertices:
-            self._writes.add(vertex, now, self._pace(vertex, path))
+            pace = self._pace(vertex, directory, name) if vertex in self._inputs else MANAGED
+            self._writes.add(vertex, now, pace)
 
     def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
         """Note which paths in trees the events concern.
@@ -211,7 +216,8 @@ class InotifyWatcher(Watcher):
                 path = os.fsdecode(directory.path_of(name) if name else directory.path)
                 for vertex, changed_paths, top, _ in directory.trees:
                     if mask & MODIFIED:
-                        self._writes.add(vertex, now, self._pace(vertex, top.path), path, changed_paths)
+                        pace = self._pace(vertex, top, b"")
+                        self._writes.add(vertex, now, pace, path, changed_paths)
                         continue
                     self._writes.discard(vertex, path)
                     if is_structural:
@@ -222,8 +228,9 @@ class InotifyWatcher(Watcher):
                 if mask & REPLACED:
                     self._replaced.append((directory, name))
 
-    def _pace(self, vertex: int, path: bytes) -> Pace:
-        return INPUT if (vertex, path) in self._inputs else MANAGED
+    def _pace(self, vertex: int, directory: Directory, name: bytes) -> Pace:
+        path = directory.path_of(name) if name else directory.path
+        return INPUT if path in self._inputs.get(vertex, ()) else MANAGED
 
     def _on_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:

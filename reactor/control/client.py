@@ -54,6 +54,14 @@ class Client:
         url: str = self._ask("GET", "/v1/page")["url"]
         return url
 
+    @contextmanager
+    def events(self) -> Iterator[Iterator[dict[str, Any]]]:
+        """The events of the run from now on, until it ends."""
+        with self._answer("GET", "/v1/events", timeout=None) as response:
+            if response.status != http.client.OK:
+                raise RefusedError(**json.load(response)["error"])
+            yield (json.loads(line[5:]) for line in response if line.startswith(b"data:"))
+
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
             with self._answer(method, path, body) as response:
@@ -71,9 +79,12 @@ class Client:
         return answer
 
     @contextmanager
-    def _answer(self, method: str, path: str, body: Any) -> Iterator[http.client.HTTPResponse]:
+    def _answer(
+        self, method: str, path: str, body: Any = None, timeout: float | None = TIMEOUT
+    ) -> Iterator[http.client.HTTPResponse]:
         with closing(http.client.HTTPConnection("reactor")) as connection:
             connection.sock = self._connect()
+            connection.sock.settimeout(timeout)
             connection.request(method, path, None if body is None else json.dumps(body))
             yield connection.getresponse()
 

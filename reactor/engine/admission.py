@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.limits import DEFAULT_LIMITS, Limits, Semaphores
@@ -97,9 +96,6 @@ class BatchScheduler:
         return batch.waiting
 
 
-_LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
-
-
 class Admission:
     """Enforces the limits of every vertex. Uses ``delay_queue`` to delay vertices that start too often."""
 
@@ -107,7 +103,7 @@ class Admission:
         self.limits = dict(limits)
         """Only the vertices that have limits of their own."""
         self.batches = BatchScheduler(self.limits)
-        self._semaphores = Semaphores()
+        self.semaphores = Semaphores()
         self._delay_queue = delay_queue
 
     def limits_of(self, vertex: int) -> Limits:
@@ -119,7 +115,7 @@ class Admission:
         limits = self.limits_of(vertex)
         if limits.group is not None and self.batches.must_wait(vertex):
             return False
-        if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
+        if limits.semaphores and not self.semaphores.acquire(limits.semaphores, vertex):
             return False
         if limits.rate is not None:
             self._delay_queue.throttle_until(vertex, now + 1 / limits.rate)
@@ -128,12 +124,11 @@ class Admission:
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
         """The run of ``vertex`` ended. Return whether its job ended too, and the vertices that may try to start again.
 
-        A batch is one job: the job ends when the last member leaves.
+        A batch is one job: the job ends when the last member leaves. Call this for a vertex that ran in a batch or holds a
+        semaphore; others end their jobs, and wake none.
         """
-        if vertex not in self.batches.batch and vertex not in self._semaphores.held:
-            return _LEFT_ALONE
         waiting = self.batches.leave(vertex) if vertex in self.batches.batch else []
-        woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
+        woken = self.semaphores.release(vertex) if vertex in self.semaphores.held else []
         return waiting is not None, [*(waiting or ()), *woken]
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:

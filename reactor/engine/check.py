@@ -6,7 +6,7 @@ Dry and real runs use the same code.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -166,13 +166,13 @@ async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]
 async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:
     """Carry out ``plan``, or with ``noop`` only describe it, and return the verdict. Adds to ``done`` what was done."""
     noop, diff, before_apply, apply = how
-    seen = await _diffs_of(resource, plan) if diff else ()
+    seen = [await action.diff() for action in plan if action.diff is not None] if diff else []
     await before_apply(state)
     if noop:
         would = tuple([await action.planned() for action in plan])
-        return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
+        return Verdict(Outcome.WOULD_CHANGE, would, await _texts(resource, seen))
     left, tried = await _carry_out(resource, plan, apply, done)
-    return _judged(left, tried, tuple(done), await _texts(seen) if seen else ())
+    return _judged(left, tried, tuple(done), await _texts(resource, seen) if seen else ())
 
 
 async def examined(resource: Resource, verdict: Verdict) -> Verdict:
@@ -205,8 +205,9 @@ async def perform(plan: Plan, done: list[str]) -> None:
     Raises what the actions raise.
     """
     for action in plan:
-        await action.make()
-        done.append(action.made())
+        if await action.run():
+            action.is_proof = True
+        done.append(action.did if action.happened is None else action.made())
 
 
 async def _carry_out(
@@ -256,12 +257,9 @@ def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ..
     return Verdict(Outcome.FAILED, done, diffs, text, hint, code="R0504")
 
 
-async def _diffs_of(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
-    diffs = tuple([await action.diff() for action in plan if action.diff is not None])
-    return tuple([partial(without_secrets, resource, diff) for diff in diffs]) if resource.secrets else diffs
-
-
-async def _texts(diffs: tuple[Diff, ...]) -> tuple[str, ...]:
+async def _texts(resource: Resource, diffs: Sequence[Diff]) -> tuple[str, ...]:
+    if resource.secrets:
+        diffs = [partial(without_secrets, resource, diff) for diff in diffs]
     return tuple([await scrub_aside(await text()) for text in diffs])
 
 

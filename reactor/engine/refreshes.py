@@ -82,12 +82,9 @@ class Refreshes:
         self._limits_of = admission.limits_of
         self._debouncer = debouncer
         self._mark = mark
-        self._touched: set[int] = set()
+        self.touched: set[int] = set()
+        """The vertices whose runs began to change things: if one fails, its next success counts as a change."""
         self._from_previous_run: dict[int, set[int]] = {}
-
-    def change_started(self, vertex: int) -> None:
-        """The run of ``vertex`` begins to change things: if it fails, its next success counts as a change."""
-        self._touched.add(vertex)
 
     def add_pending(self, vertex: int, below: int) -> None:
         """``below`` has a refresh pending from an earlier process: propagate it once ``vertex`` is as desired."""
@@ -98,8 +95,8 @@ class Refreshes:
 
         In noop, also if it would have changed.
         """
-        if vertex in self._touched:
-            self._touched.discard(vertex)
+        if vertex in self.touched:
+            self.touched.discard(vertex)
             outcome = _CHANGED
         from_previous_run = self._from_previous_run.pop(vertex, ())
         if outcome is _OK and not from_previous_run:
@@ -117,7 +114,7 @@ class Refreshes:
         vertex that has left, or to which they no longer subscribe.
         """
         self._topology = topology
-        self._touched.difference_update(gone)
+        self.touched.difference_update(gone)
         due: list[int] = []
         for vertex, from_previous_run in list(self._from_previous_run.items()):
             kept_below = from_previous_run.intersection(topology.notify[vertex])

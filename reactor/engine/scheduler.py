@@ -71,7 +71,7 @@ class Scheduler:
         self.delay_queue = DelayQueue(self._retries)
         self._start_at, self._slowed = self.delay_queue.start_at, self.delay_queue.slowed
         self._admission = Admission(limits or {}, self.delay_queue)
-        self.batches = self._admission.batches
+        self.batches, self._semaphore_holders = self._admission.batches, self._admission.semaphores.held
         self.refreshes = Refreshes(topology, self._admission, self.debouncer, self.mark)
         self._due_causes = bytearray(topology.size)
         self.without_job: set[int] = set()
@@ -86,9 +86,8 @@ class Scheduler:
 
     def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
         """Something may have changed ``vertex``: a check is due, which starts ``delay`` seconds from now."""
-        self._due_causes[vertex] = int.__or__(
-            self._due_causes[vertex], cause
-        )  # the operator of IntFlag takes ten times as long
+        # The operator of IntFlag takes ten times as long.
+        self._due_causes[vertex] = int.__or__(self._due_causes[vertex], cause)
         if vertex in self._running:
             return
         if vertex in self.blocking.failed and cause is not Cause.RETRY:
@@ -144,10 +143,11 @@ class Scheduler:
         """The run of ``vertex`` ended. Return the seconds until its retry, or None if it is not retried."""
         carried = self._running.pop(vertex)
         self.without_job.discard(vertex)
-        job_ended, woken = self._admission.leave(vertex)
-        if job_ended:
-            self.active -= 1
-        self._ready.extend(woken)
+        job_ended = True
+        if vertex in self.batches.batch or vertex in self._semaphore_holders:
+            job_ended, woken = self._admission.leave(vertex)
+            self._ready.extend(woken)
+        self.active -= job_ended
         if vertex in self._gone:
             self.order.end(vertex)
             return None

@@ -16,6 +16,7 @@ from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import Cause
 from reactor.engine.follow_up_checks import FollowUpChecks
+from reactor.engine.limits import DEFAULT_LIMITS
 from reactor.engine.manifest_follower import ManifestFollower
 from reactor.engine.noop import NoopJudge
 from reactor.engine.options import RunOptions
@@ -32,6 +33,8 @@ from reactor.resource.plan import ResourceError
 _REFRESH = Cause.REFRESH.value
 _HEALTH = Cause.HEALTH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see its class
+_KNOWN = (Outcome.OK, Outcome.CHANGED, Outcome.WOULD_CHANGE)
+"""The outcomes of a composite with which its outputs are known: they come from its manifest, not from the host."""
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
 
@@ -51,6 +54,7 @@ class VertexChecks:
     ) -> None:
         self._dispatcher = dispatcher
         self._vertex_table = dispatcher.vertex_table
+        self._limits = dispatcher.vertex_table.limits
         self._scheduler = dispatcher.scheduler
         self._prechecks = prechecks
         self._reversals = reversals
@@ -84,7 +88,7 @@ class VertexChecks:
         causes = self._scheduler.causes(vertex)
         refresh = bool(int(causes) & _REFRESH)
         resource = self._vertex_table.resources[vertex]
-        noop = self._vertex_table.noop(vertex)
+        noop = self._limits.get(vertex, DEFAULT_LIMITS).noop
         monitor_only = self._options.monitor_only or resource.meta.monitor_only
         run_store = None if noop or monitor_only else self._run_store
         if self.follow_up_checks.log.changes:
@@ -204,6 +208,8 @@ class VertexChecks:
             verdict = await self._examined(vertex, resource, verdict)
             if not (noop or monitor_only):
                 self._repair_members(vertex, resource, verdict)
+        if resource.declared.members and self._prechecks.has_consumers and verdict.outcome in _KNOWN:
+            return await self._published(resource, verdict)
         return verdict
 
     async def _repairs_with_refresh(self, vertex: int, resource: Resource) -> bool:
@@ -284,7 +290,7 @@ class VertexChecks:
                 await self._run_store.intend(refs[vertex], subscribers)
         if self._is_one_shot:
             self.follow_up_checks.changing(vertex)
-        self._scheduler.refreshes.change_started(vertex)
+        self._scheduler.refreshes.touched.add(vertex)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph; other resources may get their numbers."""

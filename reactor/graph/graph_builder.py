@@ -111,10 +111,8 @@ class GraphBuilder:
         """Whether to report that no resource has this name."""
         if self._unread or name in self._broken:
             return False
-        if (
-            is_glob(name) and f"{name.partition('#')[0]}#*" in self._broken
-        ):  # a loop over nothing made no resource
-            return False
+        if is_glob(name) and not self._broken.isdisjoint(("*#*", f"{name.partition('#')[0]}#*")):
+            return False  # a loop over nothing made no resource, or no role
         return not any(covers(pattern, (name,)) for pattern in self._external)
 
     def connect(self, first: int, second: int, edge: BuilderEdge) -> None:

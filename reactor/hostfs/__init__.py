@@ -28,7 +28,7 @@ into a sentence.
 - ``writers``: finds out whether other users can write to a file, or replace it;
 - ``extended``: ACLs, capabilities and other extended attributes;
 - ``links``: makes symbolic links;
-- ``replacement``: replaces files atomically; ``attribute_changes``: sets owner, group and mode;
+- ``replacement``: replaces files atomically; ``attributes``: sets owner, group and mode;
 - ``create_and_remove``: creates directories, and removes files and directories.
 
 Kinds import these names from here, never from the modules. Each module is imported when one of its names is first
@@ -41,8 +41,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reactor.hostfs.attribute_changes import set_attributes
-    from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
+    from reactor.hostfs.attributes import (
+        NOTHING_WANTED,
+        Attributes,
+        Change,
+        FileType,
+        set_attributes,
+        type_of,
+    )
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
@@ -109,8 +115,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "attribute_changes": ("set_attributes",),
-    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
+    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "set_attributes", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),

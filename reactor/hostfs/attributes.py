@@ -1,10 +1,22 @@
-"""The type of a file, and its owner, group and mode."""
+"""The type of a file, and its owner, group and mode, which are set through a descriptor and never through a symlink."""
 
 from __future__ import annotations
 
+import os
 import stat
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
+
+from reactor.hostfs.disks import changing
+from reactor.hostfs.errors import resource_error
+from reactor.hostfs.fsync import change_on_disk, is_in_memory
+from reactor.hostfs.safe_open import Parent, refuse_foreign_link
+from reactor.resource.plan import ResourceError
+
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_SPECIAL_BITS = 0o7000
 
 
 class FileType(Enum):
@@ -54,3 +66,75 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         return f"changed {self.attribute} from {self.old} to {self.new}"
+
+
+async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
+    """Set owner, group and mode of the file or directory at ``path``. Raises ResourceError.
+
+    A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
+    """
+    try:
+        with Parent(path) as (directory, base):
+            if is_in_memory(directory) and set_attributes_in(path, directory, base, attributes, special):
+                return
+        await change_on_disk(path, partial(_set_attributes_on_disk, path, attributes, special))
+    except OSError as error:
+        raise resource_error(error, f"set the attributes of {path}") from error
+
+
+async def _set_attributes_on_disk(path: str, attributes: Attributes, special: int) -> None:
+    with Parent(path) as (directory, base):
+        await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
+
+
+def give(fd: int, attributes: Attributes, path: str) -> int:
+    """Set the attributes of the file; return its device. Raises ResourceError if the file system ignores them."""
+    found = os.fstat(fd)
+    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
+        return found.st_dev
+    if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+        os.fchown(fd, attributes.uid, attributes.gid)  # takes the setgid bit away
+    if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
+        os.fchmod(fd, attributes.mode)
+    _require_kept(os.fstat(fd), attributes, path)
+    return found.st_dev
+
+
+def set_attributes_in(
+    path: str, directory: int, base: str, attributes: Attributes, special: int, *, anywhere: bool = False
+) -> bool:
+    """Set the attributes through a descriptor, or a handle if we may not read the file: neither follows a symlink.
+
+    Without ``anywhere``, return False and do nothing if ``base`` is on a file system that is not in memory.
+    """
+    itself: int | str
+    try:
+        itself = fd = os.open(base, _READ, dir_fd=directory)
+    except OSError:
+        fd = os.open(base, _HANDLE, dir_fd=directory)
+        itself = f"/proc/self/fd/{fd}"
+    try:
+        found = os.fstat(fd)
+        if not (anywhere or is_in_memory(fd, found.st_dev)):
+            return False
+        if stat.S_ISLNK(found.st_mode):
+            raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
+        if found.st_nlink > 1:
+            refuse_foreign_link(fd, path, found)
+        if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+            os.chown(itself, attributes.uid, attributes.gid)
+        kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
+        os.chmod(itself, attributes.mode | kept)
+        _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
+    finally:
+        os.close(fd)
+    return True
+
+
+def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:
+    """Raise ResourceError unless the file has the attributes that were set: some file systems ignore them."""
+    if (has := Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))) == wanted:
+        return
+    words = f"{path} stays with owner {has.uid}, group {has.gid} and mode {has.mode:04o}"
+    hint = "its file system keeps no others: ask for these, or change the options that it is mounted with"
+    raise ResourceError(f"{words}, whatever it is given", hint)

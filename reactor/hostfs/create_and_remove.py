@@ -14,8 +14,7 @@ import stat
 from contextlib import suppress
 from functools import partial
 
-from reactor.hostfs.attribute_changes import set_attributes_in
-from reactor.hostfs.attributes import Attributes
+from reactor.hostfs.attributes import Attributes, set_attributes_in
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import ErrorContext

@@ -12,8 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from reactor.hostfs.attribute_changes import give
-from reactor.hostfs.attributes import Attributes
+from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
 from reactor.hostfs.disks import changing, changing_to_the_end

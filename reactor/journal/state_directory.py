@@ -190,6 +190,18 @@ def _sign(descriptor: int, manifest: str) -> None:
     os.ftruncate(descriptor, len(text.encode()))
 
 
+def held_manifest(directory: str) -> str | None:
+    """The manifest of the run that holds the lock of a state directory; None if there is none, or it is unknown."""
+    if holder(directory) is None:
+        return None
+    try:
+        with open(os.path.join(directory, LOCK_FILE), "rb") as file:
+            found: Any = json.load(file)["manifest"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
 def _holder(descriptor: int) -> str:
     """The holder of the lock as text; "another process" if it has written nothing."""
     try:

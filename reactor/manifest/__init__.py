@@ -13,6 +13,8 @@ A manifest passes through these modules in this order:
 - what expressions can use: `expression_context` and `expression_functions` (data, facts, files, templates, outputs),
   `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`, `assertions`
   (conditions that must hold before anything runs);
+- roles and defaults: `parameters` (what a role takes), `role_calls` (a role as a manifest uses it), `kind_defaults`
+  (properties of all resources of a kind), `ccm_parts` (what the ``ccm:`` form renders);
 - from entries to resources: `binding` (converts both forms of an entry into a `declaration`), `loops` (`for_each`:
   one entry that makes several resources), `values` and
   `scalar_types` (the input of pydantic), `validation` (rewords pydantic's errors), `resource_factory` (the resource,

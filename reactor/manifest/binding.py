@@ -8,6 +8,7 @@ from typing import Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.kind_defaults import DEFAULTS, NO_DEFAULT, NO_DEFAULTS, KindDefaults
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
 from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
@@ -18,8 +19,7 @@ from reactor.manifest.scalar_types import field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader, Values
 from reactor.resource.base import Resource
-
-_DEFAULTS = "defaults"
+from reactor.resource.composite import Composite
 
 
 class Binder:
@@ -34,11 +34,13 @@ class Binder:
         factory: ResourceFactory,
         *,
         allows_loops: bool,
+        defaults: KindDefaults = NO_DEFAULTS,
     ) -> None:
         self._problems = problems
         self._resource_table = resource_table
         self._kinds = kinds
         self._factory = factory
+        self._general = defaults
         self._loops = Loops(problems, expression_context, allowed=allows_loops)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
 
@@ -82,9 +84,10 @@ class Binder:
                 "R0105", message, node.key_at(first), f"write '- {first}:', and so each of them"
             )
         elif isinstance(node, Mapping):
-            declaration = Declaration(_name_at(node, entry.key_at(kind)), node)
+            general = self._general.get(model.kind, NO_DEFAULT)
+            declaration = Declaration(_name_at(node, entry.key_at(kind)), node, None, general.node)
             for iteration in self._iterations(model, node):
-                values = iteration.reader.read(node, model, self._loops.keys(node))
+                values = iteration.reader.read(node, model, self._loops.keys(node)).over(general.values)
                 self._factory.make(model, declaration, values, iteration.expression_context)
         elif node is not INVALID and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
@@ -94,10 +97,11 @@ class Binder:
 
     def _bind_list(self, model: type[Resource], items: Sequence) -> None:
         defaults = self._defaults(model, items)
+        general = self._general.get(model.kind, NO_DEFAULT)
 
         @cache
         def common(reader: ValueReader) -> Values:
-            return reader.read(defaults, model) if defaults else Values()
+            return reader.read(defaults, model).over(general.values) if defaults else general.values
 
         bodies = [body for item in items if isinstance(item, Mapping) for body in item.values()]
         if not any(isinstance(body, Mapping) and self._loops.keys(body) for body in bodies):
@@ -107,10 +111,11 @@ class Binder:
                 self._report_item(model, item, items.value_at(index))
                 continue
             [(name, body)] = item.items()
-            if name == _DEFAULTS:
+            if name == DEFAULTS:
                 continue
             if body is None or isinstance(body, Mapping):
-                self._bind_item(model, name, Declaration(item.key_at(name), body, defaults), common)
+                declaration = Declaration(item.key_at(name), body, defaults, general.node)
+                self._bind_item(model, name, declaration, common)
                 continue
             self._resource_table.broken.add(f"{model.kind}#{name}")
             if body is not INVALID:
@@ -144,7 +149,8 @@ class Binder:
         if found is None:  # it is not known which resources there are
             self._resource_table.unread = True
         elif not found:
-            self._resource_table.broken.add(f"{model.kind}#*")
+            # Roles may have resources of any kind.
+            self._resource_table.broken.add("*#*" if issubclass(model, Composite) else f"{model.kind}#*")
         elif body is None or found[0] is self._loops.outside:
             yield self._loops.outside
         else:
@@ -154,18 +160,18 @@ class Binder:
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """Return the properties under ``defaults`` of a list. The item may be anywhere in the list."""
-        found = [item for item in items if isinstance(item, Mapping) and [*item] == [_DEFAULTS]]
+        found = [item for item in items if isinstance(item, Mapping) and [*item] == [DEFAULTS]]
         for another in found[1:]:
             notes = [("first given here", found[0].at)]
             message = f"the list of {model.kind} resources has defaults already"
             self._problems.add(
                 "R0104", message, another.at, "keep one of the two, or start a new list", notes
             )
-        defaults = found[0][_DEFAULTS] if found else None
+        defaults = found[0][DEFAULTS] if found else None
         if not isinstance(defaults, Mapping):
             if defaults is not None and defaults is not INVALID:
                 self._problems.add(
-                    "R0105", f"defaults are a map, not {shown(defaults)}", found[0].value_at(_DEFAULTS)
+                    "R0105", f"defaults are a map, not {shown(defaults)}", found[0].value_at(DEFAULTS)
                 )
             return None
         if "name" in defaults:

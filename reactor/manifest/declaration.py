@@ -24,11 +24,15 @@ class Spot(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """One declaration: ``at`` is the offset of the name; ``body`` overrides ``defaults``, those of its list."""
+    """One declaration: ``at`` is the offset of the name.
+
+    ``body`` overrides ``defaults``, those of its list, and these override ``general``, those of the manifest.
+    """
 
     at: int
     body: Mapping | None
     defaults: Mapping | None = None
+    general: Mapping | None = None
 
     def find(self, model: type[BaseModel], path: PropertyPath) -> Spot:
         """Return the spot of the value at ``path``, or of the closest enclosing value that the file contains."""
@@ -53,7 +57,7 @@ class Declaration(NamedTuple):
         """Return the map that contains the property, and ``path`` with the property's name as written there."""
         names = field_names(model)
         wanted = names.get(str(path[0]), path[0]) if path else None
-        for node in (self.body, self.defaults):
+        for node in (self.body, self.defaults, self.general):
             for key in node or ():
                 if names.get(key, key) == wanted:
                     return node, (key, *path[1:])

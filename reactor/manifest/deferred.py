@@ -107,6 +107,7 @@ class DeferredBinding(Deferred):
         self._conditions = conditions
         self._expression_context = expression_context
         self._values: dict[str, Any] | None = None
+        self._renamed: dict[str, str] = {}
         self._clock_advanced = False
         self._read_by_values: frozenset[str] = frozenset()
         self._read_by_conditions: frozenset[str] = frozenset()
@@ -142,6 +143,17 @@ class DeferredBinding(Deferred):
             self._values = known
         return known
 
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Let ``output("NAME")`` mean another resource, for each of these names of resources."""
+        self._renamed = {**names, **{old: names.get(new, new) for old, new in self._renamed.items()}}
+        self.takes = {self._renamed.get(ref, ref): path for ref, path in self._taken().items()}
+
+    def _outputs_by_own_names(self, outputs: Outputs) -> Outputs:
+        """Return ``outputs`` for the names that the expressions use."""
+        if not self._renamed:
+            return outputs
+        return lambda name: outputs(self._renamed.get(name, name))
+
     def advance_clock(self) -> None:
         """Let the next `settle` see the present time."""
         self._expression_context = self._expression_context.at_present()
@@ -156,7 +168,8 @@ class DeferredBinding(Deferred):
         expression_context = self._expression_context if briefly else self._expression_context.apart()
         reads: set[str] = set()
         try:
-            with expression_context.expression_functions.reading(outputs, briefly=briefly) as reads:
+            named = self._outputs_by_own_names(outputs)
+            with expression_context.expression_functions.reading(named, briefly=briefly) as reads:
                 values = {key: evaluated(tree, expression_context.scope) for key, tree in self._trees.items()}
         except BriefLimitError as error:
             raise TooLongError from error
@@ -214,7 +227,8 @@ class DeferredBinding(Deferred):
         expression_context = (
             self._expression_context if briefly or outputs is None else self._expression_context.apart()
         )
-        with expression_context.expression_functions.reading(outputs, briefly=briefly) as reads:
+        named = None if outputs is None else self._outputs_by_own_names(outputs)
+        with expression_context.expression_functions.reading(named, briefly=briefly) as reads:
             try:
                 for condition in self._conditions:
                     if condition.decide(expression_context.scope) is (condition.name == "unless"):

@@ -17,7 +17,17 @@ from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
 
 _DATA_KEYS = ("data", "hierarchy", "overrides")
-_NATIVE_KEYS = (*_DATA_KEYS, "assertions", "notify", "resources", "secrets", "settings")
+_NATIVE_KEYS = (
+    *_DATA_KEYS,
+    "assertions",
+    "defaults",
+    "notify",
+    "outputs",
+    "parameters",
+    "resources",
+    "secrets",
+    "settings",
+)
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "notify", "secrets", "settings")
 _FOR_EDITORS = "$schema"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+
+if TYPE_CHECKING:
+    from reactor.resource.role import RemoteRole
 
 
 @runtime_checkable
@@ -46,6 +49,22 @@ class SecretReader(Protocol):
         """Return the time until a source is due; None if no source is asked at an interval."""
 
 
+class Roles(Protocol):
+    """Finds the roles that come from elsewhere."""
+
+    locks_all: bool
+    """Whether the roles of resources that this host does not manage are wanted too."""
+
+    def find(self, wanted: RemoteRole, directory: str) -> str:
+        """Return the directory of a role. ``directory`` is that of the manifest that the user named.
+
+        Raises ReactorError.
+        """
+
+    def lock_path(self, directory: str) -> str:
+        """Return the path of the lock file of the manifests in ``directory``."""
+
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -55,7 +74,8 @@ class Inputs(NamedTuple):
     ``data`` overrides the data of the file ``site``, which override the data of the manifest. ``secrets`` are the
     paths in ``data`` that are secret; ``remarks`` are warnings about ``data``. ``moment`` is the frozen time of one
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
-    directory of downloaded manifests, None for the default. ``secret_reader`` reads secrets; None leaves all unknown.
+    directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
+    those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -67,6 +87,8 @@ class Inputs(NamedTuple):
     secrets: frozenset[tuple[str, ...]] = frozenset()
     remarks: tuple[str, ...] = ()
     moment: datetime | None = None
+    roles: Roles | None = None
+    parameters: Mapping[str, Any] = _NOTHING
     secret_reader: SecretReader | None = None
 
     def loaded_now(self) -> Self:

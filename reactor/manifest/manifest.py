@@ -74,11 +74,11 @@ class Manifest:
         )
 
     def declared(self, index: int) -> Mapping[str, Any]:
-        """Return the properties of the resource at ``index`` as written, including the defaults of its list."""
+        """Return the properties of the resource at ``index`` as written, including its defaults."""
         if self.origins is None:
             return {}
         declaration = self.origins[index].declaration
-        return {**(declaration.defaults or {}), **(declaration.body or {})}
+        return {**(declaration.general or {}), **(declaration.defaults or {}), **(declaration.body or {})}
 
 
 def read_manifest(

@@ -7,22 +7,21 @@ from typing import Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
-from reactor.language.errors import ExpressionError, FunctionError
-from reactor.language.expression import parse_template
-from reactor.language.secrets import SecretText, paths_of_secrets
+from reactor.language.secrets import paths_of_secrets
 from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
+from reactor.manifest.ccm_parts import rendered_entries, rendered_message
 from reactor.manifest.data_sections import data_of, warning
-from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
-from reactor.manifest.evaluation import report_expression
+from reactor.manifest.document import NO_DOCUMENT, Document, is_ccm, read_document
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
+from reactor.manifest.kind_defaults import NO_DEFAULTS, inherited, read_defaults
 from reactor.manifest.kind_lookup import Kinds, look_up
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.notify_section import SECTION, channels_in
-from reactor.manifest.phrasing import shown
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
+from reactor.manifest.role_calls import Call, bind_names, locate, outputs_of, with_parameters
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
 from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, Source, read_source
@@ -30,6 +29,7 @@ from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Form, declare
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.role import RoleResource
 
 MAX_DEPTH = 10
 """The maximum depth of manifests that apply each other."""
@@ -57,10 +57,13 @@ class ManifestLoader:
         self._secrets = NO_SECRETS
         if inputs.secret_reader is not None:
             inputs.secret_reader.begin_load()
+        self._directory = "/"
+        self._defaults = NO_DEFAULTS
 
     def read(self, file: str) -> Part:
         """Read the manifest ``file`` and its child manifests. Each call adds a part."""
         path = os.path.abspath(file)
+        self._directory = os.path.dirname(path)
         self._resource_table.files.update(dict.fromkeys((path, *self._inputs.files)))
         source = read_source(file)
         if isinstance(source, Diagnostic):
@@ -81,8 +84,10 @@ class ManifestLoader:
             site.check(data.values, data.secrets)
             resource_table.warnings += site.warnings
             resource_table.problems += site.problems.sorted()
-        found = dict.fromkeys(resource_table.problems)  # a file applied twice adds its problems twice
-        resource_table.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
+        found: dict[Diagnostic, Diagnostic] = {}
+        for each in resource_table.problems:  # a file applied twice adds its problems twice
+            found.setdefault(each._replace(notes=()), each)
+        resource_table.problems = sorted(found.values(), key=lambda each: each.place or Place("", 0, 0))
         resource_table.warnings = list(dict.fromkeys(resource_table.warnings))
         resource_table.part += 1
         return Part(problems.source.file, document, data, range(first, len(resource_table.resources)))
@@ -100,11 +105,16 @@ class ManifestLoader:
         return site
 
     def _read(
-        self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
+        self,
+        problems: Problems,
+        tree: Any,
+        over: tuple[Layer, ...],
+        composite: Composite | None = None,
+        call: Call | None = None,
     ) -> tuple[Document, Resolved]:
         """Read one file. The layers ``over`` are merged on top of its data.
 
-        ``composite`` applies the file, if any does.
+        ``composite`` applies the file, if any does; for a role there is a ``call``.
         """
         source = problems.source
         document = read_document(tree, problems)
@@ -117,21 +127,22 @@ class ManifestLoader:
             source, data.values, data.secrets, self._inputs, strict=strict and is_whole, values=self._secrets
         )
         self._add_channels(document.root, problems, expression_context, composite)
-        if strict:
-            check_assertions(assertions_in(document.root, problems), problems, expression_context)
         entries = document.entries
         of_entries = problems
+        if strict:
+            found = self._begin(document, problems, expression_context, call)
+            entries, expression_context = entries if found else None, found or expression_context
         if document.jet_file is not None:
-            entries, of_entries = self._rendered(
-                document.jet_file, document.jet_at, expression_context, problems
+            entries, of_entries = rendered_entries(
+                document.jet_file, document.jet_at, expression_context, problems, self._resource_table
             )
         if entries is None:
             self._resource_table.unread = True
         elif not self._denied(composite, entries):
             self._bind(entries, document, expression_context, of_entries, data)
         document = document._replace(
-            pre_message=_message(document.pre_message, expression_context, problems),
-            post_message=_message(document.post_message, expression_context, problems),
+            pre_message=rendered_message(document.pre_message, expression_context, problems),
+            post_message=rendered_message(document.post_message, expression_context, problems),
         )
         self._secrets = above
         self._resource_table.files.update(
@@ -171,6 +182,27 @@ class ManifestLoader:
         self._resource_table.files.update(dict.fromkeys(sorted(reads)))
         return found.over(self._secrets)
 
+    def _begin(
+        self, document: Document, problems: Problems, context: ExpressionContext, call: Call | None
+    ) -> ExpressionContext | None:
+        """Read the parameters, assertions, defaults and outputs. Return the context with the parameters.
+
+        None if these are wrong.
+        """
+        given = (
+            (self._inputs.parameters if not self._above else {})
+            if call is None
+            else call.role.parameters or {}
+        )
+        found = with_parameters(document, problems, context, given, call)
+        if found is not None:
+            check_assertions(assertions_in(document.root, problems), problems, found)
+            self._defaults = read_defaults(document.root, problems, self._kinds, found, self._defaults)
+            exports = outputs_of(document, problems, found)
+            if call is not None:
+                call.role.export(exports)
+        return found
+
     def _bind(
         self,
         entries: Sequence,
@@ -188,6 +220,7 @@ class ManifestLoader:
             form,
             meta=meta,
             included=lambda composite, at: self._include(composite, at, problems, data),
+            scope=self._scope,
         )
         Binder(
             problems,
@@ -196,6 +229,7 @@ class ManifestLoader:
             expression_context,
             factory,
             allows_loops=not document.is_ccm,
+            defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
         ).bind(entries)
         if in_order:
             is_child, check_only = bool(self._above), "monitor_only" in meta
@@ -209,11 +243,17 @@ class ManifestLoader:
             problems.add(
                 "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
             )
-        elif deferred is None or not deferred.is_declined:
+        elif deferred is None or not deferred.is_declined or self._locks_all:
             self._find(composite, at, problems, data)
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Read the manifest that ``composite`` applies, or report why it can't be applied."""
+        call = None
+        if isinstance(composite, RoleResource):
+            call = Call(composite, self._resource_table.origins[-1], problems)
+            if not locate(call, self._inputs, self._directory, self._resource_table):
+                self._resource_table.unread = True
+                return
         path = composite.manifest_path
         self._resource_table.files[path] = None
         if path in self._chain:
@@ -222,6 +262,10 @@ class ManifestLoader:
         elif len(self._above) == MAX_DEPTH:
             hint = "apply fewer manifests from each other"
             problems.add("R0114", f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
+        elif call is not None and not os.path.exists(path):
+            hint = "write the directory as source, or make it with: reactor init role NAME"
+            problems.add("R0123", f"there is no role in {os.path.dirname(path)}", call.at("source"), hint)
+            self._resource_table.unread = True
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
         elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer
@@ -230,21 +274,33 @@ class ManifestLoader:
             self._resource_table.problems.append(source)
             self._resource_table.unread = True
         else:
-            self._splice(composite, source, data)
+            self._splice(composite, source, data, call)
 
-    def _splice(self, composite: Composite, source: Source, data: Resolved) -> None:
+    def _splice(self, composite: Composite, source: Source, data: Resolved, call: Call | None) -> None:
         """Read the manifest that ``composite`` applies; its resources become the members of ``composite``."""
-        first = len(self._resource_table.resources)
-        if composite.data is None:
+        table = self._resource_table
+        first, first_placeholder = len(table.resources), len(table.placeholders)
+        if composite.data is None and call is not None:
+            over: tuple[Layer, ...] = ()
+        elif composite.data is None:
             over = (Layer("the manifest above", data.values, data.secrets),)
         else:
             secrets = frozenset(paths_of_secrets(composite.data))
-            over = (Layer(f"data of {composite.ref}", composite.data, secrets), *self._outside)
+            over = (
+                Layer(f"data of {composite.ref}", composite.data, secrets),
+                *(self._outside if call is None else ()),
+            )
+        defaults, self._defaults = self._defaults, NO_DEFAULTS if call else inherited(self._defaults)
         self._chain[composite.manifest_path] = composite
-        problems = Problems(source)
-        self._read(problems, parse(problems), over, composite)
+        around = call.problems.inside(f"in {composite.ref}", call.origin.declaration.at) if call else ()
+        problems = Problems(source, around)
+        self._read(problems, parse(problems), over, composite, call)
+        if call is not None:
+            placeholders = (each for each, _ in table.placeholders[first_placeholder:])
+            bind_names(self._scope, (*table.resources[first:], *placeholders))
         del self._chain[composite.manifest_path]
-        members = self._resource_table.resources[first:]
+        self._defaults = defaults
+        members = table.resources[first:]
         inner = {ref for member in members for ref in member.declared.members}
         direct = tuple(member.ref for member in members if member.ref not in inner)
         declare(composite, composite.declared._replace(members=direct))
@@ -276,53 +332,16 @@ class ManifestLoader:
         return {name: value for name, value, is_wanted in wanted if is_wanted}
 
     @property
+    def _locks_all(self) -> bool:
+        """Whether roles are locked, also those that this host does not use."""
+        return self._inputs.roles is not None and self._inputs.roles.locks_all
+
+    @property
+    def _scope(self) -> str:
+        """The names of the roles around the current file, each with a slash after it."""
+        return "".join(f"{each.name}/" for each in self._above if isinstance(each, RoleResource))
+
+    @property
     def _above(self) -> list[Composite]:
         """The composites that apply the current file, outermost first."""
         return [composite for composite in self._chain.values() if composite is not None]
-
-    def _keep_text(self, source: Source) -> None:
-        """Keep the text of ``source`` for excerpts, unless it is secret, or two different texts have that name."""
-        if not source.is_secret:
-            text = self._resource_table.texts.setdefault(source.file, source.text)
-            self._resource_table.texts[source.file] = text if text == source.text else ""
-
-    def _rendered(
-        self, file: str, at: int, expression_context: ExpressionContext, problems: Problems
-    ) -> tuple[Sequence | None, Problems]:
-        """Return the list of resources that the Jet template ``file`` renders, and the problems of that output."""
-        try:
-            text = expression_context.expression_functions.rendered(
-                file if file.endswith(".jet") else expression_context.expression_functions.read_file(file)
-            )
-        except FunctionError as error:
-            problems.add("R0307", f"resources_jet_file: {error.message}", at, error.hint)
-            return None, problems
-        finally:
-            expression_context.scope.warnings.locate(at, file)
-        name = f"{os.path.join(os.path.dirname(problems.source.file), file)} (rendered)"
-        rendered = Problems(Source(name, str(text), isinstance(text, SecretText)))
-        self._keep_text(rendered.source)
-        entries = parse(rendered)
-        if not entries and not rendered:
-            hint = "check it for syntax errors: [[ ]] are its delimiters"
-            problems.add(
-                "R0307", "resources jet template produced no output, check for syntax errors", at, hint
-            )
-        elif entries is not None and not isinstance(entries, Sequence):
-            rendered.add("R0105", f"the template must give a list of resources, not {shown(entries)}", 0)
-        return (entries if isinstance(entries, Sequence) else None), rendered
-
-
-def _message(
-    message: Message | None, expression_context: ExpressionContext, problems: Problems
-) -> Message | None:
-    """Return ``message`` with its expressions evaluated. Errors are added to ``problems``."""
-    if message is None or (template := parse_template(message.text)) is None:
-        return message
-    try:
-        return Message(template.render(expression_context.scope), message.at)
-    except ExpressionError as error:
-        report_expression(error, problems, message.at, message.text)
-        return message
-    finally:
-        expression_context.scope.warnings.locate(message.at, message.text)

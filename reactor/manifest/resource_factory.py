@@ -21,7 +21,7 @@ from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
-from reactor.resource.declared import Declared, Form, declare, numbered
+from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
 from reactor.resource.property_types import References
 from reactor.resource.redaction import MASK, redacted
 
@@ -38,7 +38,8 @@ class ResourceFactory:
     """Makes the resources of one file, and adds them to a `ResourceTable`.
 
     ``meta`` overrides values in the ``meta`` of every resource. ``included`` is called with each `Composite` after it
-    was added, and the offset of its declaration. ``direct`` has the indices of the file's own resources.
+    was added, and the offset of its declaration. ``direct`` has the indices of the file's own resources. ``scope`` is
+    what names that are only labels, and aliases, begin with: those of a role do not clash with those of others.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class ResourceFactory:
         *,
         meta: Mapping[str, Any],
         included: Callable[[Composite, int], None],
+        scope: str = "",
     ) -> None:
         self.direct: list[int] = []
         self._problems = problems
@@ -56,6 +58,7 @@ class ResourceFactory:
         self._form = form
         self._meta = meta
         self._included = included
+        self._scope = scope
         self._place = problems.source.lines.place
 
     def make(
@@ -84,11 +87,15 @@ class ResourceFactory:
             self._resource_table.unread |= issubclass(model, Composite)
             if refs:
                 placeholder = _placeholder(model, values)
-                ref = numbered(placeholder.ref, number)
+                self._scope_alias(placeholder)
+                ref = numbered(refs[0] if self._scope else placeholder.ref, number)
                 declare(placeholder, Declared(ref, self._form, declaration.at))
                 self._resource_table.placeholders.append((placeholder, origin))
             return
-        ref, secrets = numbered(resource.ref, number), frozenset(values.secret)
+        is_label = bool(self._scope) and refs[0].partition("#")[2] != values.plain["name"]
+        ref = numbered(refs[0] if is_label else resource.ref, number)
+        secrets = frozenset(values.secret) if values.secret else NO_SECRETS
+        self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
         if resource.register_when_stable:
             at = declaration.find(model, ("register_when_stable",)).at
@@ -106,6 +113,11 @@ class ResourceFactory:
                 f"{self._place(at)}: {resource.ref}: {warning.message}{hint}"
             )
         self._add(resource, origin)
+
+    def _scope_alias(self, resource: Resource) -> None:
+        """Let the alias begin with the name of the role."""
+        if self._scope and resource.alias is not None:
+            resource.alias = self._scope + resource.alias
 
     def _keep_secrets_out_of_names(
         self, model: type[Resource], declaration: Declaration, values: Values
@@ -126,6 +138,7 @@ class ResourceFactory:
         self._resource_table.add(resource, origin)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
+        resource.share_fields_set()
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
@@ -185,18 +198,19 @@ class ResourceFactory:
         name, alias = values.plain.get("name"), values.plain.get("alias")
         if not isinstance(name, str):
             return (), 1
-        ref = f"{model.kind}#{name}"
+        is_label = model.is_label(values.plain.keys() | values.deferred.keys())
+        ref = f"{model.kind}#{self._scope if is_label else ''}{name}"
         again = _SAME_IN_LOOP if FOR_EACH in (declaration.body or ()) else _APPLIED_TWICE
         # Two directories may contain manifests with the same name.
         may_repeat = self._form.is_ccm and not self._resource_table.is_of_other_part(ref)
-        if may_repeat or issubclass(model, Composite):
+        if may_repeat or (issubclass(model, Composite) and not is_label):
             return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
         hint = "remove one of them, or rename it"
         if not self._resource_table.claim(ref, declaration.at, self._problems, hint, again):
             return (), 1
         if not isinstance(alias, str) or alias == name:
             return (ref,), 1
-        other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
+        other, at = f"{model.kind}#{self._scope}{alias}", declaration.find(model, ("alias",)).at
         if not self._resource_table.claim(other, at, self._problems, "choose another alias", again):
             self._resource_table.broken.add(ref)
             return (), 1

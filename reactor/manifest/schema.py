@@ -6,7 +6,8 @@ can express. It can't express rules between properties.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
@@ -15,6 +16,7 @@ from pydantic_core import core_schema
 from reactor.manifest.document import CcmOptions, Hierarchy, Settings
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
 from reactor.manifest.loops import FOR_EACH, SUBITEMS
+from reactor.manifest.parameters import Parameter, Type
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.resource.base import Resource
 
@@ -32,7 +34,7 @@ _LOOP: Final = {FOR_EACH: _COLLECTION, SUBITEMS: _COLLECTION}
 def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
     """Return the schema of a manifest that uses ``kinds``. Imports all of them."""
     models = {name: kinds.find(name) for name in kinds.names()}
-    wanted: list[type[BaseModel]] = [*models.values(), Settings, Hierarchy, CcmOptions]
+    wanted: list[type[BaseModel]] = [*models.values(), Settings, Hierarchy, CcmOptions, Parameter]
     refs, generated = models_json_schema(
         [(model, "validation") for model in wanted], schema_generator=_Generator
     )
@@ -46,7 +48,7 @@ def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "reactor manifest",
         "$defs": definitions,
-        "anyOf": [_native_form(), _ccm_form(definitions)],
+        "anyOf": [_native_form(models), _ccm_form(definitions)],
     }
 
 
@@ -90,14 +92,26 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
     # In a list the name is a key, and defaults may provide missing properties.
     unnamed = {name: each for name, each in properties.items() if name != "name"}
     definitions[f"{kind} properties"] = _closed(unnamed)
+    never = {"name", "alias", *_LOOP}
+    definitions[f"{kind} defaults"] = _closed(
+        {name: each for name, each in properties.items() if name not in never}
+    )
     body = {"anyOf": [{"$ref": f"{_REF}{kind} properties"}, _NOTHING]}
     item = {**_closed({}, minProperties=1, maxProperties=1), "additionalProperties": body}
     return {"description": named.get("description", ""), "anyOf": [{"$ref": ref}, _list(item)]}
 
 
-def _native_form() -> dict[str, Any]:
+def _native_form(kinds: Iterable[str]) -> dict[str, Any]:
     assertion = _closed({"assert": {"type": "string"}, "message": {"type": "string"}}, required=["assert"])
-    sections = {**_data_sections(), "assertions": {"anyOf": [_list(assertion), _NOTHING]}}
+    defaults = {kind: {"anyOf": [{"$ref": f"{_REF}{kind} defaults"}, _NOTHING]} for kind in kinds}
+    parameter = {"anyOf": [{"enum": [*get_args(Type)]}, {"$ref": f"{_REF}{Parameter.__name__}"}]}
+    sections = {
+        **_data_sections(),
+        "assertions": {"anyOf": [_list(assertion), _NOTHING]},
+        "defaults": {"anyOf": [_closed(defaults), _NOTHING]},
+        "parameters": {**_MAP_OR_NOTHING, "additionalProperties": parameter},
+        "outputs": _MAP_OR_NOTHING,
+    }
     return _closed({**sections, "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
 
 

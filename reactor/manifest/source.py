@@ -61,15 +61,24 @@ class Source:
 
 
 class Problems:
-    """Collects the errors in one manifest. Reports the same error in the same place once."""
+    """Collects the errors in one manifest. Reports the same error in the same place once.
 
-    def __init__(self, source: Source) -> None:
+    Every problem gets the notes ``around``, about what includes this manifest.
+    """
+
+    def __init__(self, source: Source, around: tuple[tuple[str, Place], ...] = ()) -> None:
         self.source = source
+        self._around = around
         self._found: dict[Diagnostic, Diagnostic] = {}
-        self._iteration: tuple[tuple[str, Place | None], ...] = ()
+        self._iteration: tuple[tuple[str, Place], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self._found)
+
+    @property
+    def count(self) -> int:
+        """How many problems there are."""
+        return len(self._found)
 
     def add(
         self,
@@ -86,7 +95,11 @@ class Problems:
         place = self.source.lines.place
         placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
         found = Diagnostic(code, message, place(at), hint, placed)
-        self._found.setdefault(found, found._replace(notes=(*placed, *self._iteration)))
+        self._found.setdefault(found, found._replace(notes=(*placed, *self._iteration, *self._around)))
+
+    def inside(self, what: str, at: int) -> tuple[tuple[str, Place], ...]:
+        """Return the notes for the problems of what is included at the offset ``at``."""
+        return ((what, self.source.lines.place(at)), *self._iteration, *self._around)
 
     @contextmanager
     def in_iteration(self, key: str, at: int) -> Iterator[None]:

@@ -61,6 +61,20 @@ class Inspector:
                 at = self._declaration.find(self._model, problem.path).at
                 self._problems.add("R0112", problem.message, at, problem.hint)
 
+    def report_present(self, error: ValidationError, values: Values) -> set[str]:
+        """Report the problems of the properties that are there, of a map that need not have all. Return their names."""
+        self._mark_doubtful(*values.invalid)
+        names = {name: self._field(name) for name in values.plain}
+        wrong: set[str] = set()
+        for details in error.errors(include_url=False):
+            path = details["loc"]
+            found = {name for name, field in names.items() if path and self._field(path[0]) == field}
+            if found and (details["type"] != "missing" or len(path) > 1):
+                self._report_field(details["type"], path, details)
+                wrong |= found
+        self._report_wants()
+        return wrong
+
     def _report_field(self, kind: str, path: PropertyPath, details: Any) -> None:
         if kind == "missing":
             self._report_missing(path)

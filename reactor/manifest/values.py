@@ -70,11 +70,16 @@ class ValueReader:
         self._may_be_deferred = False
         self._can_wait = False
 
-    def read(self, node: Mapping, model: type[BaseModel], leave: Collection[str] = ()) -> Values:
-        """Return the values of ``node`` for the fields of ``model``, without the keys in ``leave``."""
+    def read(
+        self, node: Mapping, model: type[BaseModel], leave: Collection[str] = (), *, eager: bool = False
+    ) -> Values:
+        """Return the values of ``node`` for the fields of ``model``, without the keys in ``leave``.
+
+        When ``eager``, no value is deferred.
+        """
         values = Values()
         shape = Shape(model=model)
-        deferred: frozenset[str] = getattr(model, "deferred_properties", _NONE)
+        deferred: frozenset[str] = _NONE if eager else getattr(model, "deferred_properties", _NONE)
         can_wait = hasattr(model, "deferred_properties") or getattr(model, "waits_for_secrets", False)
         for key, found in node.items():
             if key in leave:

@@ -31,6 +31,7 @@ def check(suite: Suite, test: Test) -> list[Difference]:
         facts=_merged(common.facts, given.facts),
         environ={**common.environ, **given.environ},
         data=_merged(common.data, given.data),
+        parameters={**common.parameters, **given.parameters},
     )
     try:
         loaded = load(suite.manifests, inputs, suite.external)

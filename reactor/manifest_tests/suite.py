@@ -36,6 +36,8 @@ class Inputs(Model):
     """Overrides the data of the manifest."""
     environ: dict[str, str] = Field(default_factory=dict)
     """All of Environ."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """The parameters of the manifest, if it is that of a role."""
 
 
 class Expectations(Inputs):

@@ -41,6 +41,10 @@ else:
             return cls
 
 
+_fields_sets: dict[frozenset[str], set[str]] = {}
+"""The sets of given properties that resources share. An assignment to a property gives its resource a set of its own."""
+
+
 class Resource(_TypedByState[State], Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
@@ -99,10 +103,28 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
             cls.kind = kind
             cls.providers = providers
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if self.__pydantic_fields_set__ is _fields_sets.get(frozenset(self.__pydantic_fields_set__)):
+            object.__setattr__(self, "__pydantic_fields_set__", set(self.__pydantic_fields_set__))
+        super().__setattr__(name, value)
+
+    def share_fields_set(self) -> None:
+        """Share pydantic's set of the given properties with all resources that have the same: it takes 700 bytes."""
+        given = self.__pydantic_fields_set__
+        object.__setattr__(self, "__pydantic_fields_set__", _fields_sets.setdefault(frozenset(given), given))
+
     @cached_property
     def declared(self) -> Declared:
         """What the manifest and the graph know about this resource. Set by `reactor.resource.declared.declare`."""
         return Declared(f"{self.kind}#{self.name}")
+
+    @classmethod
+    def is_label(cls, properties: Collection[str]) -> bool:  # noqa: ARG003 - most names name something
+        """Whether the name only labels a resource that has these ``properties``.
+
+        Then two roles may use the same name: in the graph, that of a role is before it, as in ``exec#web/reload``.
+        """
+        return False
 
     @property
     def ref(self) -> str:

@@ -82,6 +82,10 @@ NO_FORM = Form()
 """The form of a resource that is built in Python."""
 
 
+NO_SECRETS = frozenset[str]()
+"""The secrets of most resources. Python makes a new object for each empty frozenset."""
+
+
 class Declared(NamedTuple):
     """One record for each resource. The record never changes, but `declare` may give the resource another one.
 
@@ -98,7 +102,7 @@ class Declared(NamedTuple):
     offset: int = 0
     deferred: Deferred | None = None
     members: tuple[str, ...] = ()
-    secrets: frozenset[str] = frozenset()
+    secrets: frozenset[str] = NO_SECRETS
     is_covered: bool = False
     managed_paths: frozenset[str] = frozenset()
 

@@ -32,6 +32,11 @@ def parse_address(text: str) -> Address:
     return address
 
 
+def parse_role_address(text: str) -> Address:
+    """Parse the URL of the archive of a role. Raises ManifestError if it can't be downloaded."""
+    return _parse(text, "role source", "name a directory, or an http or https URL")
+
+
 def parse_data_address(text: str) -> Address:
     """Parse the URL of a data file. Raises ManifestError if it can't be downloaded."""
     hint = "name a file, or an http or https URL: the key-value stores and buckets of Choria are not read"

@@ -58,13 +58,17 @@ class UnpackingLimits:
     size: int = 16 * _GIB
     ratio: int = 200
 
+    def largest_from(self, packed: int) -> int:
+        """The most bytes that an archive of ``packed`` bytes may unpack to without being a zip bomb."""
+        return max(_ALWAYS, self.ratio * packed)
+
 
 class Budget:
     """The remaining limits while an archive of ``packed`` bytes is unpacked."""
 
     def __init__(self, limits: UnpackingLimits, packed: int) -> None:
         self._limits = limits
-        self._most = max(_ALWAYS, limits.ratio * packed)
+        self._most = limits.largest_from(packed)
         self._members = 0
 
     def take_member(self) -> None:

@@ -206,23 +206,20 @@ def _parts(name: str) -> Parts:
 
 
 def _check_target(member: Member, depth: int) -> None:
-    """Raise UnpackingError unless ``..`` is only at the beginning of the target, at most ``depth`` times.
+    """Raise UnpackingError unless the link stays inside."""
+    if not link_stays_inside(member.target, depth):
+        words = f"the link {member.name!r} in the archive leads out of its directory, to {member.target!r}"
+        raise UnpackingError(words)
 
-    The module docstring explains the rule.
-    """
-    steps = [step for step in member.target.split("/") if step not in ("", ".")]
+
+def link_stays_inside(target: str, depth: int) -> bool:
+    """Whether a link ``depth`` directories below the root, with this target, obeys the rule of the module docstring."""
+    steps = [step for step in target.split("/") if step not in ("", ".")]
     up = 0
     while up < len(steps) and steps[up] == "..":
         up += 1
-    if (
-        not member.target
-        or member.target.startswith("/")
-        or "\0" in member.target
-        or up > depth
-        or ".." in steps[up:]
-    ):
-        words = f"the link {member.name!r} in the archive leads out of its directory, to {member.target!r}"
-        raise UnpackingError(words)
+    is_path = bool(target) and not target.startswith("/") and "\0" not in target
+    return is_path and up <= depth and ".." not in steps[up:]
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -53,16 +53,33 @@ def unpack(
     Blocks. Raises UnpackingError for errors of the archive, and OSError for errors of the disk.
     """
     with open(archive, "rb") as file:
-        budget = Budget(limits, os.fstat(file.fileno()).st_size)
-        with Tree(into, budget, owner, report, strip) as tree:
-            try:
-                for member in _members(file, archive_format, limits, budget, single):
-                    tree.add(member)
-            except (OSError, *_PARSING) as error:
-                if isinstance(error, OSError) and error.errno is not None:
-                    raise
-                raise _damaged(file, archive_format, error) from error
-            tree.require_some()
+        unpack_open(
+            file, into, archive_format, limits=limits, owner=owner, report=report, strip=strip, single=single
+        )
+
+
+def unpack_open(
+    file: IO[bytes],
+    into: str,
+    archive_format: str,
+    *,
+    limits: UnpackingLimits,
+    owner: tuple[int, int] | None = None,
+    report: Callable[[Member, int], None] = _silently,
+    strip: int = 0,
+    single: SingleFile | None = None,
+) -> None:
+    """Unpack an open file from its position, as `unpack` does."""
+    budget = Budget(limits, os.fstat(file.fileno()).st_size)
+    with Tree(into, budget, owner, report, strip) as tree:
+        try:
+            for member in _members(file, archive_format, limits, budget, single):
+                tree.add(member)
+        except (OSError, *_PARSING) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise _damaged(file, archive_format, error) from error
+        tree.require_some()
 
 
 def _members(

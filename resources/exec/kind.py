@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -104,6 +104,11 @@ class Exec(Resource[ExecState], kind="exec", providers=tuple(_PROVIDERS)):
     _ran: bool = PrivateAttr(default=False)
     _fruitless: bool = PrivateAttr(default=False)
     _result: Completed | None = PrivateAttr(default=None)
+
+    @classmethod
+    def is_label(cls, properties: Collection[str]) -> bool:
+        """Whether the name is only a label, because there is a `command`."""
+        return "command" in properties
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -25,6 +25,11 @@ from reactor.resources.package.database import stamp_of, stamps_of
 from reactor.resources.package.debconf import preseed
 from reactor.resources.package.dpkg_database import DpkgDatabase
 from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
+from reactor.resources.package.file_conflicts import (
+    downloaded,
+    is_overwriting_allowed,
+    refuse_overwriting,
+)
 from reactor.resources.package.locks import released
 from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
 from reactor.resources.package.provider import Provider
@@ -44,6 +49,8 @@ _OPTIONS: Final = (
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is not used as a regular expression
     "-o", "APT::Get::AutomaticRemove=false",  # an unneeded package may be managed by a resource
 )  # fmt: skip
+_KEEP_CONFIGURATION: Final = ("-o", "APT::Get::Purge=false")
+"""The option against a configuration of apt that purges what is removed."""
 _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
 _OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
@@ -199,9 +206,37 @@ class Apt(Provider):
         if code != 0:
             verb = "uninstall" if is_removal else "install"
             raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{error_lines_in(text)}")
-        others = parse_simulation(text, names, self.compare)
+        others = parse_simulation(text, await self._names_of(names), self.compare)
         await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
         return others
+
+    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:
+        if is_overwriting_allowed(self.root):
+            return
+        files = [change.file for change in changes.values() if change.file]
+        files += [path async for path in self._downloaded(changes, others)]
+        if files:
+            changing = (text.partition(" ")[0] for text in (*others.upgraded, *others.downgraded))
+            leaving = {*(change.name for change in changes.values()), *others.removed, *changing}
+            await refuse_overwriting(
+                files, leaving, self._is_installed, self._programs.read, self._programs.simulate
+            )
+
+    def _is_installed(self, name: str) -> bool:
+        return self._dpkg.find(name).version is not None
+
+    async def _downloaded(self, changes: Changes, others: Others) -> AsyncIterator[str]:
+        """The packages of a transaction that apt has downloaded already."""
+        offers = await self._catalog.offers([change.name for change in changes.values() if not change.file])
+        wanted = [
+            (change.name, change.version or (offers[change.name].newest if change.name in offers else None))
+            for change in changes.values()
+            if not change.file
+        ]
+        wanted += [(text.split()[0], text.split()[-1]) for text in (*others.installed, *others.upgraded)]
+        for name, version in wanted:
+            if version and (path := downloaded(os.path.dirname(self._archives_lock), name, version)):
+                yield path
 
     async def _refuse_to_take(self, names: Collection[str], asked: Collection[str]) -> None:
         """Raise ResourceError if this process needs one of the packages. apt protects held and essential ones."""
@@ -222,7 +257,14 @@ class Apt(Provider):
         recommends = _options_of(changes).recommends
         if recommends is not None:
             options += ["-o", f"APT::Install-Recommends={str(recommends).lower()}"]
-        return ("install", *_OPTIONS, *options, *packages)
+        return ("install", *_OPTIONS, *_KEEP_CONFIGURATION, *options, *packages)
+
+    async def _names_of(self, names: Collection[str]) -> Collection[str]:
+        """As in the base class: without the architecture of the host, which apt and dpkg leave out."""
+        if not any(":" in name for name in names):
+            return names
+        left_out = ("all", await self._architecture())
+        return [name.partition(":")[0] if name.endswith(left_out) else name for name in names]
 
     def _removal(self, changes: Changes) -> tuple[str, ...]:
         """The arguments for a removal, even of a half-installed package, which dpkg refuses to remove by default."""
@@ -231,6 +273,8 @@ class Apt(Provider):
             options += ["-o", "APT::Get::AutomaticRemove=true"]
         is_purge = any(change.step is Step.PURGE for change in changes.values())
         verb = "purge" if is_purge else "remove"
+        if not is_purge:
+            options += _KEEP_CONFIGURATION
         return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
 
     def _advice(self, words: str) -> str | None:

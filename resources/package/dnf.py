@@ -25,6 +25,7 @@ from reactor.resources.package.dnf_answers import (
     parse_upgrades,
 )
 from reactor.resources.package.error_lines import error_lines, error_lines_in, file_conflict
+from reactor.resources.package.file_conflicts import RPM_CONFLICT
 from reactor.resources.package.planner import Changes, Desired, PackageState
 from reactor.resources.package.provider import Provider
 from reactor.resources.package.rpm_database import FORMAT, RpmDatabase
@@ -43,10 +44,6 @@ _ABORTED: Final = "Operation aborted"
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
 """The packages that dnf protects by default, and rpm."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
-_FILE_CONFLICT: Final = re.compile(
-    r"file (\S+) (?:from install of|conflicts between).*? file from package (\S+?)-[^-\s]+-[^-\s]+$",
-    re.MULTILINE,
-)
 _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
@@ -195,6 +192,17 @@ class Dnf(Provider):
             )
         return parse_transaction(text, names, self.database.versions())
 
+    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:  # noqa: ARG002 - rpm knows
+        """As in the base class. The test leaves out signatures, since dnf would import the keys for them."""
+        transaction = await self._transaction(changes)
+        test = (*self._options, "--cacheonly", "--nogpgcheck", "--setopt=tsflags=test")
+        _, text = await self._programs.simulate("dnf", *test, *transaction)
+        if RPM_CONFLICT.search(text):
+            names = ", ".join(change.name for change in changes.values())
+            raise ResourceError(
+                f"dnf refuses a transaction for {names}{error_lines_in(text)}", self._advice(text)
+            )
+
     async def _transaction(self, changes: Changes) -> tuple[str, ...]:
         """The arguments of the transaction. dnf will not remove the packages that this process needs.
 
@@ -213,6 +221,11 @@ class Dnf(Provider):
             () if options.recommends is None else (f"--setopt=install_weak_deps={int(options.recommends)}",)
         )
         return (guard, *weak, "install", *specifications)
+
+    async def _names_of(self, names: Collection[str]) -> Collection[str]:
+        """As in the base class: without the architecture."""
+        split = ((name, name.rpartition(".")) for name in names)
+        return [stem if end in _ARCHITECTURES else name for name, (stem, _, end) in split]
 
     async def _read_file(self, path: str) -> str:
         return await self._programs.read("rpm", "-qp", "--queryformat", FORMAT, path)
@@ -270,8 +283,8 @@ class Dnf(Provider):
 
     def _advice(self, words: str) -> str | None:
         """A hint for a package that is kept back, or a file that belongs to another package."""
-        if (found := _FILE_CONFLICT.search(words)) is not None:
-            return file_conflict(*found.groups())
+        if (found := RPM_CONFLICT.search(words)) is not None:
+            return file_conflict(found["file"], found["owner"]) if found["owner"] else None
         return f"dnf keeps it back: see {self.locks}" if _NO_MATCH in words else None
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:

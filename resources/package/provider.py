@@ -145,6 +145,13 @@ class Provider(PackageObserver):
     async def _simulate(self, changes: Changes) -> Others:
         """The other changes that a transaction would make. Raises ResourceError when it would be refused."""
 
+    @abstractmethod
+    async def _refuse_file_conflicts(self, changes: Changes, others: Others) -> None:
+        """Raise ResourceError if an installation would overwrite a file of another package.
+
+        Only packages that are on this host already are read: nothing is downloaded.
+        """
+
     async def _simulate_desired(self, all_desired: Mapping[str, Desired]) -> Others:
         decided, refusals = await self._decide(all_desired)
         changes: Changes = _without_marks(decided)
@@ -155,7 +162,12 @@ class Provider(PackageObserver):
                 refusals |= unusable | unavailable
             for refusal in refusals.values():
                 raise refusal
-            return await self._simulate(changes) if changes else NOTHING
+            if not changes:
+                return NOTHING
+            others = await self._simulate(changes)
+            if any(not change.step.is_removal for change in changes.values()):
+                await self._refuse_file_conflicts(changes, others)
+            return others
 
     async def _check_file(self, desired: Desired) -> None:
         """Raise ResourceError when the file of ``desired`` can't be installed. Only a simulation downloads a URL."""
@@ -166,8 +178,12 @@ class Provider(PackageObserver):
     async def _others(self, before: Versions, all_desired: Mapping[str, Desired]) -> Others:
         """The other changes since ``before``."""
         await self._catch_up()
-        asked = {desired.name for desired in all_desired.values()}
+        asked = await self._names_of([desired.name for desired in all_desired.values()])
         return others_between(before, self.database.versions(), asked, self.compare)
+
+    async def _names_of(self, names: Collection[str]) -> Collection[str]:
+        """The ``names`` of resources as the database of the package manager spells them."""
+        return names
 
     async def _change(self, all_desired: Mapping[str, Desired], changes: Changes, refusals: Refusals) -> None:
         """Remove packages, then install the others. Errors of single packages are added to ``refusals``."""

@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 
 from reactor import ResourceError
 from reactor.resources.service.state import NOT_FOUND, USUAL, UnitState
-from reactor.resources.service.unit_files import also_of, drop_ins_of, has_unread, is_another, unit_files_of
+from reactor.resources.service.unit_files import (
+    drop_ins_of,
+    enabled_with,
+    has_unread,
+    is_another,
+    unit_files_of,
+)
 from reactor.watchers.dbus import PROPERTIES, Bus, CallError, Question, Scope
 from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, UNIT, object_path
 
@@ -63,12 +69,13 @@ class UnitQueries:
         return await file_state(await self.ask("GetUnitFileState", "s", unit))
 
     async def also(self, unit: str) -> tuple[tuple[str, str], ...]:
-        """The units in ``Also=`` of the [Install] sections of ``unit``, each with its file state."""
+        """The units in ``Also=`` of ``unit``, and of the indirect units among these, each with its file state."""
+        return await enabled_with(unit, self._files_of, self.file_state_of)
+
+    async def _files_of(self, unit: str) -> list[str]:
         (fragment,) = await (await self.ask_of(unit, UNIT, "FragmentPath")).answer()
         (drop_ins,) = await (await self.ask_of(unit, UNIT, "DropInPaths")).answer()
-        names = also_of(unit, [fragment, *drop_ins])
-        questions = [(name, await self.ask("GetUnitFileState", "s", name)) for name in names]
-        return tuple([(name, await file_state(question)) for name, question in questions])
+        return [fragment, *drop_ins]
 
     async def properties(self, unit: str, path: str) -> dict[str, Any]:
         """All properties of the unit at the D-Bus ``path``."""

@@ -24,6 +24,7 @@ from reactor import (
     emit_note,
     in_thread,
 )
+from reactor.resources.service.boot import idle_note
 from reactor.resources.service.planner import (
     DAEMON_RELOAD,
     DONE,
@@ -96,6 +97,8 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
 
     _reported: str | None = PrivateAttr(default=None)
     """The last emitted note about how it is enabled."""
+    _noted: tuple[object, ...] = PrivateAttr(default=())
+    """How it, and what it names in Also=, was enabled at the last check."""
     _starting: tuple[str, ...] = PrivateAttr(default=())
     """The units in the last emitted note about units that start it."""
 
@@ -170,16 +173,26 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
         Raises ResourceError when systemd does not answer.
         """
         state = await self._state(files=self._desired.wants_files)
-        if (
-            self.enable
-            and (found := state.boot_note) != self._reported
-            and counts_as_enabled(self._desired, state)
-        ):
-            self._reported = found
-            if found is not None:
-                emit_note(found)
+        if self.enable and counts_as_enabled(self._desired, state):
+            await self._note_boot(state)
         self._note_starting_units(state)
         return state
+
+    async def _note_boot(self, state: UnitState) -> None:
+        """Emit a note, once, about a unit that counts as enabled, but may not start at boot."""
+        if self._noted == (state.files, state.also):
+            return
+        self._noted = (state.files, state.also)
+        found = await self._boot_note(state)
+        if found not in (self._reported, None):
+            emit_note(found)
+        self._reported = found
+
+    async def _boot_note(self, state: UnitState) -> str | None:
+        if state.files != "enabled":
+            return state.boot_note
+        scope = Scope(self.scope)
+        return await self.with_systemd(lambda systemd: idle_note(systemd, self.unit, scope, state.files))
 
     def _note_starting_units(self, state: UnitState) -> None:
         """Emit a note, once, about sockets, timers and paths that will start a unit that should be stopped."""
@@ -195,7 +208,8 @@ class Service(Resource[UnitState], kind="service", providers=("systemd",)):
             return {"ensure": "absent"}
         running = "running" if state.is_running else "stopped"
         found = {"ensure": running, "enable": state.at_boot, "masked": state.is_masked}
-        at_boot = {} if state.boot_note is None else {"at_boot": state.boot_note}
+        note = await self._boot_note(state)
+        at_boot = {} if note is None else {"at_boot": note}
         known_as = {"unit": state.unit} if state.unit not in {"", self.unit} else {}
         return {**found, **at_boot, **known_as, "active": state.active, "sub": state.sub}
 

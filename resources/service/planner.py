@@ -69,8 +69,8 @@ def done(desired: Desired, step: Step, state: UnitState) -> str:
     if desired.preset and step in (FileChange.ENABLE, FileChange.DISABLE):
         return f"{DONE[step]}, as the presets say"
     if state.also and step in (FileChange.ENABLE, FileChange.DISABLE):
-        is_on = step is FileChange.DISABLE
-        changed = [name for name, files in state.also if files.startswith("enabled") is is_on]
+        enabled = [name for name, files in state.also if files.startswith("enabled")]
+        changed = state.also_disabled if step is FileChange.ENABLE else enabled
         return f"{DONE[step]} what it names: {listed(changed)}"
     return DONE[step]
 
@@ -127,6 +127,13 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
         raise ResourceError(
             f"{unit} is {state.files}, which can't be disabled",
             "leave `enable` out, or write masked: true with ensure: stopped",
+        )
+    if desired.enable and not desired.by_table and not state.can_be_enabled:
+        gone = next((name for name, files in state.also if files == NOT_FOUND), None)
+        raise ResourceError(
+            f"{unit} can't be enabled: its [Install] only names {state.also_in_words}",
+            "have these units installed and unmasked, or correct Also= in the unit file",
+            missing=None if gone is None else f"service#{gone}",
         )
     if desired.enable and state.is_masked and desired.masked is not False:
         raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")

@@ -21,6 +21,9 @@ _REASONS = {
 }
 """Why a unit that counts as enabled may not start at boot."""
 NOT_FOUND = "not-found"
+NOT_THERE = "not there"
+_IGNORED = {NOT_FOUND, *_MASKED}
+"""The states of units in Also= that systemd leaves as they are."""
 CONFLICTS: Final = ("Conflicts", "ConflictedBy")
 """The properties that name units that can't run at the same time."""
 TRIGGERS: Final = ("TriggeredBy",)
@@ -78,8 +81,18 @@ class UnitState:
 
     @property
     def for_good(self) -> bool:
-        """Whether it is enabled for every boot; for an indirect unit, with the units in Also=."""
-        return self.files in _ENABLED and all(state in _ENABLED for _, state in self.also)
+        """Whether it is enabled for every boot; for an indirect unit, with the units in Also= that can be enabled."""
+        return self.files in _ENABLED and self.can_be_enabled and not self.also_disabled
+
+    @property
+    def also_disabled(self) -> list[str]:
+        """The units in Also= that enabling would enable: systemd ignores masked and missing ones."""
+        return [name for name, state in self.also if state not in _ENABLED | _IGNORED]
+
+    @property
+    def can_be_enabled(self) -> bool:
+        """Whether systemd would not ignore all units that an indirect unit names in Also=."""
+        return not self.also or any(state not in _IGNORED for _, state in self.also)
 
     @property
     def can_be_undone(self) -> bool:
@@ -92,11 +105,18 @@ class UnitState:
     def boot_note(self) -> str | None:
         """A note about a unit that counts as enabled, but may not start at boot; None if it is simply enabled."""
         if self.also:
-            return f"{self.files}: its [Install] only names {listed([name for name, _ in self.also])}"
+            return f"{self.files}: its [Install] only names {self.also_in_words}"
         if self.files == "alias":
             return f"alias: it is another name of {self.unit or 'a unit'}, enable that"
         reason = _REASONS.get(self.files)
         return None if reason is None else f"{self.files}: {reason}"
+
+    @property
+    def also_in_words(self) -> str:
+        """The units in Also=, each with its file state, unless it is enabled or can be."""
+        named = ((name, NOT_THERE if state == NOT_FOUND else state) for name, state in self.also)
+        plain = {"enabled", "disabled"}
+        return listed([name if state in plain else f"{name} ({state})" for name, state in named])
 
     @property
     def is_switchable(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,8 +14,8 @@ from reactor.resources.service import sysv, unit_errors
 from reactor.resources.service.state import CONFLICTS, NOT_FOUND, USUAL, UnitState, relations_to_ask
 from reactor.resources.service.systemd import PREFLIGHT_FACTS, FileChange, Job
 from reactor.resources.service.unit_files import (
-    also_of,
     drop_ins_of,
+    enabled_with,
     has_unread,
     is_another,
     link_of,
@@ -52,9 +52,9 @@ class Systemctl:
         also = await self._also(unit) if kept == "indirect" else ()
         return self._with_script(replace(state, also=also), unit, kept)
 
-    async def facts(self, unit: str) -> Mapping[str, str]:
-        """The properties of ``unit`` that a dry run checks."""
-        return await self._show(unit, ",".join(PREFLIGHT_FACTS))
+    async def facts(self, unit: str, names: Collection[str] = PREFLIGHT_FACTS) -> Mapping[str, str]:
+        """The properties of ``unit`` with these ``names``."""
+        return await self._show(unit, ",".join(names))
 
     async def run(self, job: Job, unit: str) -> None:
         """Run the job, and wait for its end, after which a started unit runs."""
@@ -114,10 +114,12 @@ class Systemctl:
         return tuple([name for name in sorted(names) if (await self._glance(name)).is_up])
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
-        """The units in ``Also=`` of the [Install] sections of ``unit``, each with its file state."""
+        """The units in ``Also=`` of ``unit``, and of the indirect units among these, each with its file state."""
+        return await enabled_with(unit, self._files_of, self._file_state)
+
+    async def _files_of(self, unit: str) -> list[str]:
         shown = await self._show(unit, "FragmentPath,DropInPaths")
-        names = also_of(unit, [shown["FragmentPath"], *shown["DropInPaths"].split()])
-        return tuple([(name, await self._file_state(name)) for name in names])
+        return [shown["FragmentPath"], *shown["DropInPaths"].split()]
 
     async def _look(self, unit: str) -> UnitState:
         state = await self._glance(unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -44,8 +44,8 @@ class Systemd(Protocol):
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
         """The state of a unit after a transition. With ``files``, also whether it is enabled."""
 
-    async def facts(self, unit: str) -> Mapping[str, str]:
-        """The properties of a unit that a dry run checks, as in ``systemctl show``."""
+    async def facts(self, unit: str, names: Collection[str] = PREFLIGHT_FACTS) -> Mapping[str, str]:
+        """The properties of a unit with these ``names``, as in ``systemctl show``; by default, what a dry run checks."""
 
     async def run(self, job: Job, unit: str) -> None:
         """Run the job, and wait for its end, after which a started unit runs."""

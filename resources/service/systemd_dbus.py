@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -92,12 +92,12 @@ class DbusSystemd:
             )
             return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
 
-    async def facts(self, unit: str) -> Mapping[str, str]:
-        """The properties of ``unit`` that a dry run checks, as in ``systemctl show``."""
+    async def facts(self, unit: str, names: Collection[str] = PREFLIGHT_FACTS) -> Mapping[str, str]:
+        """The properties of ``unit`` with these ``names``, as in ``systemctl show``."""
         async with self._working_on(unit):
             _, path = await self._queries.look(unit)
             found = await self._queries.properties(unit, path)
-        return {name: _in_words(value) for name, value in found.items() if name in PREFLIGHT_FACTS}
+        return {name: _in_words(value) for name, value in found.items() if name in names}
 
     async def run(self, job: Job, unit: str) -> None:
         """Run the job, and wait for its end, after which a started unit runs."""
@@ -224,12 +224,16 @@ class DbusSystemd:
             raise unit_errors.refused(unit, error) from error
 
     async def _result_of(self, job: Job, unit: str) -> str:
-        """Run a job to its end, and return its result."""
+        """Run a job to its end, and return its result, which only systemd itself can report."""
         # The signal about the end of the job may arrive before the answer with its path.
         async with self.bus.signals(manager_signal("JobRemoved")) as removed:
-            (path,) = await self._queries.call(_METHODS[job], "ss", unit, "replace")
+            started = await self._queries.ask(_METHODS[job], "ss", unit, "replace")
+            (path,) = await started.answer()
             while True:
-                _, ended, _, result = (await _next(removed)).body
+                signal = await _next(removed)
+                if signal.sender != started.sender:
+                    continue
+                _, ended, _, result = signal.body
                 if ended == path:
                     return str(result)
 

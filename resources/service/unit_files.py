@@ -6,7 +6,7 @@ systemd itself does not report a new file that overrides another one, or a drop-
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -50,6 +50,27 @@ def also_of(unit: str, files: Iterable[str]) -> tuple[str, ...]:
             found = {} if not named else found | dict.fromkeys(filter(None, named))
     found.pop(unit, None)
     return tuple(found)
+
+
+async def enabled_with(
+    unit: str,
+    files_of: Callable[[str], Awaitable[Iterable[str]]],
+    file_state_of: Callable[[str], Awaitable[str]],
+) -> tuple[tuple[str, str], ...]:
+    """The units that `systemctl enable` enables with ``unit``, each with its file state, by ``Also=``.
+
+    An indirect unit among them names further ones.
+    """
+    found: dict[str, str] = {}
+    waiting = [unit]
+    while waiting:
+        indirect = waiting.pop()
+        for name in also_of(indirect, await files_of(indirect)):
+            if name not in found and name != unit:
+                found[name] = await file_state_of(name)
+                if found[name] == "indirect":
+                    waiting.append(name)
+    return tuple(found.items())
 
 
 def _values(file: str) -> Iterator[str]:

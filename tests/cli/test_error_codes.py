@@ -17,7 +17,7 @@ MANIFESTS = [each for each in CODES.values() if "\n" in each.example]
 def given():
     """Every code in the source, by itself as a string."""
     texts = (path.read_text() for path in (ROOT / "reactor").rglob("*.py"))
-    return {code for text in texts for code in re.findall(r'"(R0\d{3})"', text)}
+    return {code for text in texts for code in re.findall(r'"(R\d{4})"', text)}
 
 
 def test_the_code_gives_exactly_the_codes_of_the_catalogue():

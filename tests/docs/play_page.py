@@ -239,7 +239,7 @@ def stage(scratch, page):
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reactor "$@"\n')
     program.chmod(0o755)
     (scratch / "examples").symlink_to(ROOT / "examples")
-    variables = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    variables = {**os.environ, "REACTOR_SOURCE": str(ROOT), "PATH": f"{program.parent}:{os.environ['PATH']}"}
     if page.world == "machine":
         if not THROWN_AWAY.exists():
             sys.exit("this page is played on a machine of its own: tests/systemd/with-systemd")

@@ -85,7 +85,7 @@ def test_a_failed_attempt_that_touched_something_counts_as_a_change_once_it_succ
     scheduler = pair(EdgeKind.SUBSCRIBE)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
-    scheduler.refreshes.change_started(A)
+    scheduler.refreshes.touched.add(A)
     scheduler.finished(A, Outcome.FAILED, 0.0)
     scheduler.mark(A, Cause.DRIFT, 10.0)
     scheduler.elapsed(10.0)
@@ -275,7 +275,7 @@ def test_what_changed_and_is_unhealthy_is_noticed_by_whom_it_does_not_block():
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
-    scheduler.refreshes.change_started(A)
+    scheduler.refreshes.touched.add(A)
     scheduler.finished(A, Outcome.UNHEALTHY, 0.0)
     assert scheduler.causes(B) is Cause.REFRESH
     run(scheduler, B)

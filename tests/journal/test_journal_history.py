@@ -67,6 +67,25 @@ def test_an_event_is_kept_in_its_json_form_and_its_diffs_apart(directory):
         assert history.diffs(entry) == list(event.diffs)
 
 
+def test_the_causes_of_an_event_are_those_that_it_has():
+    event = changed(causes=Cause.DRIFT | Cause.REFRESH)
+    assert as_json(event)["causes"] == ("drift", "refresh")
+    assert Cause(0).words == ()
+
+
+def test_a_reader_that_waits_for_nobody_reads_what_is_not_in_the_file_itself_yet(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed())
+    with closing(sqlite3.connect(directory / FILE_NAME)) as other:  # keeps what it writes beside the file
+        other.execute("DELETE FROM events")
+        other.commit()
+        with closing(History(str(directory), at_once=True)) as history:
+            assert list(history.entries(Filter())) == []
+    with closing(History(str(directory), at_once=True)) as history:
+        assert list(history.entries(Filter())) == []
+    assert sorted(path.name for path in directory.glob(f"{FILE_NAME}*")) == [FILE_NAME]
+
+
 def test_what_commands_say_and_what_follows_every_change_is_not_kept(directory):
     now = time.time()
     with journal_in(directory) as journal:

@@ -58,8 +58,7 @@ def served(point: Path, source: Path) -> Iterator[Served]:
             wait_until(lambda: f" {point} " in Path("/proc/self/mountinfo").read_text())
             yield Served(point, source, server.pid)
         finally:
-            server.send_signal(signal.SIGCONT)
-            server.terminate()
+            # Not by SIGTERM: a copy of the mount in another mount namespace can keep the server from ending.
+            server.kill()
             server.wait()
-            # It has unmounted that, unless it was just asked something: then the mount would outlive the test.
             subprocess.run(["umount", "--lazy", point], stderr=subprocess.DEVNULL, check=False)

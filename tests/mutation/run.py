@@ -1,7 +1,7 @@
 """Break the core on purpose, a line at a time, and see which of it the tests notice.
 
 `python tests/mutation/run.py [--sample 100] [--part NAME] [--seed N] [--jobs N]`. All is done in clones of the last commit,
-in `build/mutation/COMMIT`. Once for a commit, it is recorded which tests execute which lines. Each mutant, made by
+in `build/mutation/COMMIT`. Once for a commit and these parts, it is recorded which tests execute which lines. Each mutant, made by
 cosmic-ray (`requirements-mutation.lock`), is then tried with the tests that executed the line, in one process, until one
 fails. What came of it is written at once: a run that was interrupted goes on when it is started again with its seed.
 
@@ -71,19 +71,20 @@ def main() -> int:
     place = (asked.directory / commit).resolve()
     python = tool(asked.directory.absolute())
     clones = [clone(place, number, commit) for number in range(asked.jobs)]
-    recording = recorded(place, clones[0], asked.jobs)
-    folders = [PARTS[name][0] for name in asked.part or PARTS]
+    parts = sorted(set(asked.part or PARTS))
+    recording = recorded(place, clones[0], parts, asked.jobs)
+    folders = [PARTS[name][0] for name in parts]
     mutants = drawn(python, clones[0], folders, asked.sample, asked.seed)
     print(f"{len(mutants)} mutants", flush=True)
     return tell(try_all(mutants, clones, recording, place / "results.jsonl"))
 
 
-def recorded(place: Path, first: Path, jobs: int) -> Recording:
-    """What the tests of all parts execute, found out once."""
-    target = place / "recording.json"
+def recorded(place: Path, first: Path, parts: list[str], jobs: int) -> Recording:
+    """What the tests of these parts execute, found out once."""
+    target = place / ("recording.json" if len(parts) == len(PARTS) else f"recording-{'-'.join(parts)}.json")
     if not target.exists():
-        tests = sorted({test for _, tests in PARTS.values() for test in tests})
-        record(first, [folder for folder, _ in PARTS.values()], tests, jobs, target)
+        tests = sorted({test for part in parts for test in PARTS[part][1]})
+        record(first, [PARTS[part][0] for part in parts], tests, jobs, target)
     recording = Recording.read(target)
     print(f"{len(recording.seconds)} tests, {sum(recording.seconds.values()):.0f} s", flush=True)
     return recording

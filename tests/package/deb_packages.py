@@ -22,6 +22,7 @@ class Deb:
     depends: str = ""
     provides: str = ""
     conflicts: str = ""
+    replaces: str = ""
     recommends: str = ""
     essential: bool = False
     multi_arch: str = ""
@@ -37,6 +38,7 @@ class Deb:
         fields |= {
             "Recommends": self.recommends,
             "Conflicts": self.conflicts,
+            "Replaces": self.replaces,
             "Essential": "yes" * self.essential,
         }
         if self.phased < 100:

@@ -66,6 +66,44 @@ async def test_what_is_upgraded_for_a_package_is_named(host):
     assert "; also upgraded app from 1.0-1 to 2.1" in said["dependent"]
 
 
+@pytest.mark.parametrize("architecture", ["amd64", "all"])
+async def test_a_name_with_an_architecture_is_not_named_beside_itself(apt, architecture):
+    apt.offer(Deb("one", architecture=architecture, depends="along"), Deb("along"), Deb("top", depends="one"))
+    apt.update()
+    name = f"one:{architecture}"
+    for options, would in ((NOOP, "Would have "), (RUN, "")):
+        said = await said_of(package(apt, name), options=options)
+        assert said[name].removeprefix(would).replace("would ", "").replace("have ", "") == (
+            "installed version present; also installed along 1.0"
+        )
+    apt.install("top")
+    for options in (NOOP, RUN):
+        said = await said_of(package(apt, name, "absent"), options=options)
+        assert said[name].endswith("removed top")
+    assert apt.packages.keys() == {"along"}
+
+
+async def test_a_name_with_the_architecture_of_an_rpm_is_not_named_beside_itself(dnf):
+    for options, would in ((NOOP, "Would have "), (RUN, "")):
+        said = await said_of(package(dnf, "tiny0.noarch"), options=options)
+        assert said == {"tiny0.noarch": f"{would}installed version present"}
+
+
+async def test_configuration_files_stay_although_apt_is_configured_to_purge(apt):
+    files = {name: apt.root / f"etc/{name}.conf" for name in ("gone", "old")}
+    debs = [Deb(name, conffiles={f"/etc/{name}.conf": "by the package\n"}) for name in files]
+    apt.offer(*debs, Deb("new", conflicts="old"))
+    apt.update()
+    apt.install(*files)
+    (apt.root / "etc/apt/apt.conf.d/99purge").write_text('APT::Get::Purge "true";\n')
+    await said_of(package(apt, "gone", "absent"), package(apt, "new"))
+    assert apt.packages.keys() == {"new"}
+    assert all(file.exists() for file in files.values())
+    said = await said_of(package(apt, "gone", "purged"))
+    assert said == {"gone": "purged"}
+    assert [file.exists() for file in files.values()] == [False, True]
+
+
 async def test_a_package_that_comes_alone_says_nothing_more(host):
     for options in (NOOP, RunOptions()):
         said = await said_of(package(host, "tiny0"), package(host, "tiny1"), options=options)

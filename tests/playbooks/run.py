@@ -1,8 +1,8 @@
-"""Runs the manifest of examples/drupal twice on a fresh Debian, and looks at the site that it serves.
+"""Runs the manifests of examples/drupal and examples/three-hosts twice on fresh Debians, and looks at what they made.
 
-    python tests/playbooks/run.py
+    python tests/playbooks/run.py [drupal|web|database|bastion]...
 
-As root, with the network, about ten minutes and 3 GB. debootstrap makes the Debian; systemd runs in it as PID 1. Drush and Drupal
+As root, with the network, about ten minutes and 3 GB for drupal, and three minutes for each of the others. debootstrap makes the Debian; systemd runs in it as PID 1. Drush and Drupal
 come from git repositories made here, since their servers may be out of reach: the same URLs in the data, other values.
 """
 
@@ -20,9 +20,10 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "packaging"))
 
 from debs import copy_of_checkout  # noqa: E402
-from run import WITH_SYSTEMD, bare  # noqa: E402
+from run import WITH_SYSTEMD, Root, bare  # noqa: E402
 
 RELEASE = "bookworm"
+HOSTS = ("web", "database", "bastion")
 DRUSH = """#!/usr/bin/env php
 <?php  // what `drush site-install` leaves behind, as far as the manifest looks at it
 mkdir("sites/default/files/styles", 0755, true);
@@ -45,26 +46,44 @@ def repository(directory: Path, files: dict[str, str], branch: str) -> None:
     subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
 
 
-def main() -> None:
-    """All of it. Ends with 1 when a claim does not hold."""
+def drupal(root: Root) -> None:
+    """The manifest of a playbook of Ansible."""
+    repository(root.path / "srv/git/drush", {"drush": DRUSH, "composer.json": "{}\n"}, "master")
+    repository(root.path / "srv/git/drupal", {"index.php": INDEX}, "8.1.x")
+    play(root, "play")
+
+
+def play(root: Root, script: str, *words: str) -> None:
+    """Run a manifest twice where systemd runs; the packages come before, since there is no network beside it."""
+    path = f"/srv/reactor/tests/playbooks/{script}"
+    root.run(path, "fetch", *words)
+    root.run(*root.take(WITH_SYSTEMD), path, "twice", *words)
+
+
+def main(names: list[str]) -> None:
+    """All of it, or what is named. Ends with 1 when a claim does not hold."""
     if os.geteuid():
         sys.exit("only root may mount and boot what this needs")
     if not shutil.which("debootstrap"):
         sys.exit("missing: debootstrap: apt-get install debootstrap")
     os.umask(0o022)
-    with tempfile.TemporaryDirectory(prefix="drupal-") as place:
+    with tempfile.TemporaryDirectory(prefix="playbooks-") as place:
         os.chmod(place, 0o755)
-        root = bare(RELEASE, Path(place) / "root")
-        root.install("systemd", "dbus", "python3-venv", "ca-certificates", "curl", "git")
-        shutil.copy("/etc/ssl/certs/ca-certificates.crt", root.path / "etc/ssl/certs/ca-certificates.crt")
-        copy_of_checkout(root.path / "srv/reactor")
-        root.run("/srv/reactor/scripts/setup")
-        repository(root.path / "srv/git/drush", {"drush": DRUSH, "composer.json": "{}\n"}, "master")
-        repository(root.path / "srv/git/drupal", {"index.php": INDEX}, "8.1.x")
-        root.run("/srv/reactor/tests/playbooks/play", "fetch")  # there is no network beside that systemd
-        root.run(*root.take(WITH_SYSTEMD), "/srv/reactor/tests/playbooks/play", "twice")
+        first = bare(RELEASE, Path(place) / "root")
+        first.install("systemd", "dbus", "python3-venv", "ca-certificates", "curl", "git")
+        shutil.copy("/etc/ssl/certs/ca-certificates.crt", first.path / "etc/ssl/certs/ca-certificates.crt")
+        copy_of_checkout(first.path / "srv/reactor")
+        first.run("/srv/reactor/scripts/setup")
+        for name in names or ("drupal", *HOSTS):
+            print(f"== {name}", flush=True)
+            root = first.copy(name)
+            if name == "drupal":
+                drupal(root)
+            else:
+                play(root, "play-hosts", name)
+            shutil.rmtree(root.path)
     print("all claims hold")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

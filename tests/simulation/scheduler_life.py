@@ -282,7 +282,7 @@ class Life:
             vertex = self.chance.choice(here)
             self._note(f"touch {vertex}")
             self.oracle.vertices[vertex].changed_halfway = True
-            self.scheduler.refreshes.change_started(vertex)
+            self.scheduler.refreshes.touched.add(vertex)
 
     def _pace(self) -> None:
         self.steps += 1

@@ -99,7 +99,14 @@ PRIVATE = [
 PUBLIC_MODULES = frozenset(
     {
         "click", "click.shell_completion",
-        "cryptography.exceptions", "cryptography.hazmat.primitives.ciphers.aead",
+        "cryptography", "cryptography.exceptions", "cryptography.hazmat.primitives", "cryptography.hazmat.primitives.asymmetric",
+        "cryptography.hazmat.primitives.asymmetric.ec", "cryptography.hazmat.primitives.asymmetric.ed25519",
+        "cryptography.hazmat.primitives.asymmetric.padding", "cryptography.hazmat.primitives.asymmetric.rsa",
+        "cryptography.hazmat.primitives.asymmetric.types", "cryptography.hazmat.primitives.asymmetric.utils",
+        "cryptography.hazmat.primitives.asymmetric.x25519", "cryptography.hazmat.primitives.ciphers.aead",
+        "cryptography.hazmat.primitives.kdf.hkdf", "cryptography.hazmat.primitives.serialization",
+        "cryptography.hazmat.primitives.ciphers", "cryptography.hazmat.primitives.kdf.scrypt", "cryptography.x509",
+        "cryptography.x509.oid",
         "dns.asyncresolver", "dns.exception", "dns.resolver", "dns.reversename",
         "h11",
         "httpcore",
@@ -117,7 +124,7 @@ PUBLIC_MODULES = frozenset(
         "starlette.responses", "starlette.routing", "starlette.types",
         "trio",
         "typing_extensions",
-        "yaml", "yaml.events", "yaml.tokens",
+        "yaml", "yaml.events", "yaml.nodes", "yaml.tokens",
         "zstandard",
     }
 )  # fmt: skip

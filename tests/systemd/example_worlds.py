@@ -31,6 +31,7 @@ from processes_of_cli import environment
 from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
+from reactor.roles.skeleton import files_of_role
 
 TIMEOUT = 120.0
 SHELL = set("|<>$*\n")
@@ -127,6 +128,7 @@ class Host:
         self._provide_files()
         self._provide_network()
         self._provide_units()
+        self._provide_hosts()
 
     @contextmanager
     def alive(self) -> Iterator[Host]:
@@ -134,6 +136,9 @@ class Host:
         Path("/etc/ssh").mkdir(exist_ok=True)
         for content in ("former", "present"):
             self.do(f"reactor ensure file /etc/ssh/sshd_config --content {content}")
+        for content in ("former", "present"):
+            (self.directory / "site/motd").write_text(content)
+            self.do("reactor push site/ -i hosts.yaml")
         converger = f"reactor run --state-dir {self.state} --ui 127.0.0.1:0 site.yaml"
         with self._serving(), self._started(converger) as run:
             for line in run.stdout:
@@ -217,13 +222,17 @@ class Host:
         (self.directory / "tests/web.yaml").write_text(
             "manifest: ../site.yaml\ntests: {web: {resources: {file#/etc/motd: {content: Hello}}}}\n"
         )
+        for name, text in files_of_role("base", "root", "root").items():
+            (self.directory / "roles/base" / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.directory / "roles/base" / name).write_text(text)
         (self.directory / "request.json").write_text(json.dumps(REQUEST))
         (self.directory / "templates").mkdir()
         (self.directory / "templates/app.conf").write_text("host = {{ facts.host.info.hostname }}\n")
         shutil.rmtree("/etc/nginx", ignore_errors=True)
         for path in ("/tmp/motd", "/tmp/ready", "/tmp/app.conf"):
             Path(path).unlink(missing_ok=True)
-        shutil.rmtree("/tmp/reactor-quickstart", ignore_errors=True)
+        for path in ("/tmp/reactor-quickstart", "/tmp/roles"):
+            shutil.rmtree(path, ignore_errors=True)
 
         self._provide_repository(Path("/srv/git/app.git"))
 
@@ -272,6 +281,35 @@ class Host:
         for name in ("nginx", "ssh"):
             (ETC / f"{name}.service").write_text(UNIT)
         systemctl("daemon-reload")
+
+    def _provide_hosts(self) -> None:
+        """Hosts that ssh reaches: an sshd for each, at an address of its own, with its own state directory."""
+        for directory in ("/run/sshd", "~/.ssh"):
+            Path(directory).expanduser().mkdir(mode=0o700, exist_ok=True)
+        ssh = Path("~/.ssh").expanduser()
+        key = self.directory / "ssh_key"
+        output("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+        authorized = key.with_suffix(".pub")
+        (ssh / "config").write_text(f"Host *\n  IdentityFile {key}\n  IdentitiesOnly yes\n")
+        names, known = ("web1", "web2", "web3", "db1"), ""
+        for number, name in enumerate(names):
+            host_key = self.directory / f"key-{name}"
+            output("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(host_key))
+            known += f"{name} {host_key.with_suffix('.pub').read_text()}"
+            with Path("/etc/hosts").open("a") as hosts:
+                hosts.write(f"127.0.1.{number + 1} {name}\n")
+            settings = (
+                f"ListenAddress=127.0.1.{number + 1}", f"HostKey={host_key}", f"AuthorizedKeysFile={authorized}", "UsePAM=no",
+                "StrictModes=no", "PidFile=none", f"SetEnv=REACTOR_STATE_DIR={self.directory}/state-{name} PYTHONPATH={self._environment['PYTHONPATH']}",
+            )  # fmt: skip
+            output("/usr/sbin/sshd", "-f", "/dev/null", *(word for each in settings for word in ("-o", each)))
+        (ssh / "known_hosts").write_text(known)
+        (self.directory / "site").mkdir()
+        (self.directory / "site/manifest.yaml").write_text(
+            "resources: [{file: [{/tmp/motd: {ensure: present, source: motd, owner: root, group: root, mode: '0644'}}]}]\n"
+        )
+        (self.directory / "hosts.yaml").write_text("web: {hosts: {'web[1:3]': }}\n")
+        (self.directory / "hosts.ini").write_text("[web]\nweb[1:2]\ndb1\n")
 
     @contextmanager
     def _serving(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from unit_worlds import ETC, Unit, systemctl
+from unit_worlds import ETC, VENDOR, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
@@ -130,6 +130,93 @@ async def test_in_the_ccm_form_an_indirect_unit_counts_as_enabled_and_is_reporte
     names = f"{others[0].full} and {others[1].full}"
     assert (check.result, said) == (Result.OK, [f"indirect: its [Install] only names {names}"])
     assert [other.enabled for other in others] == ["disabled", "disabled"]
+
+
+def with_install(text, directory=ETC):
+    """A unit with these lines in its [Install]."""
+    unit = Unit(directory).write()
+    unit.path.write_text(unit.path.read_text().partition("[Install]")[0] + f"[Install]\n{text}\n")
+    systemctl("daemon-reload")
+    return unit
+
+
+IDLE = {
+    "WantedBy=nosuch.target": "only nosuch.target starts it, and nothing starts that at boot",
+    "WantedBy=rescue.target nosuch.target": (
+        "only nosuch.target and rescue.target start it, and nothing starts these at boot"
+    ),
+    "Alias=nosuch.service": "its [Install] only gives it other names (nosuch.service), others start it",
+}
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("install", IDLE)
+async def test_what_is_enabled_and_not_started_at_boot_is_reported(install):
+    unit = with_install(install)
+    service = stopped(unit)
+    check, said = await converge(service)
+    assert (check.actions, said) == (("enabled",), [f"enabled: {IDLE[install]}"])
+    check, said = await converge(stopped(unit))
+    assert (check.result, said) == (Result.OK, [f"enabled: {IDLE[install]}"])
+    assert (await service.describe())["at_boot"] == f"enabled: {IDLE[install]}"
+    await converge(stopped(unit, enable=False))
+
+
+@pytest.mark.usefixtures("way")
+async def test_what_a_managed_target_or_another_name_has_started_at_boot_is_not_reported():
+    """A link that systemd has not read yet counts."""
+    target = ETC / "mine.target"
+    target.write_text("[Install]\nWantedBy=multi-user.target\n")
+    alias = with_install("Alias=display-manager.service")  # graphical.target wants it
+    for name, unit in (("mine.target", with_install("WantedBy=mine.target")), (alias.name, alias)):
+        started = [Service(name=each, ensure="stopped", enable=True) for each in (name, unit.name)]
+        for service in started:
+            check, said = await converge(service)
+            assert (check.result in {Result.CHANGED, Result.OK}, said) == (True, []), service
+        for service in reversed(started):
+            await converge(Service(name=service.name, ensure="stopped", enable=False))
+    target.unlink()
+
+
+@pytest.mark.usefixtures("way")
+async def test_an_indirect_unit_whose_indirect_unit_names_another_enables_that():
+    last = with_install("WantedBy=multi-user.target")
+    middle = with_install(f"Also={last.full}")
+    first = with_install(f"Also={middle.full}")
+    middle.path.write_text(f"{middle.path.read_text()}Also={first.full}\n")  # a circle
+    systemctl("daemon-reload")
+    check, _ = await converge(stopped(first))
+    assert check.actions == (f"enabled what it names: {last.full}",)
+    assert last.enabled == "enabled"
+    check, said = await converge(stopped(first))
+    names = f"{middle.full} (indirect) and {last.full}"
+    assert (check.result, said) == (Result.OK, [f"indirect: its [Install] only names {names}"])
+    check, _ = await converge(stopped(first, enable=False))
+    assert (check.actions, last.enabled) == ((f"disabled what it names: {last.full}",), "disabled")
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("noop", [True, False])
+async def test_an_indirect_unit_that_names_nothing_that_can_be_enabled_is_refused(noop):
+    masked = with_install("WantedBy=multi-user.target", VENDOR)
+    masked.ctl("mask")
+    unit = with_install(f"Also=nosuch.service {masked.full}")
+    check, _ = await converge(stopped(unit), noop=noop)
+    names = f"nosuch.service (not there) and {masked.full} (masked)"
+    assert check.error == f"{unit.full} can't be enabled: its [Install] only names {names}"
+    check, _ = await converge(in_ccm(stopped(unit)), noop=noop)
+    assert check.result is Result.OK
+
+
+@pytest.mark.usefixtures("way")
+async def test_what_an_indirect_unit_names_and_is_not_there_keeps_nothing_from_being_enabled():
+    other = with_install("WantedBy=multi-user.target")
+    unit = with_install(f"Also=nosuch.service {other.full}")
+    check, _ = await converge(stopped(unit))
+    assert check.actions == (f"enabled what it names: {other.full}",)
+    check, said = await converge(stopped(unit))
+    names = f"nosuch.service (not there) and {other.full}"
+    assert (check.result, said) == (Result.OK, [f"indirect: its [Install] only names {names}"])
 
 
 SCRIPT = """\

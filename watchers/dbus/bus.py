@@ -12,12 +12,11 @@ from typing import Any
 
 import trio
 
-from reactor.watchers.dbus.matches import Match, Router, Subscription
+from reactor.watchers.dbus.matches import DAEMON, Match, Router, Subscription
 from reactor.watchers.dbus.transport import CallError, LibraryName, NoBusError, library, open_stream
 from reactor.watchers.dbus.wire import Message, frame_length
 from reactor.watchers.time_slice import TimeSlice
 
-DAEMON = "org.freedesktop.DBus"
 _DAEMON_OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
@@ -51,6 +50,11 @@ class Question:
         if (error := self.reply.error()) is not None:
             raise error
         return self.reply.body
+
+    @property
+    def sender(self) -> str:
+        """The connection that has answered. Only its own signals have the same sender."""
+        return "" if self.reply is None else self.reply.sender
 
 
 class Bus:

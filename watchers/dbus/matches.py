@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from reactor.watchers.dbus.wire import Message
 
+DAEMON = "org.freedesktop.DBus"
+"""The name of the bus itself, which no other program can have. Its signals can't be faked."""
+
 RULES = 256
 """The most rules for single objects; further subscriptions use wide rules. dbus-daemon allows 512 for a connection."""
 
@@ -16,7 +19,7 @@ class Match:
     """The signals of one object, with this ``member`` and, if it is given, this first argument.
 
     The bus applies no rule to a signal that is sent to this process alone, so any program can fake one: treat a signal
-    as a hint, and check.
+    as a hint, and check; or compare its sender with that of an answer (`Question.sender`).
     """
 
     sender: str
@@ -44,6 +47,7 @@ class Match:
         return (
             message.member == self.member
             and message.interface == self.interface
+            and (self.sender != DAEMON or message.sender == DAEMON)
             and (self.arg0 is None or message.body[:1] == [self.arg0])
         )
 

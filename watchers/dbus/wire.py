@@ -20,7 +20,7 @@ _ORDERS: Final = {ord("l"): "<", ord("B"): ">"}
 _WORDS: Final = {order: struct.Struct(f"{order}I").unpack_from for order in _ORDERS.values()}
 
 _SIGNAL: Final = 4
-_PATH, _INTERFACE, _MEMBER, _ERROR_NAME, _REPLY_SERIAL, _SIGNATURE = 1, 2, 3, 4, 5, 8
+_PATH, _INTERFACE, _MEMBER, _ERROR_NAME, _REPLY_SERIAL, _SENDER, _SIGNATURE = 1, 2, 3, 4, 5, 7, 8
 _NUMBER, _KIND = ord("u"), ord("g")
 
 _NUMBERS: Final = dict(zip("ybnqiuxtdh", "BIhHiIqQdI", strict=True))
@@ -41,7 +41,7 @@ _ALIGNED_TO: Final = {
 class Message:
     """A message from the bus: the reply to a call, or a signal. Raises NoBusError for a frame that is neither."""
 
-    __slots__ = ("_body", "error_name", "interface", "is_signal", "member", "path", "reply_serial")
+    __slots__ = ("_body", "error_name", "interface", "is_signal", "member", "path", "reply_serial", "sender")
 
     def __init__(self, frame: bytes) -> None:
         order = _order(frame)
@@ -53,6 +53,7 @@ class Message:
         self.path: str = fields.get(_PATH, "")
         self.interface: str = fields.get(_INTERFACE, "")
         self.member: str = fields.get(_MEMBER, "")
+        self.sender: str = fields.get(_SENDER, "")
         self.error_name: str | None = fields.get(_ERROR_NAME)
         self.reply_serial: int | None = fields.get(_REPLY_SERIAL)
         self._body: list[Any] | _Arguments = _Arguments(frame, end, order, fields.get(_SIGNATURE, ""))

@@ -21,6 +21,7 @@ Nothing here reads an attribute of a value. Values are read by subscript only, s
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,10 +35,19 @@ def parse_template(text: str) -> Template | None:
     """Parse the string ``text``; return None if it contains no expression. Raises ExpressionError."""
     if "{{" not in text and "${" not in text:
         return None
+    return _short_template(text) if len(text) <= _SHORT else _template(text)
+
+
+def _template(text: str) -> Template | None:
     from reactor.language.expression.template import Template  # noqa: PLC0415 - see the module docstring
 
     template = Template(text)
     return template if template.holds else None
+
+
+_SHORT = 500
+"""The longest string in characters that is kept: a loop evaluates the same few ones for each element."""
+_short_template = lru_cache(maxsize=64)(_template)
 
 
 def parse_expression(text: str) -> Expression:

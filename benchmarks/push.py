@@ -1,0 +1,86 @@
+"""`reactor push` of a bundle of 1 MB with 100 files to 20 hosts, beside `ansible` copying one file to the same 20.
+
+The hosts are 20 sshds on loopback, where nothing is to do. "new" is a bundle that no host has, "again" is the one in
+force. Ansible gets as many forks, and finds its file in place, too. It is taken from PATH, or from --ansible.
+Bar: at most 0.2 times the time of ansible.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+
+from _harness import REACTOR, ROOT, Row, argument_parser, interleaved, medians, seconds_of, show, workspace
+
+sys.path[:0] = [str(ROOT / "tests/fleet"), str(ROOT / "tests/cli"), str(ROOT / "tests")]
+from ssh_hosts import ssh_world  # noqa: E402 - it is among the tests
+
+HOSTS, FILES, SIZE = 20, 100, 1_000_000
+BAR = 0.2
+MANIFEST = "resources: [{{file: [{{{path}: {{ensure: present, source: f000, owner: root, group: root, mode: '0644'}}}}]}}]\n"
+
+
+def write_site(space: Path) -> Path:
+    """The directory that is pushed: a manifest of one file, and 100 files that do not compress."""
+    site = space / "site"
+    site.mkdir()
+    for number in range(FILES):
+        (site / f"f{number:03d}").write_bytes(os.urandom(SIZE // FILES))
+    (site / "manifest.yaml").write_text(MANIFEST.format(path=space / "managed"))
+    return site
+
+
+def push_new(site: Path, command: list[str]) -> float:
+    """Seconds of a push of a bundle that no host has. The managed file stays as it is."""
+    (site / f"f{FILES - 1:03d}").write_bytes(os.urandom(SIZE // FILES))
+    return seconds_of(command)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--ansible", default=shutil.which("ansible"), help="the program ansible")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each is measured")
+    options = parser.parse_args()
+    if options.ansible is None:
+        sys.exit("not installed: ansible (pip install ansible-core, in an environment of its own)")
+    rounds, hosts = (1, 4) if options.quick else (options.rounds, HOSTS)
+    with workspace(options.dir) as space, ssh_world(space) as world:
+        started = [world.start(f"web{number:02d}") for number in range(hosts)]
+        inventory = space / "hosts.ini"
+        variables = f"[all:vars]\nansible_ssh_common_args=-F {world.config}\nansible_python_interpreter={sys.executable}\n"
+        inventory.write_text("\n".join(host.line for host in started) + f"\n{variables}")
+        site = write_site(space)
+        push = [
+            REACTOR,
+            "push",
+            str(site),
+            "-i",
+            str(inventory),
+            "-F",
+            str(world.config),
+            "--forks",
+            str(hosts),
+        ]
+        copy = f"src={site}/f000 dest={space}/copied mode=0644"
+        ansible = [options.ansible, "all", "-i", str(inventory), "-f", str(hosts), "-m", "copy", "-a", copy]
+        seconds_of(push)
+        seconds_of(ansible)
+        contenders = {
+            "new": partial(push_new, site, push),
+            "again": partial(seconds_of, push),
+            "ansible": partial(seconds_of, ansible),
+        }
+        found = medians(interleaved(rounds, contenders))
+    rows = [
+        Row(f"push to {hosts} hosts, {name}", found[name], "s", BAR, found["ansible"])
+        for name in ("new", "again")
+    ]
+    show(f"push of 1 MB in {FILES} files, {options.dir}", rows, "ansible")
+
+
+if __name__ == "__main__":
+    main()

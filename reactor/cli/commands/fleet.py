@@ -1,0 +1,297 @@
+"""``reactor fleet``: signed releases to many hosts, in waves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reactor.cli.command_groups import SuggestingGroup
+from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.trust import Owner, trust_option, trusting_owners
+
+_HOME = "/etc/reactor/fleet"
+
+
+@click.group(cls=SuggestingGroup, short_help="Bring signed releases to many hosts, in waves.")
+def fleet() -> None:
+    """Bring signed releases to many hosts, in waves, over NATS with JetStream.
+
+    These are the commands of operators: any machine with the directory of the operator can run them.
+
+    \b
+    Examples:
+      reactor fleet release site/ web
+      reactor fleet status
+      reactor fleet rollback web --why 'the shop is slow'
+    """
+
+
+_home_option = click.option(
+    "--home",
+    default=_HOME,
+    show_default=True,
+    envvar="REACTOR_FLEET_HOME",
+    metavar="DIR",
+    help="Use the keys and credentials in DIR.",
+)
+_why_option = click.option("--why", default="", metavar="TEXT", help="Say why: others see it.")
+_channel = click.argument("channel")
+_host = click.argument("host")
+
+
+@fleet.command(short_help="Make the accounts and streams of a fleet, or renew them.")
+@click.argument("servers", nargs=-1, required=True, metavar="URL...")
+@click.option(
+    "--ca", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Trust this authority for TLS."
+)
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 5),
+    default=1,
+    show_default=True,
+    help="Keep so many copies of each stream: 3 in a cluster of three.",
+)
+@click.option(
+    "--ccm-publishers",
+    is_flag=True,
+    help="Let publishers of CCM register. Any host that registers can then wipe the registry.",
+)
+@_home_option
+def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers: bool, home: str) -> None:
+    """Make the accounts and streams of a fleet on the NATS servers at URL, or renew what differs.
+
+    The first time, this makes keys, and writes accounts.conf: include it in the configuration of each nats-server, start
+    them, and run the command again. Run once more, it changes nothing. Back up the directory: it can't be made again.
+
+    Exit codes: 0 all is there; 1 the servers don't know the accounts yet, or refuse; 2 bad usage, or damaged keys.
+
+    \b
+    Examples:
+      reactor fleet init nats://127.0.0.1:4222
+    """
+    from reactor.cli.running.fleet import initialize
+
+    raise click.exceptions.Exit(initialize(home, servers, ca, replicas, ccm_publishers))
+
+
+@fleet.command(short_help="Admit a host, and write its credentials.")
+@_host
+@click.option(
+    "--channel",
+    "channels",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="Let it follow this channel. May be given several times.",
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    help="Put it into this group; 'canary' takes each release first.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Write the credentials to FILE, which only its owner can read.",
+)
+@_home_option
+def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str) -> None:
+    """Admit HOST by hand: enrol it, and write credentials that are good for 30 days.
+
+    Exit codes: 0 admitted; 1 the name is taken, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet admit web7 --channel web -o web7.creds
+    """
+    from reactor.cli.running.fleet import admit_host
+
+    admit_host(home, host, channels, groups, output)
+
+
+@fleet.command(short_help="Sign a directory as the next release of a channel, and begin it.")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False))
+@_channel
+@click.option(
+    "--key",
+    metavar="FILE",
+    default="~/.ssh/id_ed25519",
+    show_default=True,
+    help="Sign with this Ed25519 key, or with that of this .pub file in the agent.",
+)
+@click.option(
+    "--waves",
+    default="1%,10%,50%,100%",
+    show_default=True,
+    metavar="N,...",
+    help="Begin with so many hosts, or so many percent, and so on to 100%.",
+)
+@click.option(
+    "--soak",
+    type=click.FloatRange(min=0),
+    default=300,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wait so long after the last host of a wave has converged.",
+)
+@click.option(
+    "--max-failed", default="2%", show_default=True, metavar="N", help="Halt when more hosts of a wave fail."
+)
+@click.option(
+    "--window",
+    default="",
+    metavar="HOURS",
+    help="Begin waves only then: 'Mon-Thu 09:00-16:00 Europe/Vienna'.",
+)
+@click.option(
+    "--targets", default="", metavar="EXPRESSION", help="Take it only where this is true of the facts."
+)
+@click.option("--note", default="", metavar="TEXT", help="Say what it is: others see it.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show which hosts would take it in which wave, and change nothing."
+)
+@click.option("--wait", is_flag=True, help="Drive the rollout, and end with it.")
+@_home_option
+@trust_option
+def release(
+    directory: str, channel: str, home: str, trusted_owners: tuple[Owner, ...], **wishes: Any
+) -> None:
+    """Pack DIRECTORY, sign it as the next release of CHANNEL, and begin its rollout.
+
+    The manifest must be valid here. Without --wait, 'reactor fleet drive' moves the waves.
+
+    Exit codes: 0 begun, or with --wait done; 1 refused, halted, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet release site/ web --dry-run
+      reactor fleet release site/ web --waves 1,10%,100% --key deploy_key
+    """
+    from reactor.cli.running.fleet import begin
+
+    with trusting_owners(trusted_owners):
+        raise click.exceptions.Exit(begin(home, directory, channel, **wishes))
+
+
+@fleet.command(short_help="Move the waves of channels, until it is stopped.")
+@click.argument("channels", nargs=-1, required=True, metavar="CHANNEL...")
+@click.option("--until-ended", is_flag=True, help="End when nothing moves any more.")
+@_home_option
+def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
+    """Move the waves of each CHANNEL as its gate allows. Any operator's machine can drive, and any can stop.
+
+    One drives a channel at a time, by a lease of 15 seconds; the others wait.
+
+    Exit codes: 0 ended; 1 halted, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet drive web --until-ended
+    """
+    from reactor.cli.running.fleet import drive_channels
+
+    raise click.exceptions.Exit(drive_channels(home, channels, until_ended=until_ended))
+
+
+@fleet.command(short_help="Show all channels, and the hosts that are not well.")
+@_home_option
+@format_option("one JSON object per channel")
+def status(home: str, form: Format) -> None:
+    """Show a line for each channel, and then its hosts that are not well.
+
+    Exit codes: 0 shown; 1 no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet status
+      reactor fleet status --format json
+    """
+    from reactor.cli.running.fleet import show_status
+
+    show_status(home, None, form)
+
+
+@fleet.command(short_help="Show one channel with all its hosts.")
+@_channel
+@_home_option
+@format_option("one JSON object")
+def rollout(channel: str, home: str, form: Format) -> None:
+    """Show the rollout of CHANNEL, and each host with its rank.
+
+    Exit codes: 0 shown; 1 there is no such channel, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet rollout web
+    """
+    from reactor.cli.running.fleet import show_status
+
+    show_status(home, channel, form)
+
+
+_ACTS = {
+    "pause": ("Stop before the next wave.", "Stop the rollout of CHANNEL before its next wave. Hosts in the wave go on."),
+    "resume": ("Go on after a pause or a halt.", "Go on with the rollout of CHANNEL, in the same wave, which soaks again."),
+    "halt": ("Stop, and leave hosts as they are.", "Stop the rollout of CHANNEL as if too many hosts had failed. Hosts stay at what they have."),
+    "advance": ("Begin the next wave now.", "Begin the next wave of CHANNEL now, whatever its gate asks for."),
+    "rollback": ("Bring all hosts back to the release before.", "Let every host of CHANNEL go back to the release before."),
+}  # fmt: skip
+
+
+def _act(name: str) -> click.Command:
+    short, text = _ACTS[name]
+
+    def act(channel: str, why: str, home: str, form: Format) -> None:
+        from reactor.cli.running.fleet import act_on
+
+        act_on(home, channel, name, why, form)
+
+    codes = "Exit codes: 0 done; 1 refused, or no server answers; 2 bad usage."
+    text = f"{text}\n\n{codes}\n\n\b\nExamples:\n  reactor fleet {name} web\n"
+    for option in (format_option("the new state as JSON"), _home_option, _why_option, _channel):
+        act = option(act)
+    return click.command(name, short_help=short, help=text)(act)
+
+
+for _name in _ACTS:
+    fleet.add_command(_act(_name))
+
+
+@fleet.command(short_help="Keep a host at its release.")
+@_host
+@_why_option
+@_home_option
+def hold(host: str, why: str, home: str) -> None:
+    """Keep HOST at the release it has, whatever its channels say. Drift is repaired all the same.
+
+    Exit codes: 0 held; 1 there is no such host, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet hold web7 --why 'we look at it'
+    """
+    from reactor.cli.running.fleet import hold_host
+
+    hold_host(home, host, why)
+
+
+@fleet.command(short_help="Let a host follow its channels again.")
+@_host
+@_home_option
+def free(host: str, home: str) -> None:
+    """Let HOST follow its channels again: without hold and without pins.
+
+    Exit codes: 0 free; 1 there is no such host, or no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet free web7
+    """
+    from reactor.cli.running.fleet import free_host
+
+    free_host(home, host)

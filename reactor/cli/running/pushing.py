@@ -1,0 +1,144 @@
+"""One ``reactor push``: packs the directory, reads the inventory, pushes, and shows how it goes."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import trio
+
+from reactor.cli.messages import fail_for
+from reactor.console.jsonlines import line
+from reactor.errors import ReactorError
+from reactor.fleet.bundle.limits import LIMITS
+from reactor.fleet.bundle.pack import Bundle, pack
+from reactor.fleet.push.bootstrap import make_bootstrap
+from reactor.fleet.push.errors import InventoryError
+from reactor.fleet.push.host import Host
+from reactor.fleet.push.inventory import hosts_named, inventory_of, read_inventory
+from reactor.fleet.push.live import LiveTable, wants_live_table
+from reactor.fleet.push.outcome import Outcome, exit_code
+from reactor.fleet.push.patterns import select
+from reactor.fleet.push.pusher import Plan, push_to_all
+from reactor.fleet.push.report import ended_record, event_lines, host_line, outcome_record, table
+from reactor.fleet.push.request import Request
+from reactor.fleet.push.session import Push
+from reactor.fleet.push.ssh import Ssh
+from reactor.fleet.push.waves import Amount
+from reactor.trust.inputs import open_input
+
+
+class PushCommand(NamedTuple):
+    """The arguments of ``reactor push``. ``directory`` is None for a rollback."""
+
+    directory: str | None
+    names: Sequence[str]
+    max_size: int
+    form: str
+    inventory: str | None
+    inventory_command: str | None
+    limit: str | None
+    serial: tuple[Amount, ...] | None
+    max_failed: Amount
+    forks: int
+    noop: bool
+    diff: bool
+    stay: bool
+    sudo: bool
+    bootstrap: bool
+    ssh_config: str | None
+    connect_timeout: int
+    timeout: float
+
+    def push(self) -> int:
+        """Push and show how it goes; return the exit code. Ends the command if nothing can be pushed at all."""
+        try:
+            hosts = self._hosts()
+            bundle = self._bundle()
+        except InventoryError as error:
+            error.message = f"{error.place}: {error.message}" if error.place else error.message
+            fail_for(error)
+        except ReactorError as error:
+            fail_for(error)
+        with tempfile.TemporaryDirectory(prefix="reactor-push-") as control:
+            outcomes = self._push(hosts, bundle, control)
+        return exit_code(outcomes)
+
+    def _hosts(self) -> list[Host]:
+        if self.inventory is not None:
+            found, source = read_inventory(self.inventory, open_input), self.inventory
+        elif self.inventory_command is not None:
+            found, source = trio.run(inventory_of, self.inventory_command), self.inventory_command
+        else:
+            found, source = hosts_named(self.names), "the command line"
+        if not found:
+            raise InventoryError(f"{source} names no hosts", "write one host on each line")
+        selected = found if self.limit is None else select(found, self.limit)
+        if not selected:
+            raise InventoryError(f"no host is left of {self.limit!r}")
+        return selected
+
+    def _bundle(self) -> Bundle | None:
+        if self.directory is None:
+            return None
+        return pack(self.directory, LIMITS._replace(packed=self.max_size), open_input)
+
+    def _push(self, hosts: Sequence[Host], bundle: Bundle | None, control: str) -> list[Outcome]:
+        ssh = Ssh(control, self.ssh_config, self.connect_timeout, keeps_master=self.bootstrap)
+        digest, data = (bundle.digest, bundle.data) if bundle else (None, b"")
+        request = Request(digest, len(data), {}, self.noop, self.diff, self.stay)
+        bootstrap = make_bootstrap() if self.bootstrap else None
+        push = Push(request, data, ssh, self.sudo, bootstrap, self.timeout)
+        plan = Plan(hosts, self.serial or (), self.max_failed, self.forks)
+        if self.form == "json":
+            return trio.run(_pushed_as_json, plan, push)
+        return trio.run(_pushed_as_text, plan, push)
+
+
+async def _pushed_as_json(plan: Plan, push: Push) -> list[Outcome]:
+    def note(host: str, record: dict[str, Any]) -> None:
+        _write(line({"host": host, **record, **({"from": record["host"]} if "host" in record else {})}))
+
+    def ended(outcome: Outcome) -> None:
+        _write(line(outcome_record(outcome)))
+
+    outcomes = await push_to_all(plan, push, note, lambda _: None, ended)
+    _write(line(ended_record(outcomes, exit_code(outcomes))))
+    return outcomes
+
+
+async def _pushed_as_text(plan: Plan, push: Push) -> list[Outcome]:
+    live = LiveTable(len(plan.hosts), _write) if wants_live_table() else None
+    show = live.print if live else lambda text: _write(f"{text}\n")
+
+    def note(host: str, record: dict[str, Any]) -> None:
+        for text in event_lines(host, record):
+            show(text)
+            if live:
+                live.does(host, text.removeprefix(f"{host}: "))
+
+    def began(host: str) -> None:
+        if live:
+            live.began(host)
+
+    def ended(outcome: Outcome) -> None:
+        if live:
+            live.ended(outcome.host)
+        show(host_line(outcome))
+
+    async with trio.open_nursery() as nursery:
+        if live:
+            nursery.start_soon(live.run)
+        outcomes = await push_to_all(plan, push, note, began, ended)
+        nursery.cancel_scope.cancel()
+    if live:
+        live.erase()
+    _write("\n" + "".join(f"{text}\n" for text in table(outcomes)))
+    return outcomes
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,218 @@
+"""The host's side of a push: takes the bundle, puts it into force, runs it, and reports.
+
+Nothing is switched before the bundle is complete on the disk and its manifest is valid here. Every step that fails ends
+with a `pushed` event that says why, and leaves the bundle in force that was in force.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any, NamedTuple
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.options.inputs import Given, host_facts
+from reactor.console.jsonlines import diagnostic_record, line
+from reactor.engine.options import RunOptions
+from reactor.errors import Place, ReactorError
+from reactor.fleet.bundle.channel import Channel
+from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.pack import MANIFEST
+from reactor.fleet.bundle.store import BundleStore
+from reactor.fleet.push.request import Request
+from reactor.journal.state_directory import Location, LockedError, StateDirectory, held_manifest, holder
+from reactor.manifest.inputs import Inputs
+from reactor.resource.diagnostic import ManifestError
+
+CHANNEL = "push"
+_FAILED = 1
+
+
+class Result(NamedTuple):
+    """How the push ended on this host: ``ok``, ``changed``, ``would_change``, ``failed`` or ``rejected``."""
+
+    result: str
+    changes: int = 0
+    error: str | None = None
+    hint: str | None = None
+    code: str | None = None
+
+
+def receive_push(request: Request, state: str, stream: IO[bytes]) -> int:
+    """Do what ``request`` asks, with the bundle from ``stream``; return the exit code."""
+    receiver = None
+    try:
+        StateDirectory.make(state)
+        receiver = _Receiver(request, state, stream)
+        result = receiver.receive()
+    except BrokenPipeError:
+        return _FAILED
+    except ReactorError as error:
+        result = Result("failed", error=error.message, hint=error.hint, code=error.code)
+    except OSError as error:
+        words = f"can't keep the bundle in {state}: {error.strerror or error}"
+        result = Result(
+            "failed", error=words, hint="make room or repair the disk, and push again", code="R0802"
+        )
+    bundle = receiver.channel.current if receiver else None
+    emit({"event": "pushed", "time": time.time(), "bundle": bundle, **result._asdict()})
+    return 0 if result.result in ("ok", "changed", "would_change") else _FAILED
+
+
+def emit(record: dict[str, Any]) -> None:
+    """Write one event to stdout at once. Raises BrokenPipeError if the reader is gone."""
+    sys.stdout.write(line(record))
+    sys.stdout.flush()
+
+
+class _Receiver:
+    def __init__(self, request: Request, state: str, stream: IO[bytes]) -> None:
+        self._request = request
+        self._state = state
+        self._stream = stream
+        self._store = BundleStore(state)
+        self.channel = Channel(self._store, CHANNEL)
+        self._manifest = os.path.join(self.channel.current_path, MANIFEST)
+
+    def receive(self) -> Result:
+        """Take the bundle and run it. Raises ReactorError and OSError; then nothing was switched."""
+        with self._store.locked():
+            follows = self._run_that_follows()
+            digest = self._request.digest or self._bundle_before()
+            needed = not self._store.has(digest)
+            self._announce(needed=needed)
+            with ExitStack() as stack:
+                place = stack.enter_context(self._taken(digest)) if needed else self._store.path_of(digest)
+                facts = stack.enter_context(self._facts_file())
+                manifest = os.path.join(place, MANIFEST)
+                if rejected := self._problems(manifest, facts):
+                    return rejected
+                if self._request.noop:
+                    return self._converged(manifest, facts)
+                if needed:
+                    self._store.keep(place, digest)
+            if follows or self._request.stay:
+                return self._stayed(digest, runs=follows)
+            self._switch(digest)
+            result = self._converged(self._manifest, self.channel.facts_path)
+            self._store.remove_unused()
+            return result
+
+    def _run_that_follows(self) -> bool:
+        """Whether a run follows the bundle in force. Raises LockedError if a run of another manifest is active."""
+        if self._request.noop or (found := holder(self._state)) is None:
+            return False
+        if held_manifest(self._state) == self._manifest:
+            return True
+        hint = "stop it, or let it run the bundle: reactor push --stay"
+        raise LockedError(f"{found} uses the state directory {self._state}", hint)
+
+    def _bundle_before(self) -> str:
+        previous = self.channel.previous
+        if previous is None:
+            raise BundleError("this host has no bundle before the current one", "push the one you want")
+        return previous
+
+    def _announce(self, *, needed: bool) -> None:
+        from reactor.resource.entry_points import installed_version
+
+        version = installed_version()
+        emit({"event": "ready", "time": time.time(), "version": version, "need": needed})
+
+    @contextmanager
+    def _taken(self, digest: str) -> Iterator[str]:
+        with self._store.unpacked(self._stream, digest, self._request.size) as directory:
+            yield directory
+
+    @contextmanager
+    def _facts_file(self) -> Iterator[str]:
+        """The facts of the request as a file, for the time before they are in force."""
+        with tempfile.NamedTemporaryFile(
+            "w", dir=os.path.join(self._store.root, "tmp"), suffix=".json"
+        ) as file:
+            json.dump(self._request.facts, file)
+            file.flush()
+            yield file.name
+
+    def _problems(self, manifest: str, facts: str) -> Result | None:
+        """Validate the manifest on this host, with its facts. Shows all its problems."""
+        from reactor.loading import load
+
+        try:
+            load((manifest,), _inputs(facts))
+        except ManifestError as error:
+            for diagnostic in error.diagnostics:
+                emit(_relative(diagnostic_record(diagnostic), os.path.dirname(manifest)))
+            first = error.diagnostics[0]
+            where = _in_bundle(first.place, os.path.dirname(manifest))
+            return Result("rejected", error=f"{where}{first.message}", hint=first.hint, code=first.code)
+        return None
+
+    def _switch(self, digest: str) -> bool:
+        """Put the bundle into force. Return whether it differs from what was in force."""
+        if not self.channel.switch(digest, self._request.facts):
+            return False
+        record = {"bundle": digest, "previous": self.channel.previous}
+        emit({"event": "switched", "time": time.time(), **record})
+        return True
+
+    def _converged(self, manifest: str, facts: str) -> Result:
+        """Run the manifest to convergence, or as a dry run, as `reactor run --converge-once --format json` does."""
+        from reactor.cli.running.converge import ConvergeCommand
+        from reactor.secrets.reader import RunSecrets
+
+        options = RunOptions(watch=False, noop=self._request.noop, diff=self._request.diff)
+        asked = ConvergeCommand(
+            (manifest,), lambda: _inputs(facts), (), (), None, options, "json", Location(self._state, chosen=True),
+            exitcodes.BAD_USAGE, RunSecrets(),
+        )  # fmt: skip
+        try:
+            ended, interruption = asked.converge(None, None)
+        except click.exceptions.Exit:
+            return Result("failed", error="the run did not start; its output says why")
+        from reactor.engine.events import Result as Ended
+
+        if exitcodes.run_code(ended, once=True, detailed=False) or interruption.left_work:
+            broken = ended.counts[Ended.FAILED] + ended.counts[Ended.BLOCKED]
+            return Result("failed", ended.changes, error=f"{broken} resources are not as desired")
+        if would := ended.counts[Ended.WOULD_CHANGE]:
+            return Result("would_change", would)
+        return Result("changed" if ended.changes else "ok", ended.changes)
+
+    def _stayed(self, digest: str, *, runs: bool) -> Result:
+        """Let the service follow the bundle, and wait until it has converged."""
+        from reactor.cli.running.following import follow_start, follow_switch, install_service
+
+        if runs:
+            result = follow_switch(self._state, lambda: self._switch(digest), emit)
+        else:
+            self._switch(digest)
+            install_service(self._manifest, self.channel.facts_path, self._state)
+            result = follow_start(self._state, emit)
+        self._store.remove_unused()
+        return Result(*result)
+
+
+def _relative(record: dict[str, Any], directory: str) -> dict[str, Any]:
+    """The record with the name of the file within the bundle."""
+    file = record["file"]
+    return {**record, "file": os.path.relpath(file, directory) if file and os.path.isabs(file) else file}
+
+
+def _in_bundle(place: Place | None, directory: str) -> str:
+    """The position, with the name of the file within the bundle."""
+    if place is None:
+        return ""
+    name = os.path.relpath(place.file, directory) if os.path.isabs(place.file) else place.file
+    return f"{place._replace(file=name)}: "
+
+
+def _inputs(facts: str) -> Inputs:
+    return Inputs(host_facts(Given(facts, ())), os.environ, {}, (facts,))

@@ -1,0 +1,16 @@
+"""Many hosts. A run on one host imports nothing of this package.
+
+- ``documents``: the JSON documents that hosts and operators exchange: canonical bytes, limits, typed fields;
+- ``rollout/``: which host takes which release and when: pure functions on data;
+- ``bundle/``: a directory as one file, named by its digest; the bundles that a host keeps, and which one is in force;
+- ``release/``: signed releases: documents, signatures, what a host refuses, and what it keeps of them on disk;
+- ``wire/``: the protocol of NATS without I/O; nkeys, credentials and JWTs;
+- ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores;
+- ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
+- ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
+- ``ground``: the names of buckets and streams;
+- ``summary``, ``orders``: what a host tells of itself, and what is particular to it;
+- ``wake``: waits for the next reason to look;
+- ``host/``: the host's side: follows channels, switches releases, reports;
+- ``testing``: simulated hosts, with the real link and the real host's side.
+"""

@@ -1,0 +1,11 @@
+"""Bundles: a directory with ``manifest.yaml``, packed into one file, immutable, named by its SHA-256.
+
+- ``errors``: a bundle can't be packed, or is refused;
+- ``digest``: the name of a bundle;
+- ``limits``: how large a bundle may be;
+- ``pack``: packs a directory into the same bytes on every machine;
+- ``store``: the bundles that a host keeps, by digest;
+- ``channel``: which bundle is in force, and which one was before, switched by one rename.
+
+Everything here blocks: call it in a thread.
+"""

@@ -1,0 +1,17 @@
+"""The errors of bundles."""
+
+from __future__ import annotations
+
+from reactor.errors import ReactorError
+
+
+class PackingError(ReactorError):
+    """A directory can't be packed into a bundle."""
+
+    code = "R0801"
+
+
+class BundleError(ReactorError):
+    """A bundle is refused: it is damaged, too large, or not the one that was announced. Nothing has changed."""
+
+    code = "R0802"

@@ -1,0 +1,12 @@
+"""The host's side: follows channels, verifies, switches releases, and tells what the host is.
+
+An event on the network says only "look": the host then reads the truth and verifies it. Nothing here runs what the
+network sends but verified bundles, and nothing here stops the run: without network the release in force stays.
+
+- ``ports``: what this part needs of the host: its identity, its disk, its run;
+- ``documents``: reads releases and pins from the network or the disk, and verifies them;
+- ``follow``: follows one channel;
+- ``report``: sends the newest summary, not too often;
+- ``fleet_host``: all of it for one host;
+- ``shelf``: the disk of a real host.
+"""

@@ -1,0 +1,56 @@
+"""Reads releases and pins from the disk or the network, and verifies them each time: neither is believed."""
+
+from __future__ import annotations
+
+from reactor.fleet.documents import MOST_BYTES, DocumentError
+from reactor.fleet.ground import BUNDLES
+from reactor.fleet.host.ports import Host, Shelf
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.orders import SignedPin
+from reactor.fleet.release import sshsig
+from reactor.fleet.release.document import Release, digest_of_release
+from reactor.fleet.release.pin import Pin
+from reactor.fleet.release.sshsig import SignatureError
+from reactor.fleet.release.verify import PIN, RELEASE, verify
+
+
+class VerifiedRelease:
+    """A release with good signatures, and the bytes of both."""
+
+    def __init__(self, release: Release, data: bytes, signatures: bytes) -> None:
+        self.release = release
+        self.data = data
+        self.signatures = signatures
+        self.digest = release.digest
+
+
+async def read_release(js: JetStream, host: Host, shelf: Shelf, digest: str) -> VerifiedRelease:
+    """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError where it is not on the disk."""
+    kept = shelf.document(digest)
+    if kept is None:
+        objects = js.objects(BUNDLES)
+        data = await objects.read(digest, largest=MOST_BYTES)
+        kept = data, await objects.read(f"{digest}.sig", largest=sshsig.MOST_BYTES)
+    data, signatures = kept
+    if digest_of_release(data) != digest:
+        raise DocumentError(f"the release {digest[:19]} has other bytes than its name says")
+    release = Release.from_bytes(data)
+    now = _trusted(host.clock(), release.created)
+    verify(data, signatures, host.identity.signers, RELEASE, now, require=host.identity.require)
+    return VerifiedRelease(release, data, signatures)
+
+
+def read_pin(host: Host, channel: str, pin: SignedPin) -> Pin:
+    """Return the pin of this host in ``channel``. Raises DocumentError, SignatureError."""
+    data = pin.data.encode()
+    found = Pin.from_bytes(data)
+    now = _trusted(host.clock(), found.created)
+    verify(data, pin.signatures.encode(), host.identity.signers, PIN, now, require=host.identity.require)
+    if (found.host, found.channel) != (host.identity.id, channel):
+        raise SignatureError(f"the pin is for {found.host} in {found.channel}")
+    return found
+
+
+def _trusted(now: float, made: float) -> float | None:
+    """The time, None if the clock is not set: it is before the document was made."""
+    return None if now < made else now

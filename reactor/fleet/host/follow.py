@@ -1,0 +1,188 @@
+"""Follows one channel: reads its state, verifies the release, and puts it into force when this host should have it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import trio
+
+from reactor.errors import ReactorError
+from reactor.fleet.documents import DocumentError
+from reactor.fleet.ground import BUNDLES, CHANNELS
+from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
+from reactor.fleet.host.ports import Host
+from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.orders import HostOrders
+from reactor.fleet.release.document import Release
+from reactor.fleet.release.judge import Answer, Circumstances, is_expired, judge, require_signed_neighbours
+from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.rank import rank_of
+from reactor.fleet.rollout.state import ChannelState
+from reactor.fleet.rollout.wanted import Particular, Wanted, wanted_release
+from reactor.fleet.summary import ChannelReport
+from reactor.fleet.wake import Wake
+
+_SOON = 30.0
+"""Seconds after which a host looks again that waits for a time or a window."""
+
+
+class ChannelFollower:
+    """``report`` is what the host says of itself in this channel; ``tell`` is called when it changes."""
+
+    def __init__(self, js: JetStream, host: Host, channel: str, tell: Callable[[], None]) -> None:
+        self.channel = channel
+        self.wake = Wake()
+        self.orders = HostOrders(host.identity.id)
+        self.report = ChannelReport(in_force=host.shelves[channel].in_force, since=host.clock())
+        self._js = js
+        self._host = host
+        self._shelf = host.shelves[channel]
+        self._tell = tell
+        self._hinted = 0
+        self._seen = 0
+
+    def hint(self, revision: int) -> None:
+        """The channel has this revision now, or a later one."""
+        self._hinted = max(self._hinted, revision)
+        self.wake.set()
+
+    async def run(self) -> None:
+        """Look whenever there is a reason. A failure of the network is told, and tried again."""
+        pace = self._host.pace
+        retry = pace.first_retry
+        while True:
+            try:
+                done = await self._look()
+            except (LinkError, OSError) as error:
+                self._say(why=str(error))
+                done = False
+            retry = pace.first_retry if done else min(retry * 2, pace.longest_retry)
+            waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
+            await self.wake.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+
+    async def _look(self) -> bool:
+        """Read the channel, and do what it says. Return False if a replica is behind, or there was an older state."""
+        entry = await self._js.key_value(CHANNELS).last(self.channel)
+        if entry is None or entry.deleted:
+            return not self._hinted
+        if entry.revision < max(self._seen, self._hinted):
+            return False
+        self._seen = entry.revision
+        about = self.report.about
+        try:
+            state = ChannelState.from_bytes(entry.value, self.channel)
+            about = state.release
+            await self._follow(state)
+        except LinkError:
+            raise
+        except ReactorError as error:
+            self._say(HostPhase.REJECTED, about, why=error.message)
+        return True
+
+    async def _follow(self, state: ChannelState) -> None:
+        offered = await read_release(self._js, self._host, self._shelf, state.release)
+        require_signed_neighbours(state, offered.release)
+        identity = self._host.identity
+        rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
+        self.report = replace(self.report, serial=state.serial, rank=rank)
+        wanted = wanted_release(
+            state,
+            rank=rank,
+            in_force=self._shelf.in_force,
+            now=self._host.clock(),
+            particular=self._particular(),
+            windows=identity.windows,
+        )
+        if wanted.release is None:
+            self._say(HostPhase.WAITING, why=wanted.why)
+            return
+        chosen = offered
+        if wanted.release != state.release:
+            chosen = await read_release(self._js, self._host, self._shelf, wanted.release)
+        await self._take(chosen, wanted, state)
+
+    async def _take(self, chosen: VerifiedRelease, wanted: Wanted, state: ChannelState) -> None:
+        about = state.release if wanted.is_held else chosen.digest
+        judgement = judge(chosen.release, self._circumstances())
+        if judgement.answer is Answer.EXCLUDED:
+            self._say(HostPhase.EXCLUDED, about, why=judgement.why)
+        elif judgement.answer is Answer.WAIT or wanted.waits:
+            self._say(HostPhase.WAITING, about, why=judgement.why or wanted.why)
+        else:
+            if chosen.digest != self._shelf.in_force:
+                await self._switch(chosen, about, state.splay)
+            if wanted.is_held:
+                self._say(HostPhase.HELD, about, why=wanted.why)
+            else:
+                self._say(HostPhase.MOVING, about, why=judgement.why)
+                self.refresh()
+
+    async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
+        release = chosen.release
+        if not self._shelf.has_bundle(release):
+            self._say(HostPhase.FETCHING, about)
+            if splay:
+                await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
+            data = await self._js.objects(BUNDLES).read(release.bundle, largest=release.size)
+            await self._shelf.receive(release, data)
+        await self._shelf.switch(
+            release, chosen.data, chosen.signatures, {"groups": list(self._host.identity.groups)}
+        )
+
+    def _particular(self) -> Particular:
+        signed = self.orders.pins.get(self.channel)
+        pin = read_pin(self._host, self.channel, signed) if signed else None
+        return Particular(
+            pin=pin.pin if pin else None,
+            pin_until=pin.until if pin else None,
+            hold=self.orders.hold,
+            hold_until=self.orders.hold_until,
+            why=self.orders.why if self.orders.hold else (pin.why if pin else ""),
+        )
+
+    def _circumstances(self) -> Circumstances:
+        host = self._host
+        return Circumstances(
+            channels=host.identity.channels,
+            floor=self._shelf.floor,
+            in_force=self._shelf.in_force,
+            now=host.clock(),
+            is_target=host.engine.is_target,
+        )
+
+    def refresh(self) -> None:
+        """The run has changed: say whether the release in force has converged."""
+        report = self.report
+        if (
+            report.about is None
+            or report.about != report.in_force
+            or report.phase in (HostPhase.HELD, HostPhase.WAITING)
+        ):
+            return
+        if report.phase in (HostPhase.REJECTED, HostPhase.EXCLUDED):
+            return
+        phase = self._host.engine.phase_of(report.about)
+        if phase is HostPhase.CONVERGED and self._is_stale(report.about):
+            phase = HostPhase.STALE
+        self._say(phase, report.about, why=report.why)
+
+    def _is_stale(self, digest: str) -> bool:
+        kept = self._shelf.document(digest)
+        try:
+            return kept is not None and is_expired(Release.from_bytes(kept[0]), self._host.clock())
+        except DocumentError:
+            return False
+
+    def _say(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
+        old = self.report
+        new = replace(
+            old, phase=phase or old.phase, about=about or old.about, in_force=self._shelf.in_force, why=why
+        )
+        if (new.phase, new.about) != (old.phase, old.about):
+            new = replace(new, since=self._host.clock())
+        self.report = new
+        if new != old:
+            self._tell()

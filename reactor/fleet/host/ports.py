@@ -1,0 +1,87 @@
+"""What the host's side needs of the host: its identity, its disk, its run. `SimHost` has small ones of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from reactor.fleet.release.document import Release
+from reactor.fleet.release.signers import Signer
+from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.windows import Window
+from reactor.fleet.summary import EngineReport
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the host is, whom it believes, and when it may change. ``require``: so many people must sign."""
+
+    id: str
+    channels: tuple[str, ...]
+    signers: tuple[Signer, ...]
+    groups: tuple[str, ...] = ()
+    require: int = 1
+    windows: tuple[Window, ...] = ()
+    version: str = ""
+
+
+class Pace(NamedTuple):
+    """Seconds. ``look``: between looks without a reason; ``summary``: the least between two; ``beat``: the most."""
+
+    look: float = 600.0
+    summary: float = 10.0
+    beat: float = 300.0
+    first_retry: float = 0.05
+    longest_retry: float = 60.0
+
+
+class Shelf(Protocol):
+    """The releases that the host keeps of one channel. See `reactor.fleet.release.held.HeldReleases`."""
+
+    @property
+    def in_force(self) -> str | None:
+        """The digest of the release in force."""
+
+    @property
+    def floor(self) -> int:
+        """The highest floor that the host has accepted. Raises BundleError."""
+
+    def document(self, digest: str) -> tuple[bytes, bytes] | None:
+        """A kept release and its signatures."""
+
+    def has_bundle(self, release: Release) -> bool:
+        """Whether the bundle is here."""
+
+    async def receive(self, release: Release, data: bytes) -> None:
+        """Keep a bundle whose manifest loads here. Raises ReactorError, OSError."""
+
+    async def switch(
+        self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]
+    ) -> None:
+        """Put a release into force. Raises ReactorError, OSError."""
+
+
+class Engine(Protocol):
+    """The run, as far as this part sees it."""
+
+    def phase_of(self, release: str) -> HostPhase:
+        """MOVING, CONVERGED or FAILED, for a release that is in force."""
+
+    def report(self) -> EngineReport:
+        """Counts and failures of all resources."""
+
+    def is_target(self, expression: str) -> bool:
+        """Evaluate an expression with the facts of this host. Raises ReactorError."""
+
+
+@dataclass
+class Host:
+    """One host. ``clock``: its own, in seconds since 1970; ``shelves``: by channel."""
+
+    identity: Identity
+    shelves: Mapping[str, Shelf]
+    engine: Engine
+    clock: Callable[[], float] = field(default=time.time)
+    pace: Pace = field(default_factory=Pace)

@@ -1,0 +1,57 @@
+"""The disk of a real host: `HeldReleases` in threads, so that the link never waits for a disk in its own task."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import trio
+
+from reactor.fleet.release.document import Release
+from reactor.fleet.release.held import HeldReleases
+
+
+class DiskShelf:
+    """``validate`` gets an unpacked bundle, and raises if its manifest does not load on this host."""
+
+    def __init__(self, held: HeldReleases, validate: Callable[[str], None]) -> None:
+        self._held = held
+        self._validate = validate
+
+    @property
+    def in_force(self) -> str | None:
+        """The digest of the release in force."""
+        return self._held.in_force
+
+    @property
+    def floor(self) -> int:
+        """The highest floor that the host has accepted. Raises BundleError."""
+        return self._held.floor
+
+    def document(self, digest: str) -> tuple[bytes, bytes] | None:
+        """A kept release and its signatures."""
+        return self._held.document(digest)
+
+    def has_bundle(self, release: Release) -> bool:
+        """Whether the bundle is here."""
+        return self._held.has_bundle(release)
+
+    async def receive(self, release: Release, data: bytes) -> None:
+        """Keep a bundle whose manifest loads here. Raises BundleError, OSError, and what ``validate`` raises."""
+        await trio.to_thread.run_sync(self._receive, release, data)
+
+    def _receive(self, release: Release, data: bytes) -> None:
+        with self._held.store.locked():
+            self._held.receive(release, io.BytesIO(data), self._validate)
+
+    async def switch(
+        self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]
+    ) -> None:
+        """Put a release into force. Raises BundleError, OSError."""
+        await trio.to_thread.run_sync(partial(self._switch, release, data, signatures, facts))
+
+    def _switch(self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]) -> None:
+        with self._held.store.locked():
+            self._held.switch(release, data, signatures, facts)

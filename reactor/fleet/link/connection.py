@@ -1,0 +1,343 @@
+"""A connection to NATS that stays: it reconnects by itself and keeps its subscriptions."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+
+import trio
+
+from reactor.fleet.link.errors import (
+    DisconnectedError,
+    LinkError,
+    NoAnswerError,
+    NoRespondersError,
+    UnreachableError,
+)
+from reactor.fleet.link.handshake import open_session
+from reactor.fleet.link.messages import Messages
+from reactor.fleet.link.options import Options, Timing
+from reactor.fleet.link.outbox import Outbox
+from reactor.fleet.link.pauses import Outage, Pauses
+from reactor.fleet.link.requests import Requests, Waiting
+from reactor.fleet.link.servers import Pool
+from reactor.fleet.link.session import SessionTasks
+from reactor.fleet.link.status import Status, ignore
+from reactor.fleet.link.subscriptions import Subscriptions, Take
+from reactor.fleet.wire import commands
+from reactor.fleet.wire.parser import Message
+
+NO_RESPONDERS = 503
+_LARGEST_ANSWER = 64 << 20
+_FAREWELL = 1.0
+_MOST_REASONS = 100
+
+
+class Connection:
+    """``epoch`` counts the connections made: after each, what was missed has to be looked up.
+
+    ``tell`` gets each problem that people should know: a denied subject (once), a slow reader, a reason for being down,
+    once in each outage.
+    """
+
+    def __init__(
+        self, options: Options, *, tell: Callable[[LinkError], None] = ignore, timing: Timing | None = None
+    ) -> None:
+        """Raises ContextError for a malformed URL of a server."""
+        self.options = options
+        self.epoch = 0
+        self.pool = Pool(options.servers)
+        self._tell = tell
+        self._timing = timing or Timing()
+        self._tokens = itertools.count(1)
+        self._inbox = f"{options.inbox_prefix}.{secrets.token_hex(11)}"
+        self._requests = Requests()
+        self._subscriptions = Subscriptions()
+        self._outbox = Outbox()
+        self._tasks: SessionTasks | None = None
+        self._up = trio.Event()
+        self._failed_rounds = trio.Event()
+        self._told: set[str] = set()
+        self._watchers: set[Callable[[Status], None]] = set()
+        self.status = Status(False, "", trio.current_time())
+        self._subscriptions.add(f"{self._inbox}.*", self._requests.take)
+
+    # --- its life
+
+    async def run(self) -> None:
+        """Stay connected until cancelled. A failure is told and tried again, for ever."""
+        pauses = Pauses(self._timing)
+        failures = 0
+        while True:
+            outage = await self._connect_once()
+            failures = 0 if outage.lasted else failures + 1
+            if failures >= len(self.pool):
+                self._failed_rounds.set()
+            await trio.sleep(pauses.after(outage, len(self.pool)))
+
+    async def _connect_once(self) -> Outage:
+        server = self.pool.next()
+        try:
+            session = await open_session(server, self.options, self._timing.handshake)
+        except LinkError as error:
+            self._set_status(Status(False, str(server), self.status.since, error))
+            return Outage(error)
+        began = trio.current_time()
+        tasks = SessionTasks(session, self)
+        try:
+            self._opened(tasks)
+            outage = await tasks.run(self._timing.ping)
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.aclose_forcefully(session.stream)
+            self._closed()
+        self._lost(outage, str(server))
+        return Outage(outage.error, max(trio.current_time() - began, 1e-9), outage.moving)
+
+    def _opened(self, tasks: SessionTasks) -> None:
+        self._tasks = tasks
+        self._outbox.discard()
+        for command in self._subscriptions.commands():
+            self._outbox.add(command)
+        self.epoch += 1
+        self._up.set()
+        self._set_status(Status(True, str(tasks.session.server), trio.current_time()))
+
+    def _closed(self) -> None:
+        self._tasks = None
+        self._up = trio.Event()
+        self._outbox.discard()
+
+    def _lost(self, outage: Outage, server: str) -> None:
+        error = DisconnectedError(
+            f"the connection to the NATS server {server} was lost", outage.error.message
+        )
+        self._requests.fail(error)
+        self._set_status(Status(False, server, trio.current_time(), outage.error))
+
+    def _set_status(self, status: Status) -> None:
+        self.status = status
+        if status.up:
+            self._told.clear()
+        elif status.why is not None and str(status.why) not in self._told and len(self._told) < _MOST_REASONS:
+            self._told.add(str(status.why))
+            self._tell(status.why)
+        for watcher in tuple(self._watchers):
+            watcher(status)
+
+    @contextmanager
+    def watched(self, watcher: Callable[[Status], None]) -> Iterator[None]:
+        """Call ``watcher`` when the connection comes up, goes down, or the servers of the cluster change."""
+        self._watchers.add(watcher)
+        try:
+            yield
+        finally:
+            self._watchers.discard(watcher)
+
+    @property
+    def up(self) -> bool:
+        """Whether there is a connection."""
+        return self._up.is_set()
+
+    async def wait_up(self) -> None:
+        """Wait until there is a connection."""
+        await self._up.wait()
+
+    async def first_up(self, seconds: float) -> None:
+        """Wait for the first connection. Raises why it fails, once all servers have failed or the time is over."""
+        with trio.move_on_after(seconds):
+            async with trio.open_nursery() as nursery:
+                for event in (self._up, self._failed_rounds):
+                    nursery.start_soon(_ends, event, nursery.cancel_scope)
+        if not self.up:
+            servers = ", ".join(map(str, self.pool))
+            raise self.status.why or UnreachableError(
+                f"can't reach the NATS server {servers}: no answer in {seconds:g} s",
+                "check that nats-server runs there, the URL, and firewalls between",
+            )
+
+    # --- what the tasks of a session report
+
+    def take(self, message: Message) -> None:
+        """Hand a message to its subscription."""
+        self._subscriptions.take(message)
+
+    def denied(self, error: LinkError, subject: str, publishing: bool) -> None:
+        """Fail what waits for a denied subject; tell it once."""
+        if publishing:
+            self._requests.fail(error, lambda waiting: waiting.subject == subject)
+        if self._subscriptions.is_new_denial(subject, publishing):
+            self._tell(error)
+
+    def moved(self) -> None:
+        """The servers of the cluster have changed."""
+        for watcher in tuple(self._watchers):
+            watcher(self.status)
+
+    @property
+    def outbox(self) -> Outbox:
+        """What is to be sent."""
+        return self._outbox
+
+    # --- messages
+
+    @contextmanager
+    def subscribed(
+        self, subject: str, take: Take, *, queue: str | None = None, optional: bool = False
+    ) -> Iterator[None]:
+        """Call ``take`` with each message while the block lasts. ``optional``: if it is denied, nobody is told.
+
+        Raises ValueError for a malformed subject.
+        """
+        sid = self._subscriptions.add(subject, take, queue, optional=optional)
+        if self.up:
+            self._outbox.add(commands.subscribe(subject, sid, queue))
+        try:
+            yield
+        finally:
+            if self._subscriptions.remove(sid) and self.up:
+                self._outbox.add(commands.unsubscribe(sid))
+
+    @contextmanager
+    def messages(self, subject: str, *, queue: str | None = None, most: int = 65_536) -> Iterator[Messages]:
+        """Read the messages of a subject one by one; the first lost one of a slow reader is told."""
+        messages = Messages(most)
+
+        def take(message: Message) -> None:
+            if not messages.put(message) and messages.lost == 1:
+                self._tell(
+                    LinkError(
+                        f"messages of {subject} are lost: they come faster than they are read", code="R0907"
+                    )
+                )
+
+        with self.subscribed(subject, take, queue=queue):
+            yield messages
+
+    async def publish(
+        self,
+        subject: str,
+        data: bytes = b"",
+        *,
+        reply: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        wildcards: bool = False,
+    ) -> None:
+        """Send a message; waits while much waits to be sent. Raises DisconnectedError, or ValueError for a subject."""
+        command = commands.publish(subject, data, reply=reply, headers=headers, wildcards=wildcards)
+        tasks = self._session_tasks()
+        while self._outbox.full:
+            await self._outbox.room()
+            if self._tasks is not tasks:
+                raise self._down()
+        self._outbox.add(command)
+
+    async def request(
+        self,
+        subject: str,
+        data: bytes = b"",
+        *,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = 5.0,
+        wildcards: bool = False,
+    ) -> Message:
+        """Return the answer. Raises NoAnswerError, NoRespondersError, DeniedError or DisconnectedError."""
+        send = partial(self.publish, subject, data, headers=headers, wildcards=wildcards)
+        return (await self._asked(subject, send, seconds, many=False))[0]
+
+    async def request_many(self, subject: str, data: bytes = b"", *, seconds: float = 5.0) -> list[Message]:
+        """Return the answers up to one with a status, which is the last. Raises as `request` does."""
+        return await self._asked(subject, partial(self.publish, subject, data), seconds, many=True)
+
+    async def _asked(
+        self, subject: str, send: Callable[..., object], seconds: float, *, many: bool
+    ) -> list[Message]:
+        reply = self.inbox()
+        waiting = Waiting(subject, many, _LARGEST_ANSWER)
+        self._requests.add(reply, waiting)
+        try:
+            with trio.fail_after(seconds):
+                await send(reply=reply)  # type: ignore[misc]
+                answers = await waiting.result()
+        except trio.TooSlowError:
+            where = self.status.server
+            raise NoAnswerError(
+                f"no answer from the NATS server {where} to {subject} in {seconds:g} s"
+            ) from None
+        finally:
+            self._requests.remove(reply)
+        if answers[0].status == NO_RESPONDERS and not answers[0].data:
+            raise NoRespondersError(f"nothing answers to {subject} at the NATS server {self.status.server}")
+        return answers
+
+    async def flush(self, seconds: float = 5.0) -> None:
+        """Wait until the server has taken all that was sent. Raises NoAnswerError or DisconnectedError."""
+        tasks = self._session_tasks()
+        try:
+            with trio.fail_after(seconds):
+                answered = await tasks.pinged()
+        except trio.TooSlowError:
+            raise NoAnswerError(
+                f"no answer from the NATS server {self.status.server} to PING in {seconds:g} s"
+            ) from None
+        if not answered:
+            raise self._down()
+
+    def inbox(self, *more: str) -> str:
+        """Return a new subject for answers."""
+        return ".".join((self._inbox, *more, str(next(self._tokens))))
+
+    def _session_tasks(self) -> SessionTasks:
+        if self._tasks is None:
+            raise self._down()
+        return self._tasks
+
+    def _down(self) -> DisconnectedError:
+        why = self.status.why
+        where = self.status.server or ", ".join(map(str, self.pool))
+        reason = f": {why.message}" if why else ""
+        return DisconnectedError(
+            f"there is no connection to the NATS server {where}{reason}", why.hint if why else None
+        )
+
+
+async def _ends(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+@asynccontextmanager
+async def connected(
+    options: Options,
+    *,
+    seconds: float = 3.0,
+    tell: Callable[[LinkError], None] = ignore,
+    timing: Timing | None = None,
+) -> AsyncIterator[Connection]:
+    """Yield a connection that is up. Raises LinkError when there is none within ``seconds``, as for a command."""
+    connection = Connection(options, tell=tell, timing=timing)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(connection.run)
+        failure: Exception | None = None
+        try:
+            await connection.first_up(seconds)
+            yield connection
+            with trio.CancelScope(shield=True), trio.move_on_after(_FAREWELL):
+                await _farewell(connection)
+        except Exception as error:  # noqa: BLE001 - it leaves below, where the nursery does not wrap it in a group
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _farewell(connection: Connection) -> None:
+    """Let what was published last reach the server."""
+    if connection.up:
+        try:
+            await connection.flush(_FAREWELL)
+        except LinkError:
+            return

@@ -1,0 +1,94 @@
+"""The errors of the link. Each says in one line what failed and where; the hint says how to fix it."""
+
+from __future__ import annotations
+
+from reactor.errors import ReactorError
+
+
+class LinkError(ReactorError):
+    """Something of the link failed."""
+
+
+class UnreachableError(LinkError):
+    """No connection to the server."""
+
+    code = "R0901"
+
+
+class IdentityError(LinkError):
+    """The server refuses the user, password, token or key."""
+
+    code = "R0902"
+
+
+class ExpiredError(IdentityError):
+    """The JWT of the user has expired."""
+
+    code = "R0903"
+
+
+class TlsError(LinkError):
+    """TLS is refused: the certificate is of another name or authority, or one side does not use TLS."""
+
+    code = "R0904"
+
+
+class ContextError(LinkError):
+    """A context of the ``nats`` CLI, or a file it names, can't be used."""
+
+    code = "R0905"
+
+
+class DeniedError(LinkError):
+    """The user may not publish or subscribe to a subject."""
+
+    code = "R0906"
+
+
+class DisconnectedError(LinkError):
+    """There is no connection, or it broke before the answer came."""
+
+    code = "R0907"
+
+
+class NoAnswerError(LinkError):
+    """The answer did not come in time."""
+
+    code = "R0908"
+
+
+class NoRespondersError(NoAnswerError):
+    """Nothing listens on the subject of a request, says the server."""
+
+
+class MissingError(LinkError):
+    """The stream, bucket, key or object does not exist."""
+
+    code = "R0909"
+
+
+class ApiError(LinkError):
+    """JetStream refuses a request. ``status`` is like one of HTTP; ``number`` is the server's own number."""
+
+    code = "R0910"
+
+    def __init__(self, message: str, hint: str | None = None, *, status: int = 0, number: int = 0) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.number = number
+
+
+class WrongRevisionError(ApiError):
+    """The key, subject or stream has another last revision than the writer expects."""
+
+
+class DamagedError(LinkError):
+    """The object that was read is not the one that its information describes."""
+
+    code = "R0911"
+
+
+class ForeignServerError(LinkError):
+    """The other side does not speak the protocol of NATS."""
+
+    code = "R0912"

@@ -1,0 +1,252 @@
+"""Key-value buckets: a stream whose subjects are keys. The last message of a subject is the value."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Literal, NamedTuple
+
+from reactor.fleet.link.errors import MissingError, WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.reading import Reader, Start
+from reactor.fleet.link.stored import Stored, last_message, last_messages
+
+Operation = Literal["put", "delete", "purge"]
+
+_BUCKET = re.compile(r"[A-Za-z0-9_-]+")
+_KEY = re.compile(r"[-/_=A-Za-z0-9]+(?:\.[-/_=A-Za-z0-9]+)*")
+_FILTER = re.compile(r"(?:(?:[-/_=A-Za-z0-9]+|\*)\.)*(?:[-/_=A-Za-z0-9]+|\*|>)")
+_OPERATIONS: dict[str, Operation] = {"DEL": "delete", "PURGE": "purge"}
+_MARKERS: dict[str, Operation] = {"MaxAge": "purge", "Purge": "purge", "Remove": "delete"}
+_DUPLICATES = 120
+_DEFAULT_PREFIX = "$JS.API"
+
+
+class Entry(NamedTuple):
+    """A value, or what says that there is none any more. ``time``: seconds since 1970."""
+
+    key: str
+    value: bytes
+    revision: int
+    operation: Operation
+    time: float
+
+    @property
+    def deleted(self) -> bool:
+        """Whether the key has no value."""
+        return self.operation != "put"
+
+
+class KeyValue:
+    """A bucket. Its calls raise MissingError without it, and else as those of JetStream; ValueError for a bad key."""
+
+    def __init__(self, js: JetStream, bucket: str) -> None:
+        if not _BUCKET.fullmatch(bucket):
+            raise ValueError(f"not the name of a bucket: {bucket!r}")
+        self.js = js
+        self.bucket = bucket
+        self.stream = f"KV_{bucket}"
+        self.prefix = f"$KV.{bucket}."
+
+    async def create_bucket(
+        self,
+        *,
+        history: int = 1,
+        replicas: int = 1,
+        ttl: float = 0,
+        key_ttl: bool = False,
+        marker_ttl: float = 0,
+        storage: Literal["file", "memory"] = "file",
+        max_bytes: int = -1,
+        **more: Any,
+    ) -> None:
+        """Make the bucket, or find one of the same configuration.
+
+        Times are seconds. ``key_ttl``: a value may have a time to live of its own; ``marker_ttl``: an expired one leaves a
+        marker for that long, which watches see. ``more``: fields of the stream.
+        """
+        markers = {"subject_delete_marker_ttl": int(marker_ttl * 1e9)} if marker_ttl else {}
+        await self.js.create_stream(
+            self.stream,
+            {
+                "subjects": [f"{self.prefix}>"],
+                "retention": "limits",
+                "storage": storage,
+                "max_msgs_per_subject": history,
+                "num_replicas": replicas,
+                "max_age": int(ttl * 1e9),
+                "max_bytes": max_bytes,
+                "duplicate_window": int((min(ttl, _DUPLICATES) or _DUPLICATES) * 1e9),
+                "discard": "new",
+                "allow_rollup_hdrs": True,
+                "deny_delete": True,
+                "deny_purge": False,
+                "allow_direct": True,
+                "allow_msg_ttl": key_ttl or bool(marker_ttl),
+                **markers,
+                **more,
+            },
+        )
+
+    # --- reading
+
+    async def last(self, key: str) -> Entry | None:
+        """Return the newest entry of a key, also one that says that it is deleted; None if there never was one."""
+        with self._bucket_missing():
+            stored = await last_message(self.js, self.stream, self._subject(key))
+        return None if stored is None else self._entry(stored)
+
+    async def get(self, key: str) -> Entry | None:
+        """Return the entry of a key, None if it has no value."""
+        entry = await self.last(key)
+        return None if entry is None or entry.deleted else entry
+
+    async def entries(self, *filters: str) -> list[Entry]:
+        """Return the entries with a value whose keys match, by revision. No filter: all."""
+        subjects = self._filters(filters)
+        with self._bucket_missing():
+            await self.js.stream_info(self.stream)
+            found = [self._entry(each) for each in await last_messages(self.js, self.stream, subjects)]
+        return [each for each in found if not each.deleted]
+
+    async def keys(self, *filters: str) -> list[str]:
+        """Return the keys that have a value and match, in the order of their revisions."""
+        return [each.key for each in await self._past(filters, "last_per_subject") if not each.deleted]
+
+    async def history(self, key: str) -> list[Entry]:
+        """Return all entries of a key that are kept, the oldest first."""
+        self._subject(key)
+        return await self._past((key,), "all", headers_only=False)
+
+    @asynccontextmanager
+    async def watch(
+        self, *filters: str, start: Start = "last_per_subject", **how: Any
+    ) -> AsyncIterator[KeyWatch]:
+        """Yield an iterator over the entries that match and their changes: see `Reader`, also for ``how``."""
+        async with self.js.reading(self.stream, self._filters(filters), start=start, **how) as reader:
+            yield KeyWatch(self, reader)
+
+    async def _past(
+        self, filters: tuple[str, ...], start: Start, *, headers_only: bool = True
+    ) -> list[Entry]:
+        found: list[Entry] = []
+        async with self.watch(*filters, start=start, headers_only=headers_only) as entries:
+            async for entry in entries:
+                if entry is None:
+                    break
+                found.append(entry)
+        return found
+
+    # --- writing; each returns the new revision
+
+    async def put(self, key: str, value: bytes, *, ttl: int | None = None) -> int:
+        """Set a value. ``ttl``: seconds after which it is gone."""
+        return await self._write(key, value, {}, ttl=ttl)
+
+    async def create(self, key: str, value: bytes, *, ttl: int | None = None) -> int:
+        """Set the value of a key that has none. Raises WrongRevisionError if it has one."""
+        try:
+            return await self._write(key, value, {}, last=0, ttl=ttl)
+        except WrongRevisionError:
+            entry = await self.last(key)
+            if entry is None or not entry.deleted:
+                raise
+            return await self._write(key, value, {}, last=entry.revision, ttl=ttl)
+
+    async def update(self, key: str, value: bytes, revision: int, *, ttl: int | None = None) -> int:
+        """Set a value if the last entry of the key, deleted or not, has ``revision``. Raises WrongRevisionError."""
+        return await self._write(key, value, {}, last=revision, ttl=ttl)
+
+    async def delete(self, key: str, *, revision: int | None = None) -> int:
+        """Delete a value; its history stays. ``revision``: as for `update`."""
+        return await self._write(key, b"", {"KV-Operation": "DEL"}, last=revision)
+
+    async def purge(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
+        """Delete a value and its history. ``ttl``: seconds after which this marker is gone too."""
+        return await self._write(
+            key, b"", {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}, last=revision, ttl=ttl
+        )
+
+    async def _write(
+        self,
+        key: str,
+        value: bytes,
+        headers: dict[str, str],
+        *,
+        last: int | None = None,
+        ttl: int | None = None,
+    ) -> int:
+        if ttl is not None:
+            headers["Nats-TTL"] = f"{ttl}s"
+        prefix = self.js.prefix
+        subject = self._subject(key) if prefix == _DEFAULT_PREFIX else f"{prefix}.{self._subject(key)}"
+        with self._bucket_missing():
+            ack = await self.js.publish(
+                subject,
+                value,
+                headers=headers,
+                last=last,
+                message_id=secrets.token_hex(11),
+                stream=self.stream,
+            )
+        return ack.sequence
+
+    # --- names
+
+    def entry_of(self, stored: Stored) -> Entry:
+        """Return the entry that a message of the bucket is."""
+        return self._entry(stored)
+
+    def _entry(self, stored: Stored) -> Entry:
+        headers = stored.headers
+        operation: Operation = _OPERATIONS.get(headers.get("KV-Operation", ""), "put")
+        if "Nats-Marker-Reason" in headers:
+            operation = _MARKERS.get(headers["Nats-Marker-Reason"], "delete")
+        key = stored.subject.removeprefix(self.prefix)
+        return Entry(key, stored.data if operation == "put" else b"", stored.sequence, operation, stored.time)
+
+    def _subject(self, key: str) -> str:
+        if not _KEY.fullmatch(key):
+            raise ValueError(f"not a key: {key!r}")
+        return self.prefix + key
+
+    def _filters(self, filters: tuple[str, ...]) -> list[str]:
+        for each in filters:
+            if not _FILTER.fullmatch(each):
+                raise ValueError(f"not a filter of keys: {each!r}")
+        return [self.prefix + each for each in filters or (">",)]
+
+    @contextmanager
+    def _bucket_missing(self) -> Iterator[None]:
+        try:
+            yield
+        except MissingError as error:
+            raise self.missing() from error
+
+    def missing(self) -> MissingError:
+        """Return the error that says that the bucket is missing."""
+        where = self.js.connection.status.server
+        return MissingError(
+            f"there is no key-value bucket {self.bucket} at the NATS server {where}",
+            f"make it with `nats kv add {self.bucket}`, or correct the name",
+        )
+
+
+class KeyWatch:
+    """Iterate: each step gives an entry, and once None, when all that was there at the start has been given."""
+
+    def __init__(self, bucket: KeyValue, reader: Reader) -> None:
+        self._bucket = bucket
+        self._reader = reader
+
+    def __aiter__(self) -> KeyWatch:
+        return self
+
+    async def __anext__(self) -> Entry | None:
+        try:
+            stored = await anext(self._reader)
+        except MissingError as error:
+            raise self._bucket.missing() from error
+        return None if stored is None else self._bucket.entry_of(stored)

@@ -1,0 +1,289 @@
+"""Object stores: a stream with the chunks of each object, and a message of information for each name."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import secrets
+import string
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import Any, Literal
+
+import trio
+
+from reactor.fleet.link.errors import DamagedError, LinkError, MissingError, NoRespondersError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.object_info import ObjectInfo, parse_info
+from reactor.fleet.link.reading import Reader
+from reactor.fleet.link.stored import Stored, last_message, messages_from
+from reactor.fleet.link.uploading import uploading
+
+CHUNK = 128 << 10
+_PAGE = 8
+_BUCKET = re.compile(r"[A-Za-z0-9_-]+")
+_LETTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_NO_TIME = "0001-01-01T00:00:00Z"
+"""The time in the information of an object as Go writes it: the time of the message counts."""
+
+
+class ObjectStore:
+    """A store. Its calls raise MissingError without it, and else as those of JetStream."""
+
+    def __init__(self, js: JetStream, bucket: str) -> None:
+        """Raises ValueError for a malformed name."""
+        if not _BUCKET.fullmatch(bucket):
+            raise ValueError(f"not the name of an object store: {bucket!r}")
+        self.js = js
+        self.bucket = bucket
+        self.stream = f"OBJ_{bucket}"
+
+    async def create_bucket(
+        self,
+        *,
+        replicas: int = 1,
+        storage: Literal["file", "memory"] = "file",
+        max_bytes: int = -1,
+        **more: Any,
+    ) -> None:
+        """Make the store, or find one of the same configuration. ``more``: fields of the stream."""
+        await self.js.create_stream(
+            self.stream,
+            {
+                "subjects": [f"$O.{self.bucket}.C.>", f"$O.{self.bucket}.M.>"],
+                "retention": "limits",
+                "storage": storage,
+                "num_replicas": replicas,
+                "max_bytes": max_bytes,
+                "discard": "new",
+                "allow_rollup_hdrs": True,
+                "allow_direct": True,
+                **more,
+            },
+        )
+
+    # --- reading
+
+    async def info(self, name: str) -> ObjectInfo | None:
+        """Return what is known about an object, also a deleted one; None if there never was one."""
+        with self._store_missing():
+            stored = await last_message(self.js, self.stream, self._subject(name))
+        return None if stored is None else self.info_of(stored)
+
+    async def get(
+        self, name: str, write: Callable[[bytes], object], *, largest: int | None = None
+    ) -> ObjectInfo:
+        """Read an object; ``write`` gets each chunk. Only after the return is it known that they are right.
+
+        Raises MissingError, or DamagedError if it has more than ``largest`` bytes or is not what its digest says.
+        """
+        info = await self.info(name)
+        if info is None or info.deleted:
+            raise MissingError(
+                f"there is no object {name} in the object store {self.bucket}",
+                f"see `nats object ls {self.bucket}`",
+            )
+        if largest is not None and info.size > largest:
+            raise DamagedError(f"{self._shown(name)} has {info.size:,} bytes; at most {largest:,} are read")
+        digest, size = hashlib.sha256(), 0
+        async with aclosing(self._chunks(info)) as chunks:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > info.size:
+                    raise DamagedError(f"{self._shown(name)} has more bytes than its information says")
+                digest.update(chunk)
+                write(chunk)
+        if size != info.size or _digest(digest.digest()) != info.digest:
+            hint = "put it there again; or it was replaced while it was read"
+            raise DamagedError(f"{self._shown(name)} is damaged: its size or digest is wrong", hint)
+        return info
+
+    async def read(self, name: str, *, largest: int) -> bytes:
+        """Return the content of an object. Raises as `get` does."""
+        content = bytearray()
+        await self.get(name, content.extend, largest=largest)
+        return bytes(content)
+
+    async def list(self) -> list[ObjectInfo]:
+        """Return the objects that are not deleted."""
+        found: list[ObjectInfo] = []
+        async with self.watch() as infos:
+            async for info in infos:
+                if info is None:
+                    break
+                found.append(info)
+        return [info for info in found if not info.deleted]
+
+    @asynccontextmanager
+    async def watch(self, name: str | None = None, **how: Any) -> AsyncIterator[ObjectWatch]:
+        """Yield an iterator over the objects and their changes: see `Reader`, also for ``how``."""
+        subject = f"$O.{self.bucket}.M.>" if name is None else self._subject(name)
+        async with self.js.reading(self.stream, [subject], **how) as reader:
+            yield ObjectWatch(self, reader)
+
+    async def _chunks(self, info: ObjectInfo) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks: directly, or through a consumer where the stream does not allow that."""
+        subject = f"$O.{self.bucket}.C.{info.nuid}"
+        if not info.size:
+            return
+        direct = True
+        try:
+            async with aclosing(messages_from(self.js, self.stream, subject, page=_PAGE)) as chunks:
+                async for stored in chunks:
+                    yield stored.data
+        except NoRespondersError:
+            direct = False
+        if not direct:
+            async with self.js.reading(self.stream, [subject], start="all") as reader:
+                async for found in reader:
+                    if found is None:
+                        return
+                    yield found.data
+
+    # --- writing
+
+    async def put(
+        self,
+        name: str,
+        data: bytes | Iterable[bytes],
+        *,
+        description: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> ObjectInfo:
+        """Store an object, and return what is known about it. A failure leaves the old one in force."""
+        old = await self.info(name)
+        nuid = "".join(secrets.choice(_LETTERS) for _ in range(22))
+        try:
+            size, chunks, digest = await self._send(nuid, [data] if isinstance(data, bytes) else data)
+            info = {
+                "name": name,
+                **({"description": description} if description else {}),
+                **({"metadata": dict(metadata)} if metadata else {}),
+                "options": {"max_chunk_size": CHUNK},
+                "bucket": self.bucket,
+                "nuid": nuid,
+                "size": size,
+                "mtime": _NO_TIME,
+                "chunks": chunks,
+                "digest": digest,
+            }
+            revision = await self._publish_info(name, info)
+        except BaseException:
+            with trio.CancelScope(shield=True), trio.move_on_after(1):
+                await self._purge(nuid)
+            raise
+        if old is not None and not old.deleted:
+            await self._purge(old.nuid)
+        return ObjectInfo(name, self.bucket, nuid, size, chunks, digest, False, revision, 0.0)
+
+    async def delete(self, name: str) -> None:
+        """Delete an object. Raises MissingError if it is not there."""
+        info = await self.info(name)
+        if info is None or info.deleted:
+            raise MissingError(f"there is no object {name} in the object store {self.bucket}")
+        gone = {
+            "name": name,
+            "options": {"max_chunk_size": CHUNK},
+            "bucket": self.bucket,
+            "nuid": info.nuid,
+            "size": 0,
+            "mtime": _NO_TIME,
+            "chunks": 0,
+        }
+        await self._publish_info(name, {**gone, "deleted": True})
+        await self._purge(info.nuid)
+
+    async def _send(self, nuid: str, data: Iterable[bytes]) -> tuple[int, int, str]:
+        """Send the chunks; returns size, number and digest."""
+        digest, size, chunks = hashlib.sha256(), 0, 0
+        with self._store_missing(), uploading(self.js, f"$O.{self.bucket}.C.{nuid}") as upload:
+            try:
+                for chunk in _split(data):
+                    await upload.send(chunk)
+                    digest.update(chunk)
+                    size, chunks = size + len(chunk), chunks + 1
+                await upload.finish()
+            except BaseException:
+                await upload.abort()
+                raise
+        return size, chunks, _digest(digest.digest())
+
+    async def _publish_info(self, name: str, info: Mapping[str, Any]) -> int:
+        data = json.dumps(info, separators=(",", ":"), ensure_ascii=False).encode()
+        with self._store_missing():
+            ack = await self.js.publish(
+                self._subject(name), data, headers={"Nats-Rollup": "sub"}, stream=self.stream
+            )
+        return ack.sequence
+
+    async def _purge(self, nuid: str) -> None:
+        """Delete chunks that belong to no object any more; what stays only takes space."""
+        try:
+            await self.js.purge(self.stream, f"$O.{self.bucket}.C.{nuid}")
+        except LinkError:
+            return
+
+    # --- names
+
+    def info_of(self, stored: Stored) -> ObjectInfo:
+        """Return what a message of information says. Raises DamagedError."""
+        return parse_info(stored, self.bucket)
+
+    def _subject(self, name: str) -> str:
+        if not name:
+            raise ValueError("the name of an object is empty")
+        return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
+
+    def _shown(self, name: str) -> str:
+        return f"the object {name} of the object store {self.bucket}"
+
+    @contextmanager
+    def _store_missing(self) -> Iterator[None]:
+        try:
+            yield
+        except MissingError as error:
+            raise self.missing() from error
+
+    def missing(self) -> MissingError:
+        """Return the error that says that the store is missing."""
+        where = self.js.connection.status.server
+        return MissingError(
+            f"there is no object store {self.bucket} at the NATS server {where}",
+            f"make it with `nats object add {self.bucket}`, or correct the name",
+        )
+
+
+class ObjectWatch:
+    """Iterate: each step gives what an object is, and once None, when all that was there has been given."""
+
+    def __init__(self, store: ObjectStore, reader: Reader) -> None:
+        self._store = store
+        self._reader = reader
+
+    def __aiter__(self) -> ObjectWatch:
+        return self
+
+    async def __anext__(self) -> ObjectInfo | None:
+        try:
+            stored = await anext(self._reader)
+        except MissingError as error:
+            raise self._store.missing() from error
+        return None if stored is None else self._store.info_of(stored)
+
+
+def _split(data: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut into chunks of the usual size, whatever the sizes of the pieces."""
+    rest = bytearray()
+    for piece in data:
+        rest += piece
+        while len(rest) >= CHUNK:
+            yield bytes(rest[:CHUNK])
+            del rest[:CHUNK]
+    if rest:
+        yield bytes(rest)
+
+
+def _digest(digest: bytes) -> str:
+    return f"SHA-256={base64.urlsafe_b64encode(digest).decode()}"

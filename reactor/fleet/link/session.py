@@ -1,0 +1,161 @@
+"""The tasks of one open connection: reading, sending, and asking now and then whether the server is there."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import trio
+
+from reactor.fleet.link.errors import DeniedError, LinkError, UnreachableError
+from reactor.fleet.link.handshake import CHUNK, Session, explained, refused
+from reactor.fleet.link.pauses import Outage
+from reactor.fleet.wire import commands
+from reactor.fleet.wire.parser import Info, Message, Operation, Ping, Pong, ProtocolError, ServerError
+
+if TYPE_CHECKING:
+    from reactor.fleet.link.connection import Connection
+
+_DENIED = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]*)\"", re.IGNORECASE)
+_STAYS = (
+    "invalid subject",
+    "invalid publish subject",
+    "maximum subscriptions exceeded",
+    "message headers not supported",
+)
+_MISSED_PINGS = 2
+_MOST_PONGS = 10_000
+"""Unsent answers after which a server that floods with PING is given up."""
+
+
+class SessionTasks:
+    """Run until the connection ends."""
+
+    def __init__(self, session: Session, connection: Connection) -> None:
+        self.session = session
+        self._connection = connection
+        self._pongs: deque[Callable[[bool], None]] = deque()
+        self._outage: Outage | None = None
+        self._scope = trio.CancelScope()
+        self._silent_pings = 0
+        self._unsent_pongs = 0
+
+    async def run(self, ping: float) -> Outage:
+        """Return why the connection ended. ``ping``: the seconds between two PINGs."""
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._guarded, self._read)
+                    nursery.start_soon(self._guarded, self._send)
+                    nursery.start_soon(self._guarded, self._beat, ping)
+        finally:
+            while self._pongs:
+                self._pongs.popleft()(False)
+        return self._outage or Outage(UnreachableError(f"the connection to {self.session.server} ended"))
+
+    async def pinged(self) -> bool:
+        """Wait for the answer to a PING; False when the connection ends before."""
+        done = trio.Event()
+        answers: list[bool] = []
+
+        def answered(good: bool) -> None:
+            answers.append(good)
+            done.set()
+
+        self._ping(answered)
+        await done.wait()
+        return answers[0]
+
+    def _ping(self, answered: Callable[[bool], None]) -> None:
+        self._pongs.append(answered)
+        self._connection.outbox.add(commands.PING)
+
+    def _end(self, error: LinkError, *, moving: bool = False) -> None:
+        if self._outage is None:
+            self._outage = Outage(error, moving=moving)
+            self._scope.cancel()
+
+    async def _guarded(self, task: Callable[..., Awaitable[None]], *args: object) -> None:
+        """Let an error of the network end the connection, and nothing else."""
+        try:
+            await task(*args)
+        except (
+            OSError,
+            EOFError,
+            trio.BrokenResourceError,
+            trio.ClosedResourceError,
+            ProtocolError,
+        ) as error:
+            self._end(explained(error, self.session.server, self._connection.options))
+
+    async def _read(self) -> None:
+        session = self.session
+        self._note(session.info)
+        for operation in session.early:
+            self._take(operation)
+        session.early.clear()
+        while self._outage is None:
+            data = await session.stream.receive_some(CHUNK)
+            if not data:
+                raise EOFError
+            for operation in session.parser.feed(data):
+                self._take(operation)
+
+    async def _send(self) -> None:
+        while True:
+            data = await self._connection.outbox.take()
+            self._unsent_pongs = 0
+            await self.session.stream.send_all(data)
+
+    async def _beat(self, seconds: float) -> None:
+        while True:
+            await trio.sleep(seconds)
+            if self._silent_pings >= _MISSED_PINGS:
+                raise trio.BrokenResourceError("it does not answer any more")
+            self._silent_pings += 1
+            self._ping(lambda _: None)
+
+    def _take(self, operation: Operation) -> None:
+        match operation:
+            case Message():
+                self._connection.take(operation)
+            case Ping():
+                self._connection.outbox.add(commands.PONG)
+                self._unsent_pongs += 1
+                if self._unsent_pongs > _MOST_PONGS:
+                    raise ProtocolError("it sends PING and does not read the answers")
+            case Pong():
+                self._silent_pings = 0
+                if self._pongs:
+                    self._pongs.popleft()(True)
+            case Info(values):
+                self._note(values)
+            case ServerError(text):
+                self._refused(text)
+
+    def _note(self, info: dict[str, object]) -> None:
+        """Take what a server says about its cluster, and whether it is about to stop."""
+        session = self.session
+        changed = info.get("connect_urls") != session.info.get("connect_urls")
+        session.info.update(info)
+        if not self._connection.options.fixed_servers:
+            self._connection.pool.told(info.get("connect_urls"), session.server)
+        if info.get("ldm") and len(self._connection.pool) > 1:
+            self._end(UnreachableError(f"the NATS server {session.server} is about to stop"), moving=True)
+        elif changed:
+            self._connection.moved()
+
+    def _refused(self, text: str) -> None:
+        denied = _DENIED.match(text)
+        options = self._connection.options
+        if denied:
+            action, subject = denied[1].lower().replace("subscription", "subscribe"), denied[2]
+            error = DeniedError(
+                f"the NATS server {self.session.server} does not let the user {action} to {subject}",
+                "give the user this permission on the server",
+            )
+            self._connection.denied(error, subject, action == "publish")
+        elif not text.lower().startswith(_STAYS):
+            self._end(refused(text, self.session.server, options))

@@ -1,0 +1,79 @@
+"""TLS of a connection: the context from files, and what a failed handshake means."""
+
+from __future__ import annotations
+
+import ssl
+
+from reactor.fleet.link.errors import ContextError, TlsError
+from reactor.fleet.link.options import Options
+from reactor.fleet.link.servers import Server
+
+_HINTS = {
+    62: "check `url`: it must have the name that the certificate has",
+    64: "check `url`: it must have the address that the certificate has",
+    10: "the server needs a new certificate; check also the clock of this host",
+    9: "check the clock of this host",
+}
+"""Number of OpenSSL for what is wrong with a certificate -> hint."""
+_OTHER_HINT = "name the CA of the server as `ca` in the context"
+
+
+def client_context(options: Options) -> ssl.SSLContext:
+    """Return the context for one connection. Raises ContextError for files that can't be used."""
+    try:
+        context = ssl.create_default_context(cafile=options.ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+    except OSError as error:
+        raise _unusable("CA", options.ca, error, options) from error
+    if options.certificate:
+        try:
+            context.load_cert_chain(options.certificate, options.key, password=_no_password)
+        except OSError as error:
+            pair = " with the key ".join(filter(None, (options.certificate, options.key)))
+            raise _unusable("certificate", pair, error, options) from error
+    return context
+
+
+def failure_of(error: BaseException) -> ssl.SSLError | None:
+    """Return what TLS says about an exception, None if it is not from TLS."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__
+    return cause
+
+
+def explained(error: BaseException, server: Server, options: Options) -> TlsError:
+    """Return what a failed handshake means."""
+    cause = failure_of(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        hint = _HINTS.get(cause.verify_code, _OTHER_HINT)
+        return TlsError(
+            f"the certificate of the NATS server {server} is refused: {cause.verify_message.rstrip('.')}",
+            hint,
+        )
+    reason = getattr(cause, "reason", None) or "the server ended the connection"
+    hint = "the server may ask for a client certificate: `cert` and `key`"
+    if options.tls_first:
+        hint = "`tls_first` needs `handshake_first` in the configuration of the server"
+    return TlsError(
+        f"TLS with the NATS server {server} failed: {str(reason).lower().replace('_', ' ')}", hint
+    )
+
+
+def no_tls(server: Server, options: Options) -> TlsError:
+    """Return that the server offers no TLS, which the options ask for."""
+    where = f" in {options.origin}" if options.origin else ""
+    hint = f"let the server use TLS, or take `ca`, `cert` and tls:// out{where}"
+    return TlsError(f"the NATS server {server} does not use TLS", hint)
+
+
+def _no_password() -> str:
+    """Return no password, rather than let OpenSSL ask at the terminal."""
+    return ""
+
+
+def _unusable(what: str, path: str | None, error: OSError, options: Options) -> ContextError:
+    reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
+    text = str(reason or "it is not PEM").lower().replace("_", " ")
+    where = f" in {options.origin}" if options.origin else ""
+    return ContextError(f"the {what} {path} can't be used: {text}", f"check the files of TLS{where}")

@@ -1,0 +1,74 @@
+"""Sends the chunks of an object, some ahead of their acknowledgements, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import trio
+
+from reactor.fleet.link.errors import DisconnectedError, LinkError, NoAnswerError
+from reactor.fleet.link.jetstream import JetStream, acknowledged
+from reactor.fleet.link.messages import Messages
+
+_IN_FLIGHT = 16
+_AFTERMATH = 1.0
+
+
+class Upload:
+    """One object on its way. Each chunk is sent once: repeated, it could come out of order."""
+
+    def __init__(self, js: JetStream, subject: str, reply: str, messages: Messages) -> None:
+        self._js = js
+        self._subject = subject
+        self._reply = reply
+        self._messages = messages
+        self._epoch = js.connection.epoch
+        self._waiting = 0
+
+    async def send(self, chunk: bytes) -> None:
+        """Send the next chunk. Raises LinkError, also for an earlier one that was refused."""
+        await self._js.connection.publish(self._subject, chunk, reply=self._reply)
+        self._waiting += 1
+        if self._waiting >= _IN_FLIGHT:
+            await self._acknowledged()
+
+    async def finish(self) -> None:
+        """Wait until all chunks are stored. Raises LinkError."""
+        while self._waiting:
+            await self._acknowledged()
+
+    async def abort(self) -> None:
+        """Wait a little for what is on its way, so that it can be deleted."""
+        with trio.CancelScope(shield=True), trio.move_on_after(_AFTERMATH):
+            while self._waiting:
+                try:
+                    await self._acknowledged()
+                except LinkError:
+                    if self._lost:
+                        return
+
+    @property
+    def _lost(self) -> bool:
+        connection = self._js.connection
+        return not connection.up or connection.epoch != self._epoch
+
+    async def _acknowledged(self) -> None:
+        where = self._js.connection.status.server
+        self._waiting -= 1
+        with trio.move_on_after(self._js.seconds):
+            while (message := await self._messages.get()) is None:
+                if self._lost:
+                    raise DisconnectedError(f"the connection to the NATS server {where} was lost")
+            acknowledged(message, self._subject)
+            return
+        raise NoAnswerError(f"no answer from the NATS server {where} to {self._subject}")
+
+
+@contextmanager
+def uploading(js: JetStream, subject: str) -> Iterator[Upload]:
+    """Yield an upload to ``subject``."""
+    connection = js.connection
+    reply = connection.inbox("p")
+    with connection.messages(reply) as messages, connection.watched(lambda _: messages.wake()):
+        yield Upload(js, subject, reply, messages)

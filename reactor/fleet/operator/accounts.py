@@ -1,0 +1,169 @@
+"""The two accounts and what a host may do, as JWTs.
+
+FLEET owns all streams; operators, drivers and the admitting service are its users. HOSTS owns nothing, and its users
+reach FLEET only by imports. Within one account every user can make the server publish to any subject, by the reply
+subject of a direct get or the deliver subject of a consumer; across accounts the reply is mapped, and that fails. So no
+user of HOSTS may ever make a consumer, and none is a user of FLEET.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from reactor.fleet.operator.keyring import Keyring, now
+from reactor.fleet.wire.credentials import Credentials
+from reactor.fleet.wire.nkeys import Key
+from reactor.fleet.wire.tokens import claims_of, signed_token
+
+_GET = "$JS.API.DIRECT.GET"
+_ME = "{{name()}}"
+
+ONE_ANSWER = (
+    f"{_GET}.KV_reactor_channels.$KV.reactor_channels.*",
+    f"{_GET}.KV_reactor_hosts.$KV.reactor_hosts.*",
+    f"{_GET}.KV_reactor_secrets.$KV.reactor_secrets.>",
+    f"{_GET}.KV_reactor_slots.$KV.reactor_slots.>",
+    f"{_GET}.OBJ_reactor_bundles.$O.reactor_bundles.M.*",
+    "$KV.reactor_state.*",
+    "$KV.reactor_shared.*.*",
+    "reactor.event.*",
+    "choria.ccm.registration.v1.>",
+    "reactor.join",
+)
+"""What FLEET offers to HOSTS, with one answer to a request."""
+MANY_ANSWERS = (f"{_GET}.KV_reactor_shared", f"{_GET}.OBJ_reactor_bundles")
+STAMPED = ("$KV.reactor_slots.*.*",)
+"""The server adds who the client is: a lease names its true holder."""
+HINTS = ("reactor.changed.>",)
+
+HOST_PUBLISHES = (
+    f"$KV.reactor_state.{_ME}",
+    f"reactor.event.{_ME}",
+    f"$KV.reactor_shared.{_ME}.*",
+    *STAMPED,
+    "choria.ccm.registration.v1.>",
+    f"{_GET}.KV_reactor_channels.$KV.reactor_channels.*",
+    f"{_GET}.KV_reactor_hosts.$KV.reactor_hosts.{_ME}",
+    f"{_GET}.KV_reactor_secrets.$KV.reactor_secrets.{_ME}.*",
+    f"{_GET}.KV_reactor_slots.$KV.reactor_slots.>",
+    f"{_GET}.OBJ_reactor_bundles.$O.reactor_bundles.M.*",
+    *MANY_ANSWERS,
+    "reactor.join",
+)
+HOST_SUBSCRIBES = (
+    f"_INBOX_{_ME}.>",
+    f"reactor.changed.host.{_ME}",
+    "reactor.changed.channel.*",
+    "reactor.changed.shared.>",
+    "reactor.changed.slot.>",
+)
+_UNLIMITED = dict.fromkeys(("subs", "data", "payload", "imports", "exports", "conn", "leaf"), -1) | {
+    "wildcards": True
+}
+_STORES = dict.fromkeys(("mem_storage", "disk_storage", "streams", "consumer"), -1)
+_STORES_NOTHING = dict.fromkeys(_STORES, 0)
+_LARGEST_MESSAGE_OF_A_HOST = 1 << 20
+_EVERYTHING: dict[str, Any] = {"pub": {}, "sub": {}}
+
+
+def operator_token(keys: Keyring, old: str | None = None) -> str:
+    """Return the JWT of the operator, which every server has."""
+    claims = {"system_account": keys.system.public}
+    return _renewed(old, "operator", keys.operator, "reactor", keys.operator, claims)
+
+
+def system_token(keys: Keyring, old: str | None = None) -> str:
+    """Return the JWT of the account SYS, for the servers themselves."""
+    return _renewed(
+        old, "account", keys.system, "SYS", keys.operator, {"limits": _UNLIMITED | _STORES_NOTHING}
+    )
+
+
+def fleet_token(keys: Keyring, old: str | None = None) -> str:
+    """Return the JWT of the account FLEET, which owns the streams and offers hosts what they may reach."""
+    exports = [
+        *({"name": each, "subject": each, "type": "service"} for each in (*ONE_ANSWER, *STAMPED)),
+        *(
+            {"name": each, "subject": each, "type": "service", "response_type": "Stream"}
+            for each in MANY_ANSWERS
+        ),
+        *({"name": each, "subject": each, "type": "stream"} for each in HINTS),
+    ]
+    claims = {"limits": _UNLIMITED | _STORES, "exports": exports, "default_permissions": _EVERYTHING}
+    return _renewed(old, "account", keys.fleet, "FLEET", keys.operator, claims)
+
+
+def hosts_token(keys: Keyring, revoked: Mapping[str, int], old: str | None = None) -> str:
+    """Return the JWT of the account HOSTS. ``revoked``: public key of a user -> the time before which its JWTs are void."""
+    imports = [
+        *(_import(keys, each, "service") for each in (*ONE_ANSWER, *MANY_ANSWERS)),
+        *({**_import(keys, each, "service"), "share": True} for each in STAMPED),
+        *(_import(keys, each, "stream") for each in HINTS),
+    ]
+    template = {
+        "subs": -1,
+        "data": -1,
+        "payload": _LARGEST_MESSAGE_OF_A_HOST,
+        "pub": {"allow": list(HOST_PUBLISHES)},
+        "sub": {"allow": list(HOST_SUBSCRIBES)},
+    }
+    scope = {"kind": "user_scope", "key": keys.hosts_signing.public, "role": "host", "template": template}
+    claims = {
+        "limits": _UNLIMITED | _STORES_NOTHING,
+        "imports": imports,
+        "signing_keys": [scope],
+        "default_permissions": _EVERYTHING,
+        **({"revocations": dict(revoked)} if revoked else {}),
+    }
+    return _renewed(old, "account", keys.hosts, "HOSTS", keys.operator, claims)
+
+
+def revoked_in(token: str) -> dict[str, int]:
+    """Return the keys that the JWT of an account revokes."""
+    found = claims_of(token).get("nats", {}).get("revocations", {})
+    return {str(key): int(when) for key, when in found.items()}
+
+
+def operator_user(keys: Keyring, name: str, account: Literal["fleet", "system"]) -> Credentials:
+    """Make a user of FLEET or SYS, who may do everything in that account."""
+    issuer: Key = getattr(keys, account)
+    user = Key.generate("user")
+    claims = {**_EVERYTHING, "subs": -1, "data": -1, "payload": -1}
+    return Credentials(user, signed_token("user", user.public, name, issuer, claims, issued=now()))
+
+
+def host_token(keys: Keyring, name: str, public: str, expires: int | None) -> str:
+    """Return the JWT of the host ``name`` with that public key: its permissions are in the template of HOSTS."""
+    claims = {"issuer_account": keys.hosts.public}
+    return signed_token("user", public, name, keys.hosts_signing, claims, issued=now(), expires=expires)
+
+
+def _import(keys: Keyring, subject: str, kind: str) -> dict[str, Any]:
+    return {
+        "name": subject,
+        "subject": subject,
+        "account": keys.fleet.public,
+        "type": kind,
+        "local_subject": subject,
+    }
+
+
+def _renewed(  # noqa: PLR0917 - as `signed_token`
+    old: str | None,
+    role: Literal["operator", "account"],
+    subject: Key,
+    name: str,
+    issuer: Key,
+    claims: Mapping[str, Any],
+) -> str:
+    """Return ``old`` if it says the same, else a new JWT that servers take for a later one."""
+    issued = now()
+    if old is not None:
+        found = claims_of(old)
+        if (found.get("sub"), found.get("iss")) == (subject.public, issuer.public):
+            said = {key: value for key, value in found["nats"].items() if key not in ("type", "version")}
+            if said == dict(claims):
+                return old
+            issued = max(issued, int(found["iat"]) + 1)
+    return signed_token(role, subject.public, name, issuer, claims, issued=issued)

@@ -1,0 +1,78 @@
+"""The states of channels, read and changed by compare-and-set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reactor.fleet.ground import CHANNELS
+from reactor.fleet.link.errors import WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.clock import ServerClock
+from reactor.fleet.rollout.acts import Author, NewRelease, RolloutError, begin
+from reactor.fleet.rollout.gate import Gate
+from reactor.fleet.rollout.state import ChannelState
+
+_ATTEMPTS = 5
+
+
+class Channels:
+    """The channels of a fleet. Its calls raise LinkError; DocumentError for a state that can't be read."""
+
+    def __init__(self, js: JetStream) -> None:
+        self.clock = ServerClock(js)
+        self._kv = js.key_value(CHANNELS)
+
+    async def names(self) -> list[str]:
+        """The channels that have a release."""
+        return sorted(await self._kv.keys())
+
+    async def read(self, channel: str) -> tuple[ChannelState | None, int]:
+        """The state of a channel and its revision; None before the first release."""
+        entry = await self._kv.last(channel)
+        if entry is None:
+            return None, 0
+        return (None if entry.deleted else ChannelState.from_bytes(entry.value, channel)), entry.revision
+
+    async def write(self, state: ChannelState, revision: int) -> int:
+        """Write a state that was decided on ``revision``; return the new one. Raises WrongRevisionError."""
+        return await self._kv.update(state.channel, state.to_bytes(), revision)
+
+    async def act(
+        self, channel: str, act: Callable[[ChannelState, Author], ChannelState], by: str, why: str = ""
+    ) -> ChannelState:
+        """Let a person act on the newest state; return the new one. Raises RolloutError where it is refused.
+
+        When a driver was faster, the act is decided again on what it wrote.
+        """
+
+        def decide(before: ChannelState | None, author: Author) -> ChannelState:
+            if before is None:
+                raise RolloutError(
+                    f"the channel {channel} has no release", "begin one: reactor fleet release"
+                )
+            return act(before, author)
+
+        return await self._decided(channel, decide, by, why)
+
+    async def begin(
+        self, release: NewRelease, waves: Sequence[int], gate: Gate, by: str, why: str = ""
+    ) -> ChannelState:
+        """Begin the rollout of a published release. Raises RolloutError."""
+
+        def decide(before: ChannelState | None, author: Author) -> ChannelState:
+            return begin(before, release, waves, gate, author)
+
+        return await self._decided(release.channel, decide, by, why)
+
+    async def _decided(
+        self, channel: str, decide: Callable[[ChannelState | None, Author], ChannelState], by: str, why: str
+    ) -> ChannelState:
+        for _ in range(_ATTEMPTS):
+            before, revision = await self.read(channel)
+            new = decide(before, Author(by, await self.clock.now(), why))
+            try:
+                await self.write(new, revision)
+            except WrongRevisionError:
+                continue
+            return new
+        raise RolloutError(f"others change the channel {channel} all the time", "try again")

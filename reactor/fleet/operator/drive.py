@@ -1,0 +1,160 @@
+"""The process that moves waves. One drives a channel at a time, by a lease; every step names the revision it was decided on.
+
+A driver that can't renew its lease stops writing at once. Two at once can't both succeed, whatever the leases say.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import trio
+
+from reactor.fleet.documents import canonical
+from reactor.fleet.ground import CHANNELS, DRIVE, STATE
+from reactor.fleet.link.errors import LinkError, WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.views import read_views
+from reactor.fleet.rollout.state import ChannelState, Phase
+from reactor.fleet.rollout.step import next_step
+from reactor.fleet.wake import Wake
+
+LEASE = 15
+"""Seconds for which a lease is taken. It is renewed after a third."""
+_ENDED = frozenset({Phase.DONE, Phase.REVERTED, Phase.HALTED, Phase.PAUSED})
+
+
+class Lease:
+    """The right to drive one channel. Only while `held` may the driver write."""
+
+    def __init__(self, js: JetStream, channel: str, name: str) -> None:
+        self._kv = js.key_value(DRIVE)
+        self._channel = channel
+        self._value = canonical({"by": name, "token": secrets.token_hex(8)})
+        self._revision: int | None = None
+        self._until = -1.0
+
+    @property
+    def held(self) -> bool:
+        """Whether the lease certainly lasts: it is counted from before it was asked for."""
+        return trio.current_time() < self._until
+
+    async def keep(self) -> bool:
+        """Take or renew it; return whether it is held. Raises LinkError."""
+        asked = trio.current_time()
+        try:
+            if self._revision is None:
+                self._revision = await self._kv.create(self._channel, self._value, ttl=LEASE)
+            else:
+                self._revision = await self._kv.update(self._channel, self._value, self._revision, ttl=LEASE)
+        except WrongRevisionError:
+            self._revision, self._until = None, -1.0
+            return False
+        self._until = asked + LEASE
+        return True
+
+    async def give_back(self) -> None:
+        """Let the next driver begin at once. Raises LinkError."""
+        if self._revision is not None:
+            revision, self._revision, self._until = self._revision, None, -1.0
+            await self._kv.delete(self._channel, revision=revision)
+
+
+class Driver:
+    """Drives one channel. ``tell`` gets the state and a sentence whenever there is something new to say."""
+
+    def __init__(
+        self,
+        js: JetStream,
+        channel: str,
+        name: str,
+        *,
+        tell: Callable[[ChannelState, str], None] = lambda _, __: None,
+        interval: float = 5.0,
+    ) -> None:
+        self.channel = channel
+        self.lease = Lease(js, channel, name)
+        self._js = js
+        self._channels = Channels(js)
+        self._name = name
+        self._tell = tell
+        self._interval = interval
+        self._wake = Wake()
+        self._said: tuple[str, str] | None = None
+
+    async def run(self, *, until_ended: bool = False) -> ChannelState | None:
+        """Drive until cancelled; with ``until_ended`` return the state in which nothing moves any more.
+
+        A failure of the network is waited out: without a lease nothing is written.
+        """
+        try:
+            with ExitStack() as stack:
+                for subject in (f"$KV.{STATE}.*", f"$KV.{CHANNELS}.{self.channel}"):
+                    stack.enter_context(self._js.connection.subscribed(subject, self._woken))
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._keep_lease)
+                    while True:
+                        state = await self._step_if_allowed()
+                        if until_ended and state is not None and state.phase in _ENDED:
+                            nursery.cancel_scope.cancel()
+                            return state
+                        await self._wake.wait(self._interval)
+        finally:
+            with trio.CancelScope(shield=True), trio.move_on_after(1):
+                await self._give_back()
+        return None
+
+    async def _keep_lease(self) -> None:
+        while True:
+            try:
+                await self.lease.keep()
+            except LinkError:
+                await trio.sleep(1)
+            else:
+                self._wake.set()
+                await trio.sleep(LEASE / 3 if self.lease.held else 1)
+
+    async def _give_back(self) -> None:
+        try:
+            await self.lease.give_back()
+        except LinkError:
+            return
+
+    async def _step_if_allowed(self) -> ChannelState | None:
+        """Make a step; return the state, None while another one drives or the network is away."""
+        if not self.lease.held:
+            return None
+        try:
+            return await self.step()
+        except LinkError:
+            return None
+
+    async def step(self) -> ChannelState | None:
+        """Decide on what is there now, and write it if the lease still lasts. Raises LinkError."""
+        state, revision = await self._channels.read(self.channel)
+        if state is None:
+            return None
+        if state.phase in _ENDED:
+            self._say(state, state.why)
+            return state
+        hosts = await read_views(self._js, self.channel, state.serial)
+        found = next_step(state, hosts, await self._channels.clock.now(), self._name)
+        if found.state is not None and self.lease.held:
+            try:
+                await self._channels.write(found.state, revision)
+            except WrongRevisionError:
+                return None  # another one changed the state meanwhile: it is decided again
+            state = found.state
+        self._say(state, found.why)
+        return state
+
+    def _say(self, state: ChannelState, why: str) -> None:
+        said = (f"{state.phase} {state.serial} {state.wave}", why)
+        if said != self._said:
+            self._said = said
+            self._tell(state, why)
+
+    def _woken(self, _: object) -> None:
+        self._wake.set()

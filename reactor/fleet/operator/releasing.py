@@ -1,0 +1,93 @@
+"""From a directory to a rollout: the next release of a channel, signed, stored and begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from reactor.fleet.bundle.pack import Bundle
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.publishing import publish_bundle, publish_release, published_release
+from reactor.fleet.operator.views import read_orders
+from reactor.fleet.release.document import Release, require_consistent
+from reactor.fleet.rollout.acts import NewRelease, RolloutError
+from reactor.fleet.rollout.gate import Gate
+from reactor.fleet.rollout.rank import rank_of
+from reactor.fleet.rollout.state import ChannelState, Phase
+from reactor.fleet.rollout.waves import DEFAULT, parse_waves
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What people want of a release. ``waves``: as they are written; times in seconds since 1970."""
+
+    channel: str
+    by: str
+    waves: str = DEFAULT
+    gate: Gate = field(default_factory=Gate)
+    note: str = ""
+    targets: str = ""
+    floor: int | None = None
+    not_before: float | None = None
+    expires: float | None = None
+
+
+async def next_release(js: JetStream, wish: Wish, bundle: Bundle) -> Release:
+    """Return the release that would follow now, unsigned. Raises RolloutError, ReleaseError, LinkError."""
+    channels = Channels(js)
+    state, _ = await channels.read(wish.channel)
+    previous = _in_force(state)
+    before = await published_release(js, previous) if previous else None
+    if previous and before is None:
+        raise RolloutError(f"the release in force in {wish.channel}, {previous[:19]}, is not stored any more")
+    floor = wish.floor if wish.floor is not None else (before[0].floor if before else 1)
+    release = Release(
+        channel=wish.channel,
+        serial=state.serial + 1 if state else 1,
+        bundle=bundle.digest,
+        size=len(bundle.data),
+        previous=previous,
+        created=float(int(await channels.clock.now())),
+        floor=floor,
+        targets=wish.targets,
+        not_before=wish.not_before,
+        expires=wish.expires,
+        note=wish.note,
+        by=wish.by,
+    )
+    require_consistent(release, before[0] if before else None)
+    return release
+
+
+async def waves_of(js: JetStream, wish: Wish, serial: int) -> tuple[tuple[int, ...], dict[str, int]]:
+    """Return the waves as ranks, and the rank of each host that follows the channel. Raises WavesError, LinkError."""
+    orders = await read_orders(js)
+    ranks = {
+        name: rank_of(wish.channel, serial, name, is_canary=each.is_canary)
+        for name, each in orders.items()
+        if wish.channel in each.channels
+    }
+    return parse_waves(wish.waves, ranks.values()), ranks
+
+
+async def begin_release(
+    js: JetStream, wish: Wish, bundle: Bundle, sign: Callable[[bytes], bytes]
+) -> tuple[Release, ChannelState]:
+    """Sign, store and begin the next release. Raises RolloutError, ReleaseError, SignatureError, LinkError."""
+    release = await next_release(js, wish, bundle)
+    waves, _ = await waves_of(js, wish, release.serial)
+    signatures = sign(release.to_bytes())
+    await publish_bundle(js, bundle)
+    await publish_release(js, release, signatures)
+    new = NewRelease(wish.channel, release.digest, release.serial, release.previous)
+    return release, await Channels(js).begin(new, waves, wish.gate, wish.by, wish.note)
+
+
+def _in_force(state: ChannelState | None) -> str | None:
+    """The release that hosts should have when the next one begins."""
+    if state is None:
+        return None
+    if state.phase is Phase.DONE:
+        return state.release
+    return state.previous or state.release

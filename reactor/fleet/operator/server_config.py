@@ -1,0 +1,113 @@
+"""The part of the configuration of nats-server that names the accounts, and the files of an operator beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+from reactor.atomic_write import replace_file
+from reactor.fleet.operator import accounts
+from reactor.fleet.operator.keyring import Keyring, KeyringError, save_credentials
+
+TOKENS, CONFIG = "accounts.json", "accounts.conf"
+OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS = "operator.creds", "system.creds"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The directory of an operator: keys, JWTs, credentials, and what servers include. ``changed``: files written now."""
+
+    directory: str
+    keys: Keyring
+    tokens: dict[str, str]
+    changed: tuple[str, ...]
+
+    def path(self, name: str) -> str:
+        """The path of one of the files."""
+        return os.path.join(self.directory, name)
+
+
+def make_ground(directory: str) -> Ground:
+    """Make what is missing in ``directory``, and renew what this version says otherwise. Raises KeyringError, OSError."""
+    with suppress(FileExistsError):
+        os.makedirs(directory, mode=0o700)
+    keys = Keyring.load(directory)
+    changed = []
+    if keys is None:
+        keys = Keyring.generate()
+        keys.save(directory)
+        changed.append("keys.json")
+    old = _tokens(directory)
+    tokens = _renewed(keys, old)
+    if tokens != old:
+        save_tokens(directory, tokens)
+        changed.append(TOKENS)
+    for name, account in ((OPERATOR_CREDENTIALS, "fleet"), (SYSTEM_CREDENTIALS, "system")):
+        path = os.path.join(directory, name)
+        if not os.path.exists(path):
+            user = name.removesuffix(".creds")
+            save_credentials(path, accounts.operator_user(keys, user, account))  # type: ignore[arg-type]
+            changed.append(name)
+    config = server_config(keys, tokens).encode()
+    if _read(os.path.join(directory, CONFIG)) != config:
+        replace_file(os.path.join(directory, CONFIG), config, 0o600)
+        changed.append(CONFIG)
+    return Ground(directory, keys, tokens, tuple(changed))
+
+
+def load_ground(directory: str) -> Ground:
+    """Read what `make_ground` made. Raises KeyringError."""
+    keys = Keyring.load(directory)
+    if keys is None:
+        raise KeyringError(f"there are no keys of a fleet in {directory}", "make them: reactor fleet init")
+    return Ground(directory, keys, _tokens(directory), ())
+
+
+def save_tokens(directory: str, tokens: dict[str, str]) -> None:
+    """Write the JWTs of the accounts. Raises OSError."""
+    replace_file(os.path.join(directory, TOKENS), json.dumps(tokens, indent=2).encode(), 0o600)
+
+
+def server_config(keys: Keyring, tokens: dict[str, str]) -> str:
+    """Return what a server includes. Accounts may change while it runs, and it keeps the newest JWT of each."""
+    names = {"SYS": keys.system, "FLEET": keys.fleet, "HOSTS": keys.hosts}
+    preload = "\n".join(f"  {key.public}: {tokens[name]}" for name, key in names.items())
+    return (
+        "# Written by reactor fleet init; include it in the configuration of each nats-server.\n"
+        f"operator: {tokens['operator']}\n"
+        f"system_account: {keys.system.public}\n"
+        'resolver {\n  type: full\n  dir: "accounts"\n  allow_delete: false\n  interval: "2m"\n}\n'
+        f"resolver_preload {{\n{preload}\n}}\n"
+    )
+
+
+def _renewed(keys: Keyring, old: dict[str, str]) -> dict[str, str]:
+    hosts = old.get("HOSTS")
+    return {
+        "operator": accounts.operator_token(keys, old.get("operator")),
+        "SYS": accounts.system_token(keys, old.get("SYS")),
+        "FLEET": accounts.fleet_token(keys, old.get("FLEET")),
+        "HOSTS": accounts.hosts_token(keys, accounts.revoked_in(hosts) if hosts else {}, hosts),
+    }
+
+
+def _tokens(directory: str) -> dict[str, str]:
+    data = _read(os.path.join(directory, TOKENS))
+    if data is None:
+        return {}
+    try:
+        return {str(name): str(token) for name, token in json.loads(data).items()}
+    except (ValueError, AttributeError) as error:
+        raise KeyringError(
+            f"the JWTs in {directory}/{TOKENS} can't be read", "remove the file, and run init again"
+        ) from error
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None

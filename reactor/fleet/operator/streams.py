@@ -1,0 +1,141 @@
+"""The streams of a fleet, and how they are made and kept as they should be.
+
+Every stream that hosts write to has ``allow_rollup_hdrs: false``: with it, one message of one host with
+``Nats-Rollup: all`` removes what all others wrote. ``subject_delete_marker_ttl`` turns it on, so these have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reactor.fleet.ground import (
+    BUNDLES,
+    CHANNELS,
+    DRIVE,
+    EVENTS,
+    HOSTS,
+    REGISTRATIONS,
+    SECRETS,
+    SHARED,
+    SLOTS,
+    STATE,
+)
+from reactor.fleet.link.errors import MissingError
+from reactor.fleet.link.jetstream import JetStream
+
+_SECOND = 1_000_000_000
+_DAY = 86_400 * _SECOND
+_EVENTS_BYTES = 20 << 30
+
+MAKE_CCM_REGISTRATIONS = "any host that registers can then wipe the registry"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was done to a stream: ``made``, or the fields that were changed."""
+
+    stream: str
+    made: bool
+    fields: tuple[str, ...] = ()
+
+
+def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[str, dict[str, Any]]:
+    """Return the configuration of each stream, by name."""
+    found = {
+        **_bucket(CHANNELS, 64, republish=("", "reactor.changed.channel.")),
+        **_bucket(HOSTS, 16, republish=("", "reactor.changed.host.")),
+        **_bucket(STATE, 1, from_hosts=True),
+        **_bucket(
+            SHARED,
+            1,
+            from_hosts=True,
+            republish=("{{wildcard(2)}}.{{wildcard(1)}}", "reactor.changed.shared."),
+        ),
+        **_bucket(SLOTS, 1, from_hosts=True, allow_msg_ttl=True, republish=("", "reactor.changed.slot.")),
+        **_bucket(SECRETS, 4),
+        **_bucket(DRIVE, 1, allow_msg_ttl=True),
+        f"OBJ_{BUNDLES}": {
+            "subjects": [f"$O.{BUNDLES}.C.>", f"$O.{BUNDLES}.M.>"],
+            "allow_rollup_hdrs": True,
+            "allow_direct": True,
+            "discard": "new",
+        },
+        EVENTS: {
+            "subjects": ["reactor.event.*"],
+            "max_age": 7 * _DAY,
+            "max_bytes": _EVENTS_BYTES,
+            "discard": "old",
+            "duplicate_window": 600 * _SECOND,
+            "allow_direct": True,
+            "allow_rollup_hdrs": False,
+            "deny_delete": True,
+            "deny_purge": True,
+        },
+        REGISTRATIONS: _registrations(ccm_publishers),
+    }
+    common = {"retention": "limits", "storage": "file", "num_replicas": replicas}
+    return {name: {**common, **fields} for name, fields in found.items()}
+
+
+def _bucket(
+    name: str,
+    history: int,
+    *,
+    from_hosts: bool = False,
+    republish: tuple[str, str] | None = None,
+    **more: Any,
+) -> dict[str, dict[str, Any]]:
+    fields: dict[str, Any] = {
+        "subjects": [f"$KV.{name}.>"],
+        "max_msgs_per_subject": history,
+        "discard": "new",
+        "allow_direct": True,
+        "allow_rollup_hdrs": not from_hosts,
+        "deny_delete": True,
+        "deny_purge": from_hosts,
+        **more,
+    }
+    if republish is not None:
+        order, target = republish
+        source = f"$KV.{name}.*.*" if order else f"$KV.{name}.>"
+        fields["republish"] = {"src": source, "dest": target + (order or ">"), "headers_only": True}
+    return {f"KV_{name}": fields}
+
+
+def _registrations(ccm_publishers: bool) -> dict[str, Any]:
+    common: dict[str, Any] = {
+        "subjects": ["choria.ccm.registration.v1.>"],
+        "max_msgs_per_subject": 1,
+        "allow_msg_ttl": True,
+        "allow_direct": True,
+        "deny_delete": True,
+        "allow_rollup_hdrs": ccm_publishers,
+        "deny_purge": not ccm_publishers,
+        "discard": "old",
+    }
+    if ccm_publishers:
+        return {**common, "max_age": 60 * _SECOND, "subject_delete_marker_ttl": 60 * _SECOND}
+    return common
+
+
+async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -> list[Change]:
+    """Make the streams that are missing, and change what differs. Return the changes. Raises LinkError."""
+    changes = []
+    for name, fields in wanted.items():
+        try:
+            there = (await js.stream_info(name))["config"]
+        except MissingError:
+            await js.create_stream(name, fields)
+            changes.append(Change(name, made=True))
+            continue
+        if differing := differing_fields(there, fields):
+            await js.update_stream(name, {**there, **fields})
+            changes.append(Change(name, made=False, fields=differing))
+    return changes
+
+
+def differing_fields(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields of a stream that are not as wanted. A field that a server leaves out is false, 0 or empty."""
+    return tuple(name for name, value in wanted.items() if there.get(name, type(value)()) != value)

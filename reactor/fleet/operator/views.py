@@ -1,0 +1,47 @@
+"""The hosts of a channel, as the driver needs them: who follows it, and what each told last."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from reactor.fleet.documents import DocumentError
+from reactor.fleet.ground import HOSTS, STATE
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.orders import HostOrders
+from reactor.fleet.rollout.hosts import HostView
+from reactor.fleet.rollout.rank import rank_of
+from reactor.fleet.summary import Summary, read_summary, view_of
+
+
+async def read_orders(js: JetStream) -> dict[str, HostOrders]:
+    """What is particular to each host, by id. A damaged document is left out. Raises LinkError."""
+    found = {}
+    for entry in await js.key_value(HOSTS).entries():
+        with suppress(DocumentError):
+            found[entry.key] = HostOrders.from_bytes(entry.value, entry.key)
+    return found
+
+
+async def read_summaries(js: JetStream) -> dict[str, tuple[Summary, float]]:
+    """The newest summary of each host, and when the server received it. Raises LinkError.
+
+    A summary that can't be read counts as none: such a host is silent, and that stops a wave.
+    """
+    found = {}
+    for entry in await js.key_value(STATE).entries():
+        with suppress(DocumentError):
+            found[entry.key] = read_summary(entry.value, entry.key), entry.time
+    return found
+
+
+async def read_views(js: JetStream, channel: str, serial: int) -> list[HostView]:
+    """The hosts that follow ``channel``, with their ranks in release ``serial``. Raises LinkError."""
+    orders, summaries = await read_orders(js), await read_summaries(js)
+    views = []
+    for name, each in orders.items():
+        if channel not in each.channels:
+            continue
+        rank = rank_of(channel, serial, name, is_canary=each.is_canary)
+        told = summaries.get(name)
+        views.append(view_of(told[0], channel, rank, told[1]) if told else HostView(name, rank))
+    return views

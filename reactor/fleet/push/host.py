@@ -1,0 +1,86 @@
+"""One host of an inventory, and how ssh reaches it.
+
+Everything here ends up in the arguments of ssh. So an address, a user and a port are checked where they are read: none
+can be taken for an option, and none holds what a shell would read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+_ADDRESS = re.compile(r"[A-Za-z0-9_.:][A-Za-z0-9_.:%-]*")
+_USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*\$?")
+_LARGEST_PORT = 65535
+
+_SSH_VARIABLES = {
+    "address": ("ansible_host", "ansible_ssh_host"),
+    "port": ("ansible_port", "ansible_ssh_port"),
+    "user": ("ansible_user", "ansible_ssh_user"),
+    "key": ("ansible_ssh_private_key_file", "ansible_private_key_file"),
+}
+_TRUE = ("true", "yes", "1", "on")
+
+
+class Host(NamedTuple):
+    """``name`` is its name in the inventory. ``variables`` are all others, from its groups and its own."""
+
+    name: str
+    address: str
+    port: int | None = None
+    user: str | None = None
+    key: str | None = None
+    become: bool = False
+    """Whether reactor runs through sudo there."""
+    groups: tuple[str, ...] = ()
+    variables: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, name: str, groups: tuple[str, ...], variables: Mapping[str, Any]) -> Self:
+        """The host with these variables of an inventory. Raises ValueError, which says what is wrong."""
+        found = {
+            key: next((variables[each] for each in names if variables.get(each) is not None), None)
+            for key, names in _SSH_VARIABLES.items()
+        }
+        key = found["key"]
+        others = {name: value for name, value in variables.items() if not name.startswith("ansible_")}
+        return cls(
+            name,
+            checked_address(str(found["address"] or name)),
+            _port(found["port"]),
+            _user(found["user"]),
+            None if key is None else str(key),
+            str(variables.get("ansible_become", "")).lower() in _TRUE,
+            groups,
+            others,
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """The facts that the host gets: ``fleet.name``, ``fleet.groups`` and ``fleet.vars``."""
+        fleet = {"name": self.name, "groups": list(self.groups), "vars": dict(self.variables)}
+        return {"fleet": fleet}
+
+
+def checked_address(address: str) -> str:
+    """Return ``address`` if it can be the address of a host for ssh. Raises ValueError."""
+    if not _ADDRESS.fullmatch(address):
+        raise ValueError(f"{address!r} is not the name or address of a host")
+    return address
+
+
+def _user(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not _USER.fullmatch(str(value)):
+        raise ValueError(f"{value!r} is not the name of a user")
+    return str(value)
+
+
+def _port(value: Any) -> int | None:
+    if value is None:
+        return None
+    text = str(value)
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= _LARGEST_PORT):
+        raise ValueError(f"{value!r} is not a port")
+    return int(text)

@@ -1,0 +1,100 @@
+"""The hosts of a push: from an inventory file, from a command, or from the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable
+
+import trio
+
+from reactor.errors import Place
+from reactor.fleet.push.draft import UNGROUPED, Draft
+from reactor.fleet.push.errors import InventoryError
+from reactor.fleet.push.host import Host
+from reactor.fleet.push.ini import read_ini
+from reactor.fleet.push.json_inventory import read_json
+from reactor.fleet.push.yaml_inventory import read_yaml
+
+_MOST = 64 << 20
+_COMMAND_TIMEOUT = 120
+_LOOKS_LIKE_YAML = re.compile(r"(---|[^\s#;\[{][^#;]*:)\s*(#.*)?")
+
+Opener = Callable[[str, int], int]
+
+
+def read_inventory(path: str, opener: Opener = os.open) -> list[Host]:
+    """Read an inventory file. ``opener`` may refuse a file that others can change.
+
+    Raises InventoryError with the place, OSError, and what ``opener`` raises.
+    """
+    if os.path.isdir(path):
+        hint = "name one file, or use --inventory-command 'ansible-inventory -i DIRECTORY --list'"
+        raise InventoryError(f"the inventory {path} is a directory", hint)
+    with open(path, "rb", opener=opener) as file:
+        content = file.read(_MOST + 1)
+    return hosts_in(_decoded(content, path), path)
+
+
+def hosts_in(text: str, file: str) -> list[Host]:
+    """Return the hosts of an inventory, in whichever format it is. ``file`` is its name in errors."""
+    draft = Draft()
+    _reader_for(text, file)(text, file, draft)
+    return draft.hosts()
+
+
+async def inventory_of(command: str) -> list[Host]:
+    """Run a command that prints an inventory, and read that. Raises InventoryError."""
+    words = shlex.split(command)
+    done = None
+    with trio.move_on_after(_COMMAND_TIMEOUT):
+        try:
+            done = await trio.run_process(words, stdin=subprocess.DEVNULL, capture_stdout=True, capture_stderr=True, check=False)  # fmt: skip
+        except OSError as error:
+            raise InventoryError(f"the inventory command can't run: {words[0]}: {error.strerror}") from error
+    if done is None:
+        raise InventoryError(f"the inventory command took longer than {_COMMAND_TIMEOUT} s")
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise InventoryError(f"the inventory command ended with exit code {done.returncode}: {lines[-1]}")
+    return hosts_in(_decoded(done.stdout, words[0]), words[0])
+
+
+def hosts_named(names: Iterable[str]) -> list[Host]:
+    """Return the hosts of the command line: each word is a host, or several with commas; ``user@host:port`` works."""
+    draft = Draft()
+    for name in (each for word in names for each in word.split(",") if each):
+        user, at, rest = name.rpartition("@")
+        found = re.fullmatch(r"((?:[^:\[\]]|\[[^\[\]]*\])+):(\d+)", rest)
+        rest, port = (found[1], found[2]) if found else (rest, None)
+        variables = {"ansible_user": user or None if at else None, "ansible_port": port}
+        draft.host(
+            rest, UNGROUPED, {key: value for key, value in variables.items() if value is not None}, None
+        )
+    return draft.hosts()
+
+
+def _reader_for(text: str, file: str) -> Callable[[str, str, Draft], None]:
+    suffix = os.path.splitext(file)[1].lower()
+    first = next(
+        (line.strip() for line in text.splitlines() if line.strip() and line.strip()[0] not in "#;"), ""
+    )
+    if first.startswith("{"):
+        return read_json
+    if suffix in (".yaml", ".yml"):
+        return read_yaml
+    if suffix in (".ini", ".cfg"):
+        return read_ini
+    return read_yaml if _LOOKS_LIKE_YAML.fullmatch(first) else read_ini
+
+
+def _decoded(content: bytes, file: str) -> str:
+    if len(content) > _MOST:
+        raise InventoryError("the inventory is too large", place=Place(file, 1, 1))
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InventoryError("the inventory is not UTF-8", place=Place(file, line, 1)) from error

@@ -1,0 +1,194 @@
+"""One host: runs `reactor receive` there, sends the request and the bundle, and reads the events."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple, cast
+
+import trio
+
+from reactor.fleet.push.bootstrap import BOOTSTRAP_CODE, Bootstrap
+from reactor.fleet.push.host import Host
+from reactor.fleet.push.lines import LIMITS, EventParser, LineLimits, MisbehavedError
+from reactor.fleet.push.outcome import Outcome, Status
+from reactor.fleet.push.request import Request
+from reactor.fleet.push.ssh import MISSING_CODE, SSH_FAILED, Ssh, hint_for, python_command, receive_command
+
+_PIECE = 64 * 1024
+_STDERR = 8 * 1024
+_LAST_WORDS = 2.0
+"""Seconds that ssh may take to end after the host has reported."""
+_FIRST_ANSWER = 60.0
+"""Seconds that a host may take to answer, beyond those for connecting."""
+
+Note = Callable[[str, dict[str, Any]], None]
+"""Called with the name of a host and each event of it."""
+
+
+class Push(NamedTuple):
+    """What is pushed to every host; the request gets the facts of each. ``timeout`` for one host is in seconds."""
+
+    request: Request
+    data: bytes
+    ssh: Ssh
+    become: bool = False
+    bootstrap: Bootstrap | None = None
+    timeout: float = 1800.0
+    first_answer: float = _FIRST_ANSWER
+    limits: LineLimits = LIMITS
+
+
+async def push_to(host: Host, push: Push, note: Note) -> Outcome:
+    """Push to one host; never raises for what the host or ssh does."""
+    began = time.monotonic()
+    outcome = Outcome(
+        host.name, Status.UNREACHABLE, error=f"it did not end within {push.timeout:g} s", code="R0804"
+    )
+    with trio.move_on_after(push.timeout):
+        outcome = await _Session(host, push, note).run(receive_command(host, become=push.become))
+        if outcome.status is Status.MISSING and push.bootstrap is not None:
+            command = python_command(host, BOOTSTRAP_CODE, become=push.become)
+            outcome = await _Session(host, push, note, push.bootstrap).run(command)
+    if push.ssh.keeps_master:
+        with trio.move_on_after(_LAST_WORDS, shield=True):
+            await trio.run_process(
+                push.ssh.closing_words(host), check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+    return outcome._replace(duration=time.monotonic() - began)
+
+
+class _Session:
+    """One ssh. ``bootstrap`` is sent first, where the command asks for it."""
+
+    def __init__(self, host: Host, push: Push, note: Note, bootstrap: Bootstrap | None = None) -> None:
+        self._host = host
+        self._push = push
+        self._note = note
+        self._bootstrap = bootstrap
+        self._errors = b""
+        self._stage = "before it answered"
+        self._has_answered = False
+        self._reported: Outcome | None = None
+
+    async def run(self, command: str) -> Outcome:
+        """Run ``command`` on the host, and return how that ended."""
+        words = self._push.ssh.words(self._host, command)
+        pipe = subprocess.PIPE
+        process = await trio.lowlevel.open_process(
+            words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._collect_errors, process)
+                complaint = await self._converse(process)
+                with trio.move_on_after(_LAST_WORDS):
+                    await process.wait()
+                nursery.cancel_scope.cancel()
+            return self._outcome(process.returncode, complaint)
+        finally:
+            await _end(process)
+
+    async def _converse(self, process: trio.Process) -> str | None:
+        """Send and read until the host has reported or the connection has ended. Return what is wrong, if anything."""
+        stdin, stdout = cast(
+            "tuple[trio.abc.SendStream, trio.abc.ReceiveStream]", (process.stdin, process.stdout)
+        )
+        first = self._push.ssh.timeout + self._push.first_answer
+        complaint = None
+        parser = EventParser(self._push.limits)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_send, stdin, [self._opening()])
+            with trio.move_on_after(first) as waiting:
+                try:
+                    while self._reported is None and (data := await stdout.receive_some()):
+                        for record in parser.feed(bytes(data)):
+                            waiting.deadline = math.inf
+                            self._take(record, nursery, stdin)
+                except MisbehavedError as error:
+                    complaint = str(error)
+            nursery.cancel_scope.cancel()
+        return f"it did not answer within {first:g} s" if waiting.cancelled_caught else complaint
+
+    def _opening(self) -> bytes:
+        return self._bootstrap.line() if self._bootstrap else self._request()
+
+    def _request(self) -> bytes:
+        return self._push.request._replace(facts=self._host.facts()).line()
+
+    def _take(self, record: dict[str, Any], nursery: trio.Nursery, stdin: trio.abc.SendStream) -> None:
+        """Take one event of the host: answer what asks for the bundle, and note all others."""
+        kind = record["event"]
+        if kind == "bootstrap" and self._bootstrap is not None:
+            pieces = [self._bootstrap.data] if record.get("need") is True else []
+            self._stage = "while reactor was sent"
+            nursery.start_soon(_send, stdin, [*pieces, self._request()])
+        elif kind == "ready" and not self._has_answered:
+            self._has_answered = True
+            needs = record.get("need") is True
+            self._stage = "while the bundle was sent" if needs else "during the run"
+            nursery.start_soon(_send_last, stdin, self._push.data if needs else b"")
+        elif kind == "pushed":
+            self._reported = Outcome.reported(self._host.name, record)
+        else:
+            self._stage = "during the run"
+            self._note(self._host.name, record)
+
+    async def _collect_errors(self, process: trio.Process) -> None:
+        async for data in cast("trio.abc.ReceiveStream", process.stderr):
+            self._errors = (self._errors + data)[-_STDERR:]
+
+    def _outcome(self, code: int | None, complaint: str | None) -> Outcome:
+        if self._reported is not None:
+            return self._reported
+        said = self._errors.decode(errors="replace").strip().splitlines()
+        last = said[-1].strip() if said else ""
+        if complaint is not None:
+            status = Status.FAILED if self._has_answered else Status.UNREACHABLE
+            return self._ended(status, complaint, code="R0806" if self._has_answered else "R0804")
+        if self._has_answered:
+            words = f"the connection broke {self._stage}"
+            return self._ended(
+                Status.UNREACHABLE, f"{words}: {last}" if last else words, "push again", "R0804"
+            )
+        if code == MISSING_CODE:
+            what = "Python" if self._bootstrap else "reactor"
+            hint = "install it there: pipx install reactor-converge, or its Debian package; or push with --bootstrap"
+            if self._bootstrap:
+                hint = "install Python 3.11 or later there"
+            return self._ended(Status.MISSING, f"{what} is not installed there", hint, "R0805")
+        if code == SSH_FAILED:
+            return self._ended(Status.UNREACHABLE, last or "ssh failed", hint_for(last, self._host), "R0804")
+        words = last or f"it ended with exit code {code}"
+        return self._ended(Status.FAILED, f"reactor receive: {words}", None, "R0806")
+
+    def _ended(self, status: Status, error: str, hint: str | None = None, code: str | None = None) -> Outcome:
+        return Outcome(self._host.name, status, 0, error, hint, code)
+
+
+async def _send(stdin: trio.abc.SendStream, pieces: list[bytes]) -> None:
+    """Send, while the host reads. Where the connection has ended, the events tell the reason."""
+    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        for data in pieces:
+            for start in range(0, len(data), _PIECE):
+                await stdin.send_all(memoryview(data)[start : start + _PIECE])
+
+
+async def _send_last(stdin: trio.abc.SendStream, data: bytes) -> None:
+    await _send(stdin, [data])
+    await stdin.aclose()
+
+
+async def _end(process: trio.Process) -> None:
+    """End ssh, if it has not ended, and close our ends of its pipes."""
+    with trio.CancelScope(shield=True):
+        if process.poll() is None:
+            process.kill()
+        await process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                await stream.aclose()

@@ -1,0 +1,71 @@
+"""Which release a host should have, as the host itself decides from what it read and verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reactor.fleet.rollout.state import ChannelState, Phase
+from reactor.fleet.rollout.windows import Window, is_open
+
+
+@dataclass(frozen=True)
+class Particular:
+    """What people ordered for one host. Times in seconds since 1970; None is without end."""
+
+    pin: str | None = None
+    pin_until: float | None = None
+    hold: bool = False
+    hold_until: float | None = None
+    why: str = ""
+
+    def pinned(self, now: float) -> str | None:
+        """The release that the host is pinned to at ``now``."""
+        return self.pin if self.pin_until is None or now < self.pin_until else None
+
+    def is_held(self, now: float) -> bool:
+        """Whether the host keeps its release at ``now``."""
+        return self.hold and (self.hold_until is None or now < self.hold_until)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The release that the host should have, None where there is none; and why, for people.
+
+    ``waits``: it may not be taken yet. ``is_held``: the channel has no say now.
+    """
+
+    release: str | None
+    why: str
+    waits: bool = False
+    is_held: bool = False
+
+
+def wanted_release(
+    state: ChannelState,
+    *,
+    rank: int,
+    in_force: str | None,
+    now: float,
+    particular: Particular | None = None,
+    windows: tuple[Window, ...] = (),
+) -> Wanted:
+    """Decide which release the host with ``rank`` should have, while ``in_force`` is what it has.
+
+    A hold goes before a pin, and a pin before the channel. Outside its maintenance ``windows`` a host waits with a new
+    release; it does not wait with its first one, nor with going back in a revert.
+    """
+    particular = particular or Particular()
+    if particular.is_held(now) and in_force is not None:
+        return Wanted(in_force, particular.why or "the host is held at its release", is_held=True)
+    if pin := particular.pinned(now):
+        found = Wanted(pin, particular.why or "the host is pinned to this release", is_held=True)
+    elif rank < state.wave:
+        found = Wanted(state.release, f"rank {rank} is in the wave {state.wave}")
+    else:
+        found = Wanted(state.previous, f"rank {rank} is not in the wave {state.wave} yet")
+    reverts = state.phase is Phase.REVERTING and not found.is_held
+    if found.release in (in_force, None) or in_force is None or reverts or is_open(windows, now):
+        return found
+    return Wanted(
+        found.release, "the host waits for its maintenance window", waits=True, is_held=found.is_held
+    )

@@ -1,0 +1,141 @@
+"""What a host tells of itself: one small document, of which only the newest is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reactor.fleet.documents import Document, canonical, from_time_text, parsed, to_time_text
+from reactor.fleet.rollout.hosts import HostPhase, HostView, on_server_clock
+from reactor.fleet.rollout.rank import RANKS
+
+MOST_BYTES = 2048
+"""The size limit of a summary that is sent. Reading allows more, for what later versions say."""
+_LONGEST_SENTENCE = 300
+
+
+@dataclass(frozen=True)
+class ChannelReport:
+    """A host in one channel: see `reactor.fleet.rollout.hosts.HostView`. ``since`` on the clock of the host."""
+
+    in_force: str | None = None
+    about: str | None = None
+    serial: int = 0
+    rank: int = 0
+    phase: HostPhase = HostPhase.WAITING
+    since: float = 0.0
+    why: str = ""
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the report as JSON has it."""
+        return {
+            "release": self.in_force,
+            "about": self.about,
+            "serial": self.serial,
+            "rank": self.rank,
+            "phase": self.phase.value,
+            "since": to_time_text(self.since),
+            "why": self.why[:_LONGEST_SENTENCE],
+        }
+
+
+@dataclass(frozen=True)
+class EngineReport:
+    """What the run says: counts of resources, the worst failures as (resource, sentence), health checks by name."""
+
+    resources: int = 0
+    ok: int = 0
+    failed: int = 0
+    blocked: int = 0
+    changed: int = 0
+    worst: tuple[tuple[str, str], ...] = ()
+    checks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The summary of a host. ``time`` on its own clock, in seconds since 1970."""
+
+    host: str
+    channels: Mapping[str, ChannelReport]
+    engine: EngineReport = field(default_factory=EngineReport)
+    reactor: str = ""
+    time: float = 0.0
+
+    def to_bytes(self) -> bytes:
+        """Return at most 2 KiB: what is too long loses its worst failures first, and then its checks."""
+        worst = [[name[:100], why[:_LONGEST_SENTENCE]] for name, why in self.engine.worst[:5]]
+        checks = dict(self.engine.checks)
+        while len(data := canonical(self._fields(worst, checks))) > MOST_BYTES and (worst or checks):
+            if worst:
+                worst.pop()
+            else:
+                checks.popitem()
+        return data
+
+    def _fields(self, worst: list[list[str]], checks: Mapping[str, str]) -> dict[str, Any]:
+        engine = self.engine
+        return {
+            "v": 1,
+            "host": self.host,
+            "channel": {name: report.to_fields() for name, report in self.channels.items()},
+            "resources": engine.resources,
+            "ok": engine.ok,
+            "failed": engine.failed,
+            "blocked": engine.blocked,
+            "changed": engine.changed,
+            "worst": worst,
+            "checks": dict(checks),
+            "reactor": self.reactor,
+            "time": to_time_text(self.time),
+        }
+
+
+def read_summary(data: bytes, host: str) -> Summary:
+    """Read the summary of ``host``. Raises DocumentError."""
+    document = parsed(data, f"the summary of {host}")
+    document.require_version()
+    channels = document.part("channel")
+    worst = [each for each in document.fields.get("worst", ()) if isinstance(each, list) and len(each) == 2]  # noqa: PLR2004 - name, sentence
+    checks = document.part("checks").fields
+    return Summary(
+        host=host,
+        channels={name: _report(channels.part(name)) for name in channels.fields},
+        engine=EngineReport(
+            **{name: document.integer(name) for name in ("resources", "ok", "failed", "blocked", "changed")},
+            worst=tuple((str(name), str(why)) for name, why in worst),
+            checks={str(name): str(status) for name, status in checks.items()},
+        ),
+        reactor=document.text("reactor"),
+        time=document.time("time"),
+    )
+
+
+def _report(part: Document) -> ChannelReport:
+    return ChannelReport(
+        in_force=part.optional_digest("release"),
+        about=part.optional_digest("about"),
+        serial=part.integer("serial"),
+        rank=part.integer("rank", most=RANKS),
+        phase=HostPhase(part.one_of("phase", list(HostPhase))),
+        since=from_time_text(part.text("since")),
+        why=part.text("why"),
+    )
+
+
+def view_of(summary: Summary, channel: str, rank: int, heard: float) -> HostView:
+    """Return what a driver knows of a host in ``channel``; ``heard`` is when the server received the summary."""
+    report = summary.channels.get(channel)
+    if report is None:
+        return HostView(summary.host, rank, heard)
+    return HostView(
+        id=summary.host,
+        rank=rank,
+        heard=heard,
+        in_force=report.in_force,
+        about=report.about,
+        phase=report.phase,
+        since=on_server_clock(report.since, summary.time, heard),
+        checks=summary.engine.checks,
+    )

@@ -1,0 +1,92 @@
+"""``defaults``: properties that every resource of a kind has in a manifest, and in the manifests that it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AbstractMapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
+from reactor.manifest.nodes import INVALID, Mapping
+from reactor.manifest.phrasing import shown
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import ValueReader, Values
+from reactor.resource.base import Resource
+
+DEFAULTS = "defaults"
+_NEVER = ("name", "alias")
+_NOTHING = Values()
+
+
+class KindDefault(NamedTuple):
+    """The defaults of one kind: their values, and their map in the file that declares them.
+
+    ``node`` is None in manifests that only inherit them.
+    """
+
+    values: Values
+    node: Mapping | None = None
+
+
+KindDefaults = AbstractMapping[str, KindDefault]
+"""The defaults by the names of their kinds."""
+
+NO_DEFAULTS: KindDefaults = MappingProxyType({})
+NO_DEFAULT = KindDefault(_NOTHING)
+
+
+def inherited(defaults: KindDefaults) -> KindDefaults:
+    """Return the defaults for the manifests that this one applies: these have no places in the files of those."""
+    return {kind: KindDefault(each.values) for kind, each in defaults.items()}
+
+
+def read_defaults(
+    root: Mapping,
+    problems: Problems,
+    kinds: Kinds,
+    expression_context: ExpressionContext,
+    above: KindDefaults = NO_DEFAULTS,
+) -> KindDefaults:
+    """Return the defaults of the manifest ``root`` over those ``above``, of the manifest that applies it.
+
+    Reports each invalid one at its place, and leaves it out.
+    """
+    section = root.get(DEFAULTS)
+    if not isinstance(section, Mapping):
+        if section is not None and section is not INVALID:
+            message = f"defaults must be a map, not {shown(section)}"
+            problems.add("R0109", message, root.value_at(DEFAULTS), "write 'file: {owner: root}' below it")
+        return above
+    found = dict(above)
+    reader = ValueReader(problems, expression_context.scope)
+    for kind, node in section.items():
+        model = look_up(kinds, kind)
+        if isinstance(model, UnusableKind):
+            problems.add(model.code, model.message, section.key_at(kind), model.hint)
+        elif isinstance(node, Mapping):
+            values = _valid(model, node, reader, problems).over(found.get(kind, NO_DEFAULT).values)
+            found[kind] = KindDefault(values, node)
+        elif node is not None and node is not INVALID:
+            message = f"defaults of {kind} must be a map of properties, not {shown(node)}"
+            problems.add("R0109", message, section.value_at(kind), "write 'property: value' below it")
+    return found
+
+
+def _valid(model: type[Resource], node: Mapping, reader: ValueReader, problems: Problems) -> Values:
+    """Return the valid properties in ``node``. Reports the others."""
+    for key in _NEVER:
+        if key in node:
+            problems.add("R0105", f"defaults can't give {key}: it differs", node.key_at(key), "remove it")
+    values = reader.read(node, model, _NEVER, eager=True)
+    try:
+        model.model_validate(values.plain, context={"base": "/"})
+    except ValidationError as error:
+        inspector = Inspector(problems, model, Declaration(node.at, node), f"defaults of {model.kind}")
+        for name in inspector.report_present(error, values):
+            values.plain.pop(name, None)
+    return Values(values.plain, secret=values.secret & values.plain.keys())

@@ -1,0 +1,212 @@
+"""``parameters``: the values that a role takes, their types, and the check of what a caller gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as AbstractMapping
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from pydantic import Field, ValidationError
+
+from reactor.language.secrets import SecretText, paths_of_secrets
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.nodes import INVALID, Mapping
+from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import ValueReader
+from reactor.resource.diagnostic import PropertyPath
+from reactor.resource.property_types import Flag, Model
+from reactor.resource.redaction import register_secret
+
+PARAMETERS, ROOT = "parameters", "Parameters"
+Type = Literal["string", "integer", "number", "boolean", "list", "map", "any"]
+_PYTHON: AbstractMapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "list": (list,),
+    "map": (dict,),
+    "any": (object,),
+}
+_CALLED = {"boolean": "true or false", "integer": "an integer", "any": "a value"}
+
+
+class Parameter(Model):
+    """One parameter of a role."""
+
+    type: Type = "any"
+    """The type of its value."""
+    items: Annotated[Type | None, Field(alias="of")] = None
+    """The type of each element of a list or map."""
+    default: Any = None
+    """The value if the caller gives none; a parameter without a default is required. It may use Data and Facts."""
+    choices: list[Any] | None = None
+    """The only values that are allowed."""
+    minimum: int | float | None = None
+    """The smallest number that is allowed."""
+    maximum: int | float | None = None
+    """The largest number that is allowed."""
+    pattern: str | None = None
+    """A regular expression that must match the whole string."""
+    secret: Flag = False
+    """Whether the value is a secret, whatever the caller says."""
+    description: str | None = None
+    """What it is for."""
+
+
+class Fault(NamedTuple):
+    """What is wrong with a value, and where within it."""
+
+    path: PropertyPath
+    message: str
+    hint: str | None = None
+
+
+class Declared(NamedTuple):
+    """A parameter, the offset of its name, and whether it has a default."""
+
+    parameter: Parameter
+    at: int
+    has_default: bool
+
+
+class Bound(NamedTuple):
+    """The values of all parameters, and the paths in them that are secret."""
+
+    values: dict[str, Any]
+    secrets: frozenset[tuple[str, ...]]
+
+
+def read_parameters(
+    root: Mapping, problems: Problems, expression_context: ExpressionContext
+) -> dict[str, Declared]:
+    """Return the parameters that the manifest ``root`` declares. Reports invalid ones, and leaves them out."""
+    section = root.get(PARAMETERS)
+    if not isinstance(section, Mapping):
+        if section is not None and section is not INVALID:
+            hint = "write 'port: {type: integer}' below it"
+            problems.add(
+                "R0120", f"parameters must be a map, not {shown(section)}", root.value_at(PARAMETERS), hint
+            )
+        return {}
+    found: dict[str, Declared] = {}
+    reader = ValueReader(problems, expression_context.scope)
+    for name, node in section.items():
+        at = section.key_at(name)
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            hint = "use letters, digits and _, so that expressions can have Parameters.NAME"
+            problems.add("R0120", f"{shown(name)} can't be the name of a parameter", at, hint)
+        elif isinstance(node, str):
+            word = Mapping(section.value_at(name))
+            word.put("type", node, section.value_at(name), section.value_at(name), None)
+            _add(found, name, word, at, reader, problems)
+        elif isinstance(node, Mapping):
+            _add(found, name, node, at, reader, problems)
+        elif node is not INVALID:
+            message = f"the parameter {name} must have a type, or a map of properties, not {shown(node)}"
+            problems.add("R0120", message, at, f"the types are {listed(get_args(Type), 'and')}")
+    return found
+
+
+def _add(  # noqa: PLR0917 - all of one declaration
+    found: dict[str, Declared], name: str, node: Mapping, at: int, reader: ValueReader, problems: Problems
+) -> None:
+    """Add the parameter that ``node`` declares, or report what is wrong with it."""
+    values = reader.read(node, Parameter)
+    if values.invalid:
+        return
+    try:
+        parameter = Parameter.model_validate(values.plain)
+        re.compile(parameter.pattern or "")
+    except ValidationError as error:
+        inspector = Inspector(problems, Parameter, Declaration(node.at, node), f"the parameter {name}")
+        inspector.report(error, values)
+        return
+    except re.error as error:
+        problems.add("R0120", f"pattern is no regular expression: {error}", node.value_at("pattern"))
+        return
+    has_default = "default" in node
+    if has_default and parameter.default is not None:
+        for fault in _faults(parameter, parameter.default, f"the default of {name}", ()):
+            problems.add("R0121", fault.message, node.value_at("default"), fault.hint)
+    found[name] = Declared(parameter, at, has_default)
+
+
+def bind(
+    declared: AbstractMapping[str, Declared], given: AbstractMapping[str, Any]
+) -> tuple[Bound, list[Fault]]:
+    """Return the values of all parameters, and what is wrong with the ``given`` ones."""
+    values: dict[str, Any] = {}
+    faults: list[Fault] = []
+    secret: set[tuple[str, ...]] = set()
+    for name, each in declared.items():
+        parameter = each.parameter
+        if name in given:
+            value = given[name]
+            faults += _faults(parameter, value, name, (name,))
+        else:
+            value = parameter.default
+        values[name] = value
+        if parameter.secret and value is not None:
+            register_secret(value)
+            secret.add((name,))
+    secret.update(paths_of_secrets(values))
+    return Bound(values, frozenset(secret)), faults
+
+
+def missing(declared: AbstractMapping[str, Declared], given: AbstractMapping[str, Any]) -> list[str]:
+    """Return the names of the parameters that have no default and no given value."""
+    return [name for name, each in declared.items() if not each.has_default and name not in given]
+
+
+def _faults(parameter: Parameter, value: Any, label: str, path: PropertyPath) -> list[Fault]:
+    if not _is_a(value, parameter.type):
+        return [_wrong_type(label, path, parameter.type, value)]
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    of = parameter.items or "any"
+    found = [
+        _wrong_type(f"{label}{_step(key)}", (*path, key), of, each)
+        for key, each in pairs
+        if not _is_a(each, of)
+    ]
+    if parameter.choices is not None and value not in parameter.choices:
+        choices = listed([shown(each) for each in parameter.choices])
+        found.append(Fault(path, f"{label} must be {choices}, not {_shown(value)}"))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if parameter.minimum is not None and value < parameter.minimum:
+            found.append(Fault(path, f"{label} must be at least {parameter.minimum}, not {_shown(value)}"))
+        if parameter.maximum is not None and value > parameter.maximum:
+            found.append(Fault(path, f"{label} must be at most {parameter.maximum}, not {_shown(value)}"))
+    if (
+        parameter.pattern is not None
+        and isinstance(value, str)
+        and not re.fullmatch(parameter.pattern, value)
+    ):
+        found.append(Fault(path, f"{label} must match {parameter.pattern}, not {_shown(value)}"))
+    return found
+
+
+def _wrong_type(label: str, path: PropertyPath, wanted: str, value: Any) -> Fault:
+    hint = None
+    if wanted == "string" and isinstance(value, int | float):
+        hint = "put it in quotes"
+    elif wanted in ("integer", "number") and isinstance(value, str):
+        hint = "write it without quotes"
+    return Fault(path, f"{label} must be {_CALLED.get(wanted, f'a {wanted}')}, not {_shown(value)}", hint)
+
+
+def _shown(value: Any) -> str:
+    return "[secret]" if isinstance(value, SecretText) else shown(value)
+
+
+def _step(key: Any) -> str:
+    return f"[{key}]" if isinstance(key, int) else f".{key}"
+
+
+def _is_a(value: Any, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted in ("boolean", "any")
+    return isinstance(value, _PYTHON[wanted])

@@ -1,0 +1,104 @@
+"""Property types of containers: images, ports, volumes and restart policies."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
+
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
+_IMAGE = re.compile(
+    r"(?P<name>[a-zA-Z0-9][a-zA-Z0-9._:/-]*?)(:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(@(?P<digest>sha256:[0-9a-f]{64}))?"
+)
+_PORT = re.compile(
+    r"((?P<host>\[[0-9a-f:.]+\]|[0-9.]+):)?((?P<outer>\d{1,5}):)?(?P<inner>\d{1,5})(/(?P<protocol>tcp|udp|sctp))?"
+)
+_RESTART = re.compile(r"no|always|unless-stopped|on-failure(:\d{1,6})?")
+_HIGHEST_PORT = 65535
+_LONGEST_NAME = 200
+
+
+class Port(NamedTuple):
+    """A port of a container and the port of the host that leads to it; ``outer`` is empty for a free one."""
+
+    inner: str
+    host: str
+    outer: str
+
+
+class Volume(NamedTuple):
+    """A directory of the host, or a named volume, in a container."""
+
+    source: str
+    target: str
+    is_read_only: bool
+
+    @property
+    def is_bind(self) -> bool:
+        """Whether the source is a path of the host."""
+        return self.source.startswith("/")
+
+
+def check_container_name(name: str) -> str:
+    """A name as the daemons allow it. Raises ValueError."""
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a container: use letters, digits, '_', '-' and '.'")
+    return name
+
+
+def _check_image(text: str) -> str:
+    found = _IMAGE.fullmatch(text)
+    if found is None or text.endswith(("/", ":")) or "://" in text:
+        raise ValueError(f"{text!r} is not an image: write nginx:1.27 or registry.example.com/app@sha256:...")
+    return text if found["tag"] or found["digest"] else f"{text}:latest"
+
+
+def parse_port(text: str) -> Port:
+    """The port in ``80``, ``8080:80``, ``127.0.0.1:8080:80/udp``. Raises ValueError."""
+    found = _PORT.fullmatch(text)
+    if found is None or any(int(found[each] or 1) > _HIGHEST_PORT for each in ("outer", "inner")):
+        raise ValueError(f"{text!r} is not a port: write 8080:80, 127.0.0.1:8080:80 or 53:53/udp")
+    host = (found["host"] or "").strip("[]")
+    if host:
+        ip_address(host)
+        if not found["outer"]:
+            raise ValueError(f"{text!r} has an address without a port of the host: write 127.0.0.1:8080:80")
+    return Port(f"{found['inner']}/{found['protocol'] or 'tcp'}", host, found["outer"] or "")
+
+
+def parse_volume(text: str) -> Volume:
+    """The volume in ``/srv/data:/data``, ``cache:/cache:ro``. Raises ValueError."""
+    source, _, rest = text.partition(":")
+    target, _, option = rest.partition(":")
+    is_source = source.startswith("/") or _NAME.fullmatch(source)
+    if not is_source or not target.startswith("/") or option not in ("", "ro", "rw") or "\0" in text:
+        raise ValueError(
+            f"{text!r} is not a volume: write /srv/data:/data, cache:/cache or /etc/app:/etc/app:ro"
+        )
+    return Volume(source, target, option == "ro")
+
+
+def _check_port(text: str) -> str:
+    parse_port(text)
+    return text
+
+
+def _check_volume(text: str) -> str:
+    parse_volume(text)
+    return text
+
+
+def _check_restart(text: str) -> str:
+    if not _RESTART.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is not a restart policy: write no, always, unless-stopped or on-failure:5"
+        )
+    return text
+
+
+Image = Annotated[str, AfterValidator(_check_image)]
+PortText = Annotated[str, AfterValidator(_check_port)]
+VolumeText = Annotated[str, AfterValidator(_check_volume)]
+Restart = Annotated[str, AfterValidator(_check_restart)]

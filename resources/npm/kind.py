@@ -1,0 +1,133 @@
+"""The kind `npm`: how npm is called, and what is installed in its directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator
+
+from reactor import ResourceError
+from reactor.resources.package_directory import PackageDirectory, Spec
+
+_NAME = r"(?:@[a-z0-9-~][a-z0-9-._~]*/)?[a-z0-9-~][a-z0-9-._~]*"
+_SPEC = re.compile(rf"(?P<name>{_NAME})(@(?P<version>latest|\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?))?")
+_MODULES = "lib/node_modules"
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LARGEST = 1 << 20
+
+
+def parse_spec(text: str) -> Spec:
+    """The package and version in ``eslint``, ``eslint@9.1.0`` or ``@scope/name@latest``. Raises ValueError."""
+    found = _SPEC.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a package: write eslint, eslint@9.1.0 or eslint@latest")
+    return Spec(found["name"], found["version"] or "")
+
+
+def _check_spec(text: str) -> str:
+    parse_spec(text)
+    return text
+
+
+def _check_name(text: str) -> str:
+    if parse_spec(text).version:
+        raise ValueError(f"{text!r} has a version: write the name alone")
+    return text
+
+
+class Npm(PackageDirectory, kind="npm"):
+    """Keep packages of Node.js in a directory of their own, with their programs in `bin`."""
+
+    example = "/opt/tools absent"
+    program = "npm"
+    parts = frozenset(("bin", "etc", "include", "lib", "share"))
+    listed_in = _MODULES
+    _not_entered: ClassVar[frozenset[str]] = frozenset(("node_modules", "dist", "src", "test", "docs"))
+
+    packages: tuple[Annotated[str, AfterValidator(_check_spec)], ...] = ()
+    """The packages: `eslint`, `eslint@9.1.0`, `@vue/cli@latest`."""
+    unwanted: tuple[Annotated[str, AfterValidator(_check_name)], ...] = ()
+    """Names of packages that must not be there."""
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        """The package and its version. Raises ValueError."""
+        return parse_spec(text)
+
+    def read_installed(self, directory: int) -> Mapping[str, tuple[str, ...]]:
+        """The versions in the files package.json. Raises OSError."""
+        try:
+            modules = os.open(f"/proc/self/fd/{directory}/{_MODULES}", _DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        try:
+            return {name: (version,) for name in _names_in(modules) if (version := _version(modules, name))}
+        finally:
+            os.close(modules)
+
+    def install_commands(self, specs: Sequence[Spec]) -> Iterable[Sequence[str]]:
+        """One call for all."""
+        yield (
+            "install",
+            "--",
+            *(f"{each.name}@{each.version}" if each.version else each.name for each in specs),
+        )
+
+    def uninstall_commands(self, names: Sequence[str]) -> Iterable[Sequence[str]]:
+        """One call for all."""
+        yield "uninstall", "--", *names
+
+    async def versions_of(self, name: str) -> Sequence[str]:
+        """The versions in the registry; the one with the tag `latest` comes first. Raises ResourceError."""
+        try:
+            said = await self.call("view", "--json", "--", name, "dist-tags.latest", "versions")
+        except ResourceError as error:
+            if "E404" in str(error):
+                return ()
+            raise
+        document = json.loads(said or "{}")
+        versions = document.get("versions", [])
+        listed = [versions] if isinstance(versions, str) else list(reversed(versions))
+        latest = document.get("dist-tags.latest")
+        return [latest, *(each for each in listed if each != latest)] if latest else listed
+
+    def settings(self) -> Mapping[str, str]:
+        """The prefix, the registry, and no questions to others."""
+        settings = {
+            "npm_config_prefix": self.name,
+            "npm_config_global": "true",
+            "npm_config_audit": "false",
+            "npm_config_fund": "false",
+            "npm_config_update_notifier": "false",
+        }
+        return settings if self.registry is None else {**settings, "npm_config_registry": self.registry}
+
+
+def _names_in(modules: int) -> Iterator[str]:
+    for name in os.listdir(modules):
+        if name.startswith("@"):
+            try:
+                scope = os.open(name, _DIRECTORY, dir_fd=modules)
+            except OSError:
+                continue
+            try:
+                yield from (f"{name}/{each}" for each in os.listdir(scope))
+            finally:
+                os.close(scope)
+        elif not name.startswith("."):
+            yield name
+
+
+def _version(modules: int, name: str) -> str | None:
+    """The version of a package; None if its package.json can't be read, as while it is installed."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(f"{name}/package.json", flags, dir_fd=modules), "rb") as file:
+            version = json.loads(file.read(_LARGEST)).get("version")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return version if isinstance(version, str) else None

@@ -1,0 +1,138 @@
+"""Real NATS servers on loopback: one, or a cluster of three. Each listens on a port of its own choice."""
+
+import contextlib
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+BINARY = str(Path(sys.executable).with_name("nats-server"))
+PATIENCE = 20.0
+
+
+class NatsServer:
+    """One server in ``directory``. It keeps its port and its data when it is started again.
+
+    ``configuration``: lines of its file; ``{directory}`` in them is the directory.
+    """
+
+    def __init__(self, directory, configuration="", *, jetstream=True, name="one"):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.name = name
+        self.port = -1
+        self._log = self.directory / "log"
+        self._file = self.directory / "server.conf"
+        store = f'jetstream {{ store_dir: "{self.directory}/js" }}' if jetstream else ""
+        text = configuration.replace("{directory}", str(self.directory))
+        self._file.write_text(f"server_name: {name}\n{store}\n{text}\n")
+        self._process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    @property
+    def url(self):
+        return f"nats://127.0.0.1:{self.port}"
+
+    def begin(self):
+        """Start it, and do not wait."""
+        for file in self.directory.glob("*.ports"):
+            file.unlink()
+        command = [BINARY, "-c", self._file, "-a", "127.0.0.1", "-p", str(self.port)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "--ports_file_dir", self.directory],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+
+    def start(self):
+        self.begin()
+        self.ready()
+
+    def ready(self):
+        """Wait until it listens."""
+        file = self.directory / f"nats-server_{self._process.pid}.ports"
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if self._process.poll() is not None:
+                raise AssertionError(self._log.read_text())
+            with contextlib.suppress(OSError, ValueError, KeyError, IndexError):
+                self.port = int(json.loads(file.read_text())["nats"][0].rpartition(":")[2])
+                return
+            select.select([], [], [], 0.005)
+        raise AssertionError("the server did not start: " + self._log.read_text())
+
+    def kill(self):
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def lame_duck(self):
+        """Ask it to send its clients elsewhere."""
+        self._process.send_signal(signal.SIGUSR2)
+
+    def reload(self, configuration):
+        """Replace a part of its configuration, and let it read that."""
+        store = [
+            line
+            for line in self._file.read_text().splitlines()
+            if line.startswith(("server_name", "jetstream"))
+        ]
+        self._file.write_text("\n".join([*store, configuration.replace("{directory}", str(self.directory))]))
+        self._process.send_signal(signal.SIGHUP)
+
+
+class Cluster:
+    """Three servers that know each other."""
+
+    def __init__(self, directory, size=3):
+        routes = free_ports(size)
+        told = ", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)
+        self.servers = [
+            NatsServer(
+                Path(directory, f"n{number}"),
+                f'cluster {{ name: c, listen: "127.0.0.1:{route}", routes: [{told}] }}\nlame_duck_grace_period: "1s"\nlame_duck_duration: "30s"',
+                name=f"n{number}",
+            )
+            for number, route in enumerate(routes)
+        ]
+
+    def __enter__(self):
+        for server in self.servers:
+            server.begin()
+        for server in self.servers:
+            server.ready()
+        return self
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.kill()
+
+    @property
+    def urls(self):
+        return tuple(server.url for server in self.servers)
+
+    def named(self, name):
+        return next(server for server in self.servers if server.name == name)
+
+
+def free_ports(count):
+    """Ports that are free now. The servers of a cluster have to know each other's before they start."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]

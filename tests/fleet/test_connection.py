@@ -1,0 +1,175 @@
+"""A connection: messages, requests, and what happens when the server goes away."""
+
+import pytest
+import trio
+
+from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.errors import DisconnectedError, NoAnswerError, NoRespondersError, UnreachableError
+from reactor.fleet.link.options import Options, Timing
+
+
+@pytest.fixture
+async def link(server):
+    async with connected(Options(servers=(server.url,))) as connection:
+        yield connection
+
+
+async def test_a_message_arrives_with_its_headers_and_reply(link):
+    with link.messages("a.*") as messages:
+        await link.publish("a.b", b"\r\nPING\r\n", reply="answer.here", headers={"One": "1", "Two": "zwei ä"})
+        message = await anext(messages)
+    assert (message.subject, message.data, message.reply) == ("a.b", b"\r\nPING\r\n", "answer.here")
+    assert message.headers == {"One": "1", "Two": "zwei ä"}
+
+
+async def test_after_the_block_of_a_subscription_nothing_comes(link):
+    with link.messages("gone") as messages:
+        pass
+    await link.publish("gone", b"x")
+    await link.flush()
+    assert len(messages) == 0
+
+
+async def test_each_message_of_a_queue_goes_to_one_member(link):
+    with link.messages("work", queue="q") as one, link.messages("work", queue="q") as two:
+        for _ in range(20):
+            await link.publish("work")
+        await link.flush()
+        assert len(one) + len(two) == 20
+
+
+async def test_a_request_is_answered(link):
+    async def answer(messages):
+        message = await anext(messages)
+        await link.publish(message.reply, message.data * 2)
+
+    with link.messages("double") as messages:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(answer, messages)
+            assert (await link.request("double", b"ab")).data == b"abab"
+
+
+async def test_a_request_that_nothing_answers_says_so_at_once_or_in_time(link):
+    with pytest.raises(NoRespondersError, match=r"nothing answers to nothing\.here"):
+        await link.request("nothing.here")
+    with link.messages("silent"), pytest.raises(NoAnswerError, match="no answer from the NATS server"):
+        await link.request("silent", seconds=0.02)
+
+
+async def test_what_is_published_last_before_the_end_reaches_the_server(server, link):
+    with link.messages("farewell") as messages:
+        await link.flush()
+        async with connected(Options(servers=(server.url,))) as other:
+            await other.publish("farewell", b"x" * 900_000)
+        assert len((await anext(messages)).data) == 900_000
+
+
+async def test_messages_that_are_not_read_are_bounded_and_told_once(server):
+    told = []
+    async with connected(Options(servers=(server.url,)), tell=told.append) as link:
+        with link.messages("many", most=10) as messages:
+            for _ in range(30):
+                await link.publish("many")
+            await link.flush()
+            assert (len(messages), messages.lost) == (10, 20)
+    assert [str(each) for each in told] == ["messages of many are lost: they come faster than they are read"]
+
+
+async def test_who_publishes_much_waits_for_the_network(server):
+    async with connected(Options(servers=(server.url,))) as link:
+        for _ in range(40):
+            await link.publish("much", b"x" * 1_000_000)
+            assert len(link.outbox) < 10_000_000
+        await link.flush(20)
+
+
+async def test_subscriptions_survive_a_restart_and_waiting_requests_are_told(server):
+    told = []
+    async with (
+        connected(Options(servers=(server.url,)), tell=told.append) as link,
+        trio.open_nursery() as nursery,
+    ):
+        with link.messages("after") as messages, link.messages("never.answered"):
+            failed = trio.Event()
+
+            async def ask():
+                with pytest.raises(DisconnectedError, match="was lost"):
+                    await link.request("never.answered", seconds=60)
+                failed.set()
+
+            nursery.start_soon(ask)
+            await link.flush()
+            server.kill()
+            with trio.fail_after(5):
+                await failed.wait()
+            with pytest.raises(DisconnectedError, match="there is no connection to the NATS server"):
+                await link.publish("x")
+            server.start()
+            with trio.fail_after(5):
+                await link.wait_up()
+            assert link.epoch == 2
+            await link.publish("after", b"still there")
+            assert (await anext(messages)).data == b"still there"
+    assert all(server.url in str(each) for each in told)
+    assert len({str(each) for each in told}) == len(told) >= 1, "a reason is told once"
+
+
+async def test_a_server_that_is_not_there_is_told_in_one_line():
+    with pytest.raises(UnreachableError) as caught:
+        async with connected(Options(servers=("nats://127.0.0.1:1",))):
+            pass
+    assert str(caught.value) == "can't reach the NATS server nats://127.0.0.1:1: Connection refused"
+    assert caught.value.hint == "check that nats-server runs there, the URL, and firewalls between"
+
+
+async def test_each_reason_for_being_down_is_told_once(server):
+    told = []
+    options = Options(servers=("nats://127.0.0.1:1", "nats://127.0.0.1:2"))
+    connection = Connection(options, tell=told.append, timing=Timing(first_pause=0.001, longest_pause=0.001))
+    attempts = 0
+    many = trio.Event()
+
+    def count(_status):
+        nonlocal attempts
+        attempts += 1
+        if attempts == 20:
+            many.set()
+
+    async with trio.open_nursery() as nursery:
+        with connection.watched(count):
+            nursery.start_soon(connection.run)
+            await many.wait()
+        nursery.cancel_scope.cancel()
+    assert {str(each)[len("can't reach the NATS server nats:") :] for each in told} == {
+        f"//127.0.0.1:{port}: Connection refused" for port in (1, 2)
+    }
+    assert len(told) == 2
+
+
+async def test_an_error_of_the_block_is_not_wrapped(server):
+    with pytest.raises(KeyError):
+        async with connected(Options(servers=(server.url,))):
+            raise KeyError
+
+
+async def test_bad_subjects_and_headers_are_refused_before_anything_is_sent(link):
+    for subject in ("", "a b", "a\r\nPUB x 0\r\n", "a..b", ".a", "a.", "a\tb", "a\x00", "a.*", "a.>"):
+        with pytest.raises(ValueError, match="not a subject"):
+            await link.publish(subject)
+    for subject in ("", "a b", "a\nb", "a..b"):
+        with pytest.raises(ValueError, match="not a subject"), link.subscribed(subject, print):
+            pass
+    with pytest.raises(ValueError, match="not a subject"):
+        await link.publish("a", reply="b c")
+    for headers in ({"a": "b\r\nc: d"}, {"a: b": "c"}, {"a\n": "b"}, {"": "x"}, {"a": "\0"}):
+        with pytest.raises(ValueError, match="not a header"):
+            await link.publish("a", headers=headers)
+    assert (await link.request("$JS.API.INFO")).data
+
+
+async def test_a_connection_that_is_not_up_yet_says_why():
+    connection = Connection(Options(servers=("nats://127.0.0.1:1",)))
+    with pytest.raises(
+        DisconnectedError, match=r"there is no connection to the NATS server nats://127.0.0.1:1"
+    ):
+        await connection.request("a")

@@ -1,0 +1,174 @@
+"""The commands of operators, on a real server: from nothing to a release and back."""
+
+import json
+import re
+
+import pytest
+from nats_servers import NatsServer, free_ports
+from signers_of_tests import new_key
+
+MANIFEST = "resources:\n  - exec: { name: nothing, command: 'true', refreshonly: true }\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("fleet")
+
+
+@pytest.fixture(scope="module")
+def url():
+    return f"nats://127.0.0.1:{free_ports(1)[0]}"
+
+
+@pytest.fixture(scope="module")
+def server(place, url):
+    """A server that includes what init wrote; it is started by the first test that needs it."""
+    made = []
+
+    def start():
+        text = (place / "home/accounts.conf").read_text().replace('dir: "accounts"', f'dir: "{place}/jwt"')
+        made.append(NatsServer(place / "server", text))
+        made[0].port = int(url.rpartition(":")[2])
+        made[0].start()
+        return made[0]
+
+    yield start
+    for each in made:
+        each.kill()
+
+
+@pytest.fixture
+def fleet(reactor, place):
+    def call(*words):
+        return reactor("fleet", words[0], "--home", str(place / "home"), *words[1:])
+
+    return call
+
+
+def test_init_says_what_to_do_while_the_servers_do_not_know_the_accounts(fleet, place, url):
+    done = fleet("init", url)
+    assert done.code == 1
+    assert done.out.splitlines() == [
+        f"wrote {place}/home/{name}"
+        for name in (
+            "keys.json",
+            "accounts.json",
+            "operator.creds",
+            "system.creds",
+            "accounts.conf",
+            "servers.json",
+        )
+    ]
+    assert "error[R0901]: can't reach the NATS server" in done.err
+    assert f"hint: include {place}/home/accounts.conf in the configuration of each nats-server" in done.err
+
+
+def test_init_makes_the_streams_and_again_changes_nothing(fleet, server, url):
+    server()
+    done = fleet("init", url)
+    assert done.code == 0, done.err
+    assert "made the stream KV_reactor_channels\n" in done.out
+    assert "wrote" not in done.out
+    assert fleet("init", url).out == "all is as it should be\n"
+
+
+def test_without_a_release_there_is_nothing_to_see(fleet):
+    assert fleet("status").out == "no channel has a release\n"
+    for words in (("rollout", "web"), ("pause", "web")):
+        done = fleet(*words)
+        assert (done.code, done.out) == (1, "")
+        assert "error[R1003]: the channel web has no release" in done.err
+
+
+@pytest.fixture(scope="module")
+def site(place):
+    (place / "site").mkdir()
+    (place / "site/manifest.yaml").write_text(MANIFEST)
+    return str(place / "site")
+
+
+@pytest.fixture(scope="module")
+def key(place):
+    return new_key(place, "ann")
+
+
+def test_a_manifest_that_is_not_valid_is_not_released(fleet, place, key):
+    (place / "bad").mkdir()
+    (place / "bad/manifest.yaml").write_text("resources:\n  - fiel: {}\n")
+    done = fleet("release", str(place / "bad"), "web", "--key", key)
+    assert done.code == 2
+    assert "error[R0107]" in done.err
+    assert fleet("status").out == "no channel has a release\n"
+
+
+def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, place):
+    done = fleet("release", site, "web", "--dry-run", "--waves", "10%,100%")
+    assert re.match(
+        r"release 1 of web: sha256-\w{64}, \d+ bytes\nwave 10 %: no further host\nwave 100 %: ", done.out
+    )
+    assert fleet("status").out == "no channel has a release\n"
+
+    done = fleet(
+        "release", site, "web", "--key", key, "--waves", "10%,100%", "--soak", "0", "--note", "the first"
+    )
+    assert done.code == 0, done.err
+    assert re.match(r"release 1 of web begins with wave 10 %: sha256-\w{64}\n", done.out)
+    status = fleet("status").out
+    assert status.startswith(
+        "web: release 1 rolling 10 %; no hosts; NO DRIVER: it stands still\n  the first ("
+    )
+
+    assert fleet("pause", "web", "--why", "we look").out == "web: release 1 is paused, wave 10 %\n"
+    done = fleet("pause", "web")
+    assert (done.code, done.err) == (1, "error[R1003]: release 1 of web is paused, so it can't be paused\n")
+    state = json.loads(fleet("resume", "web", "--format", "json").out)
+    assert (state["state"], state["wave"]) == ("rolling", 1000)
+    assert fleet("advance", "web").out == "web: release 1 is rolling, wave 100 %\n"
+
+    done = fleet("drive", "web", "--until-ended")
+    assert done.code == 0, done.err
+    assert done.out.endswith("web: release 1 done 100 %: 0 of 0 hosts have converged\n")
+    done = fleet("rollback", "web")
+    assert done.code == 1
+    assert "release 1 is the first of web: there is none before it" in done.err
+
+    (place / "site/more").write_text("x")
+    done = fleet("release", site, "web", "--key", key, "--soak", "0", "--waves", "100%", "--wait")
+    assert done.code == 0, done.err
+    assert "release 2 of web begins with wave 100 %" in done.out
+    assert fleet("rollback", "web").out == "web: release 2 is reverting, wave 0 %\n"
+    assert fleet("drive", "web", "--until-ended").code == 1
+    assert fleet("status").out.startswith("web: release 2 reverted; no hosts\n")
+
+
+def test_a_host_is_admitted_once_held_and_freed(fleet, place):
+    file = place / "web7.creds"
+    done = fleet("admit", "web7", "--channel", "web", "--group", "canary", "-o", str(file))
+    assert done.out == f"admitted web7; its credentials are in {file}\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "NATS USER JWT" in file.read_text()
+    done = fleet("admit", "web7", "--channel", "web", "-o", str(place / "other"))
+    assert (done.code, "there is a host web7 already" in done.err) == (1, True)
+    assert not (place / "other").exists()
+    done = fleet("admit", "web.7", "--channel", "web", "-o", str(place / "other"))
+    assert "error[R1001]: 'web.7' is no name" in done.err
+
+    assert fleet("hold", "web7", "--why", "we look").out == "web7 is held at its release\n"
+    assert "  web7: never heard, rank 0, not in the wave\n" in fleet("rollout", "web").out
+    (line,) = fleet("status", "--format", "json").out.splitlines()
+    assert json.loads(line)["counts"] == {"never heard": 1}
+    assert fleet("free", "web7").out == "web7 follows its channels\n"
+    done = fleet("hold", "web8")
+    assert (done.code, "there is no host web8" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("words", [("status",), ("pause", "web"), ("drive", "web")])
+def test_without_a_fleet_every_command_says_how_to_begin(reactor, tmp_path, words):
+    done = reactor("fleet", words[0], "--home", str(tmp_path), *words[1:])
+    assert done.code == 1
+    assert f"error[R1008]: there is no fleet in {tmp_path}\nhint: make one: reactor fleet init\n" in done.err
+
+
+def test_a_gate_that_is_written_wrong_is_bad_usage(fleet, site):
+    done = fleet("release", site, "web", "--max-failed", "many")
+    assert (done.code, "error[R1002]: 'many' is no number of hosts" in done.err) == (2, True)

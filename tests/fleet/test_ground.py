@@ -1,0 +1,266 @@
+"""The accounts and streams on a real server, and every attack of a host on the others."""
+
+import pytest
+import trio
+from fleet_ground import FleetGround
+
+from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import ApiError, DeniedError, IdentityError, LinkError, NoAnswerError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
+from reactor.fleet.operator.keyring import Keyring, KeyringError, now, save_credentials
+from reactor.fleet.operator.server_config import CONFIG, SYSTEM_CREDENTIALS, load_ground, make_ground
+from reactor.fleet.operator.streams import differing_fields, make_streams, wanted_streams
+from reactor.fleet.wire.credentials import Credentials
+from reactor.fleet.wire.nkeys import Key
+from reactor.fleet.wire.tokens import signed_token
+
+REFUSED = (DeniedError, NoAnswerError, ApiError)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    made = FleetGround(tmp_path_factory.mktemp("fleet"))
+    with made.server:
+        trio.run(made.make_streams)
+        yield made
+
+
+def test_init_again_changes_nothing(tmp_path):
+    first = make_ground(str(tmp_path / "ground"))
+    assert set(first.changed) == {"keys.json", "accounts.json", CONFIG, "operator.creds", SYSTEM_CREDENTIALS}
+    before = {path.name: path.read_bytes() for path in (tmp_path / "ground").iterdir()}
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "ground").iterdir()} == {0o600}
+    assert make_ground(str(tmp_path / "ground")).changed == ()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "ground").iterdir()} == before
+    assert load_ground(str(tmp_path / "ground")).tokens == first.tokens
+
+
+def test_keys_that_can_not_be_read_are_not_made_again(tmp_path):
+    make_ground(str(tmp_path))
+    (tmp_path / "keys.json").write_text("{")
+    with pytest.raises(KeyringError, match="can't be read") as caught:
+        make_ground(str(tmp_path))
+    assert "restore it from a backup" in caught.value.hint
+    assert (tmp_path / "keys.json").read_text() == "{"
+    with pytest.raises(KeyringError, match="there are no keys of a fleet"):
+        load_ground(str(tmp_path / "other"))
+    assert Keyring.load(str(tmp_path / "other")) is None
+
+
+async def test_streams_made_again_are_not_changed_and_a_changed_one_is_put_right(fleet):
+    async with fleet.connected() as js:
+        assert await make_streams(js, wanted_streams()) == []
+        there = (await js.stream_info("KV_reactor_state"))["config"]
+        await js.update_stream("KV_reactor_state", {**there, "max_msgs_per_subject": 5})
+        (change,) = await make_streams(js, wanted_streams())
+        assert (change.stream, change.made, change.fields) == (
+            "KV_reactor_state",
+            False,
+            ("max_msgs_per_subject",),
+        )
+        assert await make_streams(js, wanted_streams()) == []
+
+
+def test_what_hosts_write_to_has_no_rollups_and_no_markers():
+    written = {"KV_reactor_state", "KV_reactor_shared", "KV_reactor_slots", "REACTOR_EVENTS", "REGISTRATION"}
+    for name, fields in wanted_streams().items():
+        assert fields["allow_rollup_hdrs"] is (name not in written), name
+        assert "subject_delete_marker_ttl" not in fields
+    assert wanted_streams(ccm_publishers=True)["REGISTRATION"]["allow_rollup_hdrs"]
+    assert differing_fields({"a": 1}, {"a": 1, "b": False, "c": 0}) == ()
+
+
+async def test_a_host_does_all_that_it_should(fleet):
+    async with fleet.connected() as operator, fleet.connected("web1") as web1:
+        await operator.key_value("reactor_channels").put("web", b"state")
+        await operator.key_value("reactor_hosts").put("web1", b"orders")
+        await operator.key_value("reactor_secrets").put("web1.db", b"cipher")
+        await operator.objects("reactor_bundles").put("sha256-x", b"x" * 300_000)
+        assert (await web1.key_value("reactor_channels").last("web")).value == b"state"
+        assert (await web1.key_value("reactor_hosts").last("web1")).value == b"orders"
+        assert (await web1.key_value("reactor_secrets").last("web1.db")).value == b"cipher"
+        assert await web1.objects("reactor_bundles").read("sha256-x", largest=1 << 20) == b"x" * 300_000
+        assert await web1.key_value("reactor_state").put("web1", b"summary")
+        assert await web1.key_value("reactor_shared").put("web1.pg", b"value")
+        assert await web1.publish("reactor.event.web1", b"e", message_id="a")
+        revision = await web1.key_value("reactor_slots").create("app.0", b"web1", ttl=60)
+        with pytest.raises(ApiError):
+            await web1.key_value("reactor_slots").create("app.0", b"web1", ttl=60)
+        await web1.key_value("reactor_slots").delete("app.0", revision=revision)
+
+
+async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):
+    async with fleet.connected() as operator, fleet.connected("web1") as web1:
+        with (
+            web1.connection.messages("reactor.changed.channel.*") as channels,
+            web1.connection.messages("reactor.changed.host.web1") as orders,
+            web1.connection.messages("reactor.changed.shared.>") as shared,
+        ):
+            await web1.connection.flush()
+            await operator.key_value("reactor_hosts").put("web2", b"x")
+            await operator.key_value("reactor_hosts").put("web1", b"y")
+            revision = await operator.key_value("reactor_channels").put("web", b"z")
+            await web1.key_value("reactor_shared").put("web1.pg", b"value")
+            with trio.fail_after(5):
+                hint = await anext(channels)
+                assert (hint.subject, hint.data) == ("reactor.changed.channel.web", b"")
+                assert hint.headers["Nats-Sequence"] == str(revision)
+                assert (await anext(orders)).subject == "reactor.changed.host.web1"
+                assert (await anext(shared)).subject == "reactor.changed.shared.pg.web1"
+
+
+ATTACKS = {
+    "read the orders of another": lambda js: js.key_value("reactor_hosts").last("web2"),
+    "read a secret of another": lambda js: js.key_value("reactor_secrets").last("web2.db"),
+    "read a summary of another": lambda js: js.key_value("reactor_state").last("web2"),
+    "write its own orders": lambda js: js.key_value("reactor_hosts").put("web1", b"evil"),
+    "write a channel": lambda js: js.key_value("reactor_channels").put("web", b"evil"),
+    "write a summary of another": lambda js: js.key_value("reactor_state").put("web2", b"evil"),
+    "share a value of another": lambda js: js.key_value("reactor_shared").put("web2.pg", b"evil"),
+    "send events of another": lambda js: js.publish("reactor.event.web2", b"evil"),
+    "write a secret": lambda js: js.key_value("reactor_secrets").put("web1.db", b"evil"),
+    "take the lease of a driver": lambda js: js.key_value("reactor_drive").create("web", b"evil"),
+    "put a bundle": lambda js: js.objects("reactor_bundles").put("sha256-x", b"evil"),
+    "see a stream": lambda js: js.stream_info("KV_reactor_hosts"),
+    "delete a stream": lambda js: js.delete_stream("KV_reactor_hosts"),
+    "make a stream": lambda js: js.create_stream("mine", {"subjects": ["reactor.changed.>"]}),
+    "purge its own key": lambda js: js.purge("KV_reactor_state", "$KV.reactor_state.web1"),
+    "make a consumer": lambda js: js.call(
+        "CONSUMER.CREATE.KV_reactor_hosts.c.$KV.reactor_hosts.web1",
+        {"stream_name": "KV_reactor_hosts", "config": {"name": "c", "deliver_subject": "reactor.event.web2"}},
+    ),
+    "update the accounts": lambda js: js.connection.request("$SYS.REQ.CLAIMS.UPDATE", b"evil", seconds=0.3),
+}
+
+
+async def contents(js):
+    """Everything that is stored, but what the attacker may write."""
+    found = {}
+    for name in wanted_streams():
+        state = (await js.stream_info(name))["state"]
+        found[name] = (state["messages"], state["last_seq"])
+    return found
+
+
+async def test_a_host_can_not_do_what_is_not_its_own(fleet):
+    async with fleet.connected() as operator, fleet.connected("web1") as connection:
+        web1 = JetStream(connection.connection, seconds=0.4)
+        for key in ("web1", "web2"):
+            await operator.key_value("reactor_hosts").put(key, b"orders")
+            await operator.key_value("reactor_secrets").put(f"{key}.db", b"cipher")
+        before = await contents(operator)
+        for attack in ATTACKS.values():
+            with pytest.raises(REFUSED):
+                await attack(web1)
+        assert await contents(operator) == before
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "$KV.reactor_hosts.web2",
+        "$KV.reactor_state.web2",
+        "$KV.reactor_channels.web",
+        "reactor.event.web2",
+        "$KV.reactor_secrets.web2.db",
+    ],
+)
+async def test_a_reply_subject_makes_no_server_a_deputy(fleet, reply):
+    async with fleet.connected() as operator, fleet.connected("web1") as web1:
+        await operator.key_value("reactor_hosts").put("web1", b"EVIL")
+        await web1.key_value("reactor_state").put("web1", b"EVIL")
+        before = await contents(operator)
+        for subject, body in (
+            ("$JS.API.DIRECT.GET.KV_reactor_hosts.$KV.reactor_hosts.web1", b""),
+            ("$JS.API.DIRECT.GET.KV_reactor_shared", b'{"multi_last":["$KV.reactor_shared.>"]}'),
+            ("$JS.API.DIRECT.GET.OBJ_reactor_bundles", b'{"seq":1}'),
+            ("reactor.event.web1", b"own"),
+        ):
+            await web1.connection.publish(subject, body, reply=reply)
+        await web1.connection.flush()
+        after = await contents(operator)
+        events, last = before["REACTOR_EVENTS"]
+        assert after == before | {"REACTOR_EVENTS": (events + 1, last + 1)}
+
+
+async def test_one_message_can_not_roll_up_what_others_wrote(fleet):
+    async with (
+        fleet.connected() as operator,
+        fleet.connected("web1") as web1,
+        fleet.connected("web2") as web2,
+    ):
+        await web2.key_value("reactor_state").put("web2", b"mine")
+        await web2.key_value("reactor_shared").put("web2.pg", b"mine")
+        await web2.publish("reactor.event.web2", b"mine")
+        before = await contents(operator)
+        for subject in (
+            "$KV.reactor_state.web1",
+            "$KV.reactor_shared.web1.pg",
+            "reactor.event.web1",
+            "$KV.reactor_slots.app.3",
+        ):
+            for kind in ("all", "sub"):
+                with pytest.raises(LinkError):
+                    await web1.publish(subject, b"evil", headers={"Nats-Rollup": kind})
+        assert await contents(operator) == before
+
+
+async def test_a_foreign_message_id_drops_nothing_that_is_not_guessed(fleet):
+    """The server looks for duplicates in the whole stream, so an id is a secret of the host."""
+    async with fleet.connected("web1") as web1, fleet.connected("web2") as web2:
+        assert not (await web2.publish("reactor.event.web2", b"a", message_id="9f-1-20")).duplicate
+        assert (await web1.publish("reactor.event.web1", b"b", message_id="9f-1-20")).duplicate
+        assert not (await web1.publish("reactor.event.web1", b"b", message_id="1c-1-20")).duplicate
+
+
+async def test_a_host_can_not_listen_to_others(fleet):
+    async with (
+        fleet.connected() as operator,
+        fleet.connected("web1") as web1,
+        fleet.connected("web2") as web2,
+    ):
+        heard = []
+        with (
+            web1.connection.subscribed("_INBOX_web2.>", heard.append),
+            web1.connection.subscribed(">", heard.append),
+            web1.connection.subscribed("reactor.changed.host.web2", heard.append),
+            web1.connection.subscribed("$KV.>", heard.append),
+        ):
+            with pytest.raises(DeniedError):
+                await web1.publish("_INBOX_web2.x", b"evil")
+            await operator.key_value("reactor_hosts").put("web2", b"x")
+            await web2.key_value("reactor_hosts").last("web2")
+            await web1.connection.flush()
+        assert heard == []
+
+
+def mixed_credentials(fleet):
+    """The JWT of one host with the key of another."""
+    with open(fleet.host_credentials("web2")) as theirs, open(fleet.host_credentials("web1")) as own:
+        stolen = theirs.read().partition("-----BEGIN USER NKEY SEED")[0]
+        mixed = stolen + "-----BEGIN USER NKEY SEED" + own.read().partition("-----BEGIN USER NKEY SEED")[2]
+    path = fleet.directory / "mixed.creds"
+    path.write_text(mixed)
+    return path
+
+
+async def test_a_host_can_not_be_another(fleet):
+    path = mixed_credentials(fleet)
+    with pytest.raises(IdentityError):
+        async with connected(Options(servers=(fleet.server.url,), credentials=str(path))):
+            pass
+
+
+async def test_a_key_of_hosts_makes_no_operator(fleet):
+    """A JWT that the scoped key signed has the permissions of its template, whatever it says itself."""
+    keys, user = fleet.ground.keys, Key.generate("user")
+    claims = {"issuer_account": keys.hosts.public, "pub": {"allow": [">"]}, "sub": {"allow": [">"]}}
+    token = signed_token("user", user.public, "evil", keys.hosts_signing, claims, issued=now())
+    path = str(fleet.directory / "evil.creds")
+    save_credentials(path, Credentials(user, token))
+    with pytest.raises(IdentityError):
+        async with connected(
+            Options(servers=(fleet.server.url,), credentials=path, inbox_prefix="_INBOX_evil")
+        ):
+            pass

@@ -1,0 +1,163 @@
+"""Hosts, inventories and directories that want more from a push than they should get."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import trio
+
+from reactor.fleet.push.host import Host
+from reactor.fleet.push.lines import LineLimits
+from reactor.fleet.push.outcome import Status
+from reactor.fleet.push.report import event_lines, host_line, table
+from reactor.fleet.push.request import Request
+from reactor.fleet.push.session import Push, push_to
+from reactor.fleet.push.ssh import Ssh, receive_command
+
+READY = r'printf "%s\n" "{\"event\": \"ready\", \"need\": true}"'
+ESCAPES = r"\033[2J\033]0;owned\007"
+
+PROGRAMS = {
+    "garbage": "exec yes 'no event at all'",
+    "endless-line": "cat /dev/zero | tr '\\0' x",
+    "endless-events": f'{READY}; while :; do echo \'{{"event": "checked"}}\'; done',
+    "silent": "exec cat >/dev/null",
+    "escapes": f'{READY}; printf \'{{"event":"warning","text":"\\\\u001b[2J\\\\u202eowned"}}\\n\'; printf \'{ESCAPES}\' >&2; exit 1',
+    "odd-report": f'{READY}; printf \'%s\\n\' \'{{"event":"pushed","result":[]}}\' \'{{"event":"pushed","result":"ok","changes":"many","error":{{}}}}\'',
+    "greeting": "echo Welcome to this host; echo; "
+    + READY
+    + '; printf \'%s\\n\' \'{"event":"pushed","result":"ok","changes":0}\'',
+    "old": "echo 'error[R0701]: there is no command receive' >&2; exit 2",
+}
+
+
+@pytest.fixture(scope="module")
+def host_with(world):
+    """A host whose `reactor` is the program of that name, through one sshd for all of them."""
+
+    def start(name):
+        program = world.directory / f"hostile-{name}/reactor"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{PROGRAMS[name]}\n")
+        program.chmod(0o755)
+        started = world.start(name, path=f"{program.parent}:/usr/bin:/bin")
+        return Host(name, "127.0.0.1", started.port)
+
+    return start
+
+
+async def pushed(world, host, **options):
+    """Push 300 kB to one host; return its outcome and its events."""
+    noted = []
+    ssh = Ssh(str(world.directory), str(world.config), timeout=2)
+    data = os.urandom(300_000)
+    limits = LineLimits(line=100_000, all=1_000_000, noise=20)
+    push = Push(Request(f"sha256-{'0' * 64}", len(data), {}), data, ssh, limits=limits, **options)
+    with trio.fail_after(30):
+        outcome = await push_to(host, push, lambda _, record: noted.append(record))
+    return outcome, noted
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("garbage", Status.UNREACHABLE, "more than 20 lines that are no events"),
+        ("endless-line", Status.UNREACHABLE, "a line of more than 100000 bytes"),
+        ("endless-events", Status.FAILED, "more than 1000000 bytes"),
+        ("silent", Status.UNREACHABLE, "did not answer within 2.1 s"),
+        ("escapes", Status.UNREACHABLE, "the connection broke"),
+        ("odd-report", Status.OK, None),
+        ("greeting", Status.OK, None),
+        ("old", Status.FAILED, "there is no command receive"),
+    ],
+)
+async def test_a_host_that_sends_anything_costs_neither_time_nor_memory(world, host_with, name, status, said):
+    outcome, noted = await pushed(world, host_with(name), first_answer=0.1 if name == "silent" else 30)
+    assert outcome.status is status, outcome
+    assert outcome.changes == 0
+    assert said is None or said in outcome.error
+    printed = [host_line(outcome), *table([outcome])]
+    for record in noted:
+        printed += event_lines(name, record)
+    assert all(line.isprintable() for line in printed), printed
+    assert name != "escapes" or any("owned" in line for line in printed)
+
+
+def test_events_of_any_shape_are_shown_safely():
+    for record in (
+        {
+            "event": "checked",
+            "actions": "all",
+            "diffs": 3,
+            "result": "failed",
+            "error": ["\x1b[2J"],
+            "ref": {},
+        },
+        {"event": "checked", "actions": ["a\x1b[2J\nb"], "diffs": ["x\r\x07y"], "ref": "f\x9b"},
+        {"event": "diagnostic", "file": "\x1b", "line": [], "message": None},
+        {"event": "warning", "text": "x" * 100_000},
+    ):
+        for line in event_lines("web1", record):
+            assert line.isprintable()
+            assert len(line) < 5_000
+
+
+@pytest.mark.parametrize("name", ["-oProxyCommand=id", "a b", "$(id)", "a;b", "", "a\nb", "`id`", "%h|x"])
+def test_no_name_becomes_an_option_or_a_command(name):
+    with pytest.raises(ValueError, match="is not the name or address of a host"):
+        Host.of("web1", (), {"ansible_host": name} if name else {"ansible_host": " "})
+
+
+@pytest.mark.parametrize("user", ["-oProxyCommand=id", "a b", "$(id)", "a;b", ""])
+def test_no_user_becomes_an_option(user):
+    with pytest.raises(ValueError, match="is not the name of a user"):
+        Host.of("web1", (), {"ansible_user": user})
+
+
+def test_nothing_of_a_host_comes_before_the_end_of_the_options():
+    host = Host.of("web1", (), {"ansible_user": "ann", "ansible_port": 22, "secret": "hunter2"})
+    words = Ssh("/run/x").words(host, receive_command(host, become=False))
+    assert words[-3:-1] == ["--", "web1"]
+    assert "hunter2" not in " ".join(words)
+
+
+def test_a_state_directory_of_another_user_is_refused(tmp_path, reactor, monkeypatch):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o777)
+    theirs.chmod(0o777)
+    (tmp_path / "state").symlink_to(theirs)
+    read, write = os.pipe()
+    os.write(write, Request(f"sha256-{'0' * 64}", 10, {}).line())
+    os.close(write)
+    with os.fdopen(read) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        done = reactor("receive", "--state-dir", tmp_path / "state")
+    assert done.code == 1
+    assert '"result":"failed"' in done.out
+    assert list(theirs.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"{}\n", b"[1]\n", b"\xff\n", b'{"v":1}\n', b'{"v":2,"digest":null}\n', b"x" * 5_000_000]
+)
+def test_what_is_no_request_is_refused(line, reactor, monkeypatch, tmp_path):
+    path = tmp_path / "stdin"
+    path.write_bytes(line)
+    with path.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        done = reactor("receive", "--state-dir", tmp_path / "state")
+    assert done.code == 2
+    assert "error[R0807]" in done.err
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_run_without_push_imports_nothing_of_the_fleet(manifest):
+    path = manifest("resources:\n  - file:\n      - {dir}/a: {ensure: present, content: x, {own}}\n")
+    code = (
+        "import os, sys; from reactor.cli import main; import reactor.cli;"
+        "reactor.cli._leave = lambda code: os._exit(code or any(name.startswith('reactor.fleet') for name in sys.modules));"
+        f"sys.argv[1:] = ['run', '--converge-once', {str(path)!r}]; main()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (path.parent / "a").read_text() == "x"

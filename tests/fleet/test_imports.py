@@ -1,0 +1,59 @@
+"""The arrows inside the wing, and that it is not imported by a run without a network."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OWN = {
+    "wire": ("reactor.fleet.wire",),
+    "link": ("reactor.fleet.wire", "reactor.fleet.link", "reactor.errors"),
+}
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize("part", OWN)
+def test_the_protocol_knows_nothing_of_the_project_and_the_link_only_the_protocol(part):
+    for path in (ROOT / "reactor/fleet" / part).rglob("*.py"):
+        for module in imported(path):
+            if module.split(".")[0] == "reactor":
+                assert module.startswith(OWN[part]), f"{path} imports {module}"
+            if part == "wire":
+                assert module.split(".")[0] not in {"trio", "socket", "ssl"}, f"{path} does I/O"
+
+
+def test_a_run_without_a_network_imports_nothing_of_it(tmp_path):
+    manifest = tmp_path / "site.yaml"
+    own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
+    manifest.write_text(
+        f"resources:\n  - file:\n      - {tmp_path}/x: {{ensure: present, content: a, {own}}}\n"
+    )
+    command = [sys.executable, "-X", "importtime", "-m", "reactor", "run", "--converge-once", str(manifest)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "reactor.engine.engine" in names
+    assert not {name for name in names if name.startswith(("reactor.fleet", "cryptography"))}
+    assert (tmp_path / "x").read_text() == "a"
+
+
+def test_the_link_needs_cryptography_only_for_keys():
+    code = (
+        "import sys, reactor.fleet.link.jetstream, reactor.fleet.link.context\n"
+        "import reactor.fleet.link.key_value, reactor.fleet.link.objects\n"
+        "print([name for name in sys.modules if name.startswith(('cryptography', 'pydantic', 'asyncio'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "[]\n"

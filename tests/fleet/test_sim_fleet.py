@@ -1,0 +1,227 @@
+"""Releases to simulated hosts on a real server: waves, halts, rollbacks, two drivers, and what a host refuses."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+from sim_fleet import GATE, SimFleet, phase_of, until
+
+from reactor.fleet.ground import CHANNELS, HOSTS, STATE
+from reactor.fleet.link.errors import WrongRevisionError
+from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.drive import Driver
+from reactor.fleet.operator.views import read_views
+from reactor.fleet.orders import HostOrders, SignedPin
+from reactor.fleet.release.pin import Pin
+from reactor.fleet.release.signing import sign
+from reactor.fleet.release.verify import PIN
+from reactor.fleet.rollout import acts
+from reactor.fleet.rollout.acts import Author
+from reactor.fleet.rollout.gate import Gate, Share
+from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.rank import rank_of
+from reactor.fleet.rollout.state import Phase
+
+NAMES = [f"h{number}" for number in range(20)]
+WAVES = (1, 5000, 10_000)
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    made = SimFleet(tmp_path, NAMES, canaries=["h0"])
+    with made.ground.server:
+        trio.run(made.ground.make_streams)
+        yield made
+
+
+def inside(serial, wave):
+    return {name for name in NAMES if rank_of("web", serial, name, is_canary=name == "h0") < wave}
+
+
+def report(fleet, name):
+    return fleet.hosts[name].fleet.followers[0].report
+
+
+async def driven(js, name="driver", seconds=20):
+    with trio.fail_after(seconds):
+        return await Driver(js, "web", name, interval=0.2).run(until_ended=True)
+
+
+async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1, waves=WAVES)
+        seen = []
+
+        def tell(state, _):
+            seen.append(state.wave)
+            taken = {name for name in NAMES if fleet.taken(name)}
+            assert taken <= inside(1, state.wave), "a host outside the wave took the release"
+
+        with trio.fail_after(20):
+            state = await Driver(js, "web", "ann", tell=tell, interval=0.2).run(until_ended=True)
+        assert state.phase is Phase.DONE
+        assert set(seen) == set(WAVES)
+        assert set(fleet.in_force().values()) == {1}
+
+        # The second fails on every host: its canary is the only one that ever takes it.
+        release, _, _ = fleet.release(2, 1)
+        for host in fleet.hosts.values():
+            host.engine.fails.add(release.digest)
+        await fleet.begin(js, 2, 1, waves=WAVES)
+        assert (await driven(js)).phase is Phase.REVERTED
+        assert set(fleet.in_force().values()) == {1}
+        assert fleet.taken("h0") == [1, 2, 1]
+        assert all(fleet.taken(name) == [1] for name in NAMES if name not in inside(2, 1))
+
+        # The third is good, and is rolled back by hand although it is done.
+        await fleet.begin(js, 3, 1, waves=(10_000,))
+        assert (await driven(js)).phase is Phase.DONE
+        assert set(fleet.in_force().values()) == {3}
+        await Channels(js).act("web", acts.rollback, "cleo", "we changed our minds")
+        assert (await driven(js)).phase is Phase.REVERTED
+        assert set(fleet.in_force().values()) == {1}
+
+
+async def test_two_drivers_never_both_succeed_and_the_second_goes_on_when_the_first_dies(fleet):
+    async with fleet.running() as js, fleet.ground.connected() as other:
+        await fleet.begin(js, 1, waves=(1, 10_000), gate=Gate(soak=0.1, approve=(10_000,)))
+        first, second = Driver(js, "web", "ann"), Driver(other, "web", "ben")
+        assert await first.lease.keep()
+        assert not await second.lease.keep()
+        channels = Channels(js)
+        state, revision = await channels.read("web")
+        await channels.write(acts.pause(state, Author("ann", 1.0)), revision)
+        with pytest.raises(WrongRevisionError):
+            await Channels(other).write(acts.halt(state, Author("ben", 1.0)), revision)
+        assert await phase_of(js) is Phase.PAUSED
+        await channels.act("web", acts.resume, "ann")
+        await first.lease.give_back()
+        assert not first.lease.held
+        assert await second.lease.keep()
+        assert not await first.lease.keep()
+        await second.lease.give_back()
+        await channels.act("web", acts.approve, "ann")
+        assert (await driven(other)).phase is Phase.DONE
+
+
+async def test_too_many_failures_in_a_large_wave_halt_it_for_people(fleet):
+    async with fleet.running() as js:
+        release, _, _ = fleet.release(1)
+        for name in NAMES[:5]:
+            fleet.hosts[name].engine.fails.add(release.digest)
+        await fleet.begin(js, 1, gate=Gate(soak=0.1, max_failed=Share("4")))
+        state = await driven(js)
+        assert state.phase is Phase.HALTED
+        assert "hosts failed" in state.why
+        for name in NAMES[:5]:
+            fleet.hosts[name].engine.fails.clear()
+            fleet.hosts[name].fleet.engine_changed()
+        views = await read_views(js, "web", 1)
+        with trio.fail_after(10):
+            while any(view.phase is not HostPhase.CONVERGED for view in views):
+                views = await read_views(js, "web", 1)
+        await Channels(js).act("web", acts.resume, "ann")
+        assert (await driven(js)).phase is Phase.DONE
+
+
+async def test_a_hold_and_a_pin_keep_one_host_apart(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        orders = HostOrders("h1", ("web",), hold=True, why="we look at it")
+        await js.key_value(HOSTS).put("h1", orders.to_bytes())
+        pin = Pin("h2", "web", fleet.releases[1].digest, 1_700_000_000.0, why="old data")
+        signed = SignedPin(pin.to_bytes().decode(), sign(pin.to_bytes(), fleet.key, PIN).decode())
+        await js.key_value(HOSTS).put("h2", HostOrders("h2", ("web",), pins={"web": signed}).to_bytes())
+        await until(lambda: report(fleet, "h1").phase is report(fleet, "h2").phase is HostPhase.HELD)
+        await fleet.begin(js, 2, 1)
+        assert (await driven(js)).phase is Phase.DONE
+        assert {name for name, serial in fleet.in_force().items() if serial == 1} == {"h1", "h2"}
+        assert report(fleet, "h2").why == "old data"
+        await js.key_value(HOSTS).put("h1", HostOrders("h1", ("web",)).to_bytes())
+        await until(lambda: fleet.in_force()["h1"] == 2)
+
+        # A pin for another host is none for this one.
+        await js.key_value(HOSTS).put("h3", HostOrders("h3", ("web",), pins={"web": signed}).to_bytes())
+        await until(lambda: report(fleet, "h3").phase is HostPhase.REJECTED)
+        assert report(fleet, "h3").why == "the pin is for h2 in web"
+        assert fleet.in_force()["h3"] == 2
+
+
+async def refused(fleet, js, state, words):
+    """Write a state of the channel as the owner of the servers could, and see every host refuse it."""
+    before = fleet.in_force()
+    await js.key_value(CHANNELS).put("web", state.to_bytes() if hasattr(state, "to_bytes") else state)
+    await until(lambda: all(words in report(fleet, name).why for name in NAMES))
+    assert {report(fleet, name).phase for name in NAMES} == {HostPhase.REJECTED}
+    assert fleet.in_force() == before
+
+
+async def test_who_owns_the_servers_can_not_run_what_nobody_signed(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        await fleet.begin(js, 2, 1, floor=1)
+        await driven(js)
+        state = (await Channels(js).read("web"))[0]
+        objects = js.objects("reactor_bundles")
+
+        unsigned, _, signatures = fleet.release(3, 2, content=b"evil")
+        await objects.put(unsigned.digest, unsigned.to_bytes())
+        await objects.put(
+            f"{unsigned.digest}.sig", (await objects.read(f"{state.release}.sig", largest=9999))
+        )
+        forged = replace(state, release=unsigned.digest, serial=3, previous=state.release)
+        await refused(fleet, js, forged, "the signature does not fit the document")
+
+        await refused(fleet, js, b"{", "is not valid JSON")
+        await refused(fleet, js, b"x" * 70_000, "at most 65536 are allowed")
+        await refused(fleet, js, replace(state, previous=None), "'previous' is not as it was signed")
+        await refused(fleet, js, replace(state, serial=9), "'serial' is not as it was signed")
+
+        other, bundle, signatures = fleet.release(4, 2, channel="db")
+        await objects.put(other.digest, other.to_bytes())
+        await objects.put(f"{other.digest}.sig", signatures)
+        await refused(
+            fleet,
+            js,
+            replace(state, release=other.digest, serial=4, previous=other.previous),
+            "'channel' is not as it was",
+        )
+
+        swapped, bundle, signatures = fleet.release(5, 2)
+        await objects.put(swapped.digest, swapped.to_bytes())
+        await objects.put(f"{swapped.digest}.sig", signatures)
+        await objects.put(swapped.bundle, b"y" * len(bundle.data))
+        await refused(
+            fleet,
+            js,
+            replace(state, release=swapped.digest, serial=5, previous=swapped.previous),
+            "not the one that was announced",
+        )
+
+
+async def test_below_the_floor_there_is_no_way_back(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        await fleet.begin(js, 2, 1)
+        await driven(js)
+        await fleet.begin(js, 3, 2, floor=2)
+        await driven(js)
+        first = fleet.releases[1]
+        state = (await Channels(js).read("web"))[0]
+        back = replace(state, release=first.digest, serial=1, previous=None)
+        await refused(fleet, js, back, "release 1 of web is below the floor 2")
+
+
+async def test_a_summary_says_what_the_host_is(fleet):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        views = {view.id: view for view in await read_views(js, "web", 1)}
+        assert set(views) == set(NAMES)
+        assert {view.phase for view in views.values()} == {HostPhase.CONVERGED}
+        entry = await js.key_value(STATE).get("h1")
+        assert len(entry.value) < 2048
+        assert GATE.soak < 1

@@ -1,0 +1,192 @@
+"""The kinds npm and gem, by the real npm and gem and by registries on loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from registries import gem_registry, npm_registry, publish_gems
+
+from reactor.engine.events import Result
+from reactor.engine.options import RunOptions
+from reactor.resources.gem import Gem
+from reactor.resources.npm import Npm
+from reactor.testing.story import converge_once, running
+
+KINDS = {"npm": Npm, "gem": Gem}
+OLD = {"npm": "one@1.0.0", "gem": "one:1.0"}
+NEW = {"npm": "one@2.0.0", "gem": "one:2.0"}
+LATEST = {"npm": "one@latest", "gem": "one:latest"}
+OTHER = {"npm": "@team/two", "gem": "two-words"}
+VERSIONS = {"npm": ("1.0.0", "2.0.0"), "gem": ("1.0", "2.0")}
+
+
+class Registry:
+    def __init__(self, kind, url, publish):
+        self.kind, self.url, self.publish = kind, url, publish
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def registry(request, tmp_path_factory):
+    if request.param == "npm":
+        with npm_registry() as (url, served):
+            yield Registry("npm", url, served.publish)
+    else:
+        directory = tmp_path_factory.mktemp("gems")
+        with gem_registry(directory) as url:
+            yield Registry("gem", url, lambda name, version: publish_gems(directory, (name, version)))
+
+
+@pytest.fixture
+def kind(registry):
+    return registry.kind
+
+
+@pytest.fixture
+def converge(tmp_path, registry):
+    async def converge(*, noop=False, **properties):
+        values = {"name": str(tmp_path / "tools"), "registry": registry.url, **properties}
+        resource = KINDS[registry.kind](**values)
+        _, story = await converge_once(resource, options=RunOptions(noop=noop))
+        check = story.checks(resource.ref)[-1]
+        return story.result(resource.ref), "; ".join((*check.actions, check.error or "")).strip("; ")
+
+    return converge
+
+
+@pytest.fixture
+def must_change(converge, tmp_path):
+    async def must_change(**properties):
+        before = sorted(tmp_path.rglob("*"))
+        foretold, would = await converge(noop=True, **properties)
+        assert sorted(tmp_path.rglob("*")) == before
+        result, did = await converge(**properties)
+        assert (foretold, result) == (Result.WOULD_CHANGE, Result.CHANGED), (would, did)
+        assert would.split("; ") == [f"Would have {each}" for each in did.split("; ")]
+        assert await converge(**properties) == (Result.OK, "")
+        return did
+
+    return must_change
+
+
+def installed(kind, path):
+    """What npm or gem itself says is installed."""
+    if kind == "npm":
+        said = subprocess.run(
+            ["npm", "ls", "--global", "--prefix", path, "--parseable", "--long"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return {line.rpartition(":")[2] for line in said.stdout.splitlines()[1:]}
+    variables = {**os.environ, "GEM_HOME": str(path), "GEM_PATH": str(path)}
+    said = subprocess.run(
+        ["gem", "list", "--local", "--install-dir", path],
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {line.strip() for line in said.stdout.splitlines() if "default:" not in line and "(" in line}
+
+
+async def test_packages_are_installed_changed_and_removed(must_change, converge, kind, tmp_path):
+    path = tmp_path / "tools"
+    old, new = VERSIONS[kind]
+    assert (
+        await must_change(packages=[OLD[kind], OTHER[kind]])
+        == f"made the directory; installed one {old}, {OTHER[kind]}"
+    )
+    found = installed(kind, path)
+    assert found == ({"one@1.0.0", "@team/two@1.5.0"} if kind == "npm" else {"one (1.0)", "two-words (1.5)"})
+    assert await converge(packages=["one"]) == (Result.OK, "")
+    assert await must_change(packages=[NEW[kind]]) == f"installed one {new}"
+    assert await must_change(unwanted=["one"]) == "removed one"
+    assert installed(kind, path) == ({"@team/two@1.5.0"} if kind == "npm" else {"two-words (1.5)"})
+    if kind == "npm":
+        shutil.rmtree(path / "lib/node_modules/@team/two")
+    else:
+        (path / "specifications/two-words-1.5.gemspec").unlink()
+    assert await must_change(packages=[OTHER[kind]]) == f"installed {OTHER[kind]}"
+    assert await must_change(ensure="absent") == "removed the directory"
+    assert not path.exists()
+
+
+async def test_the_newest_version_is_followed(must_change, registry, kind):
+    _, new = VERSIONS[kind]
+    await must_change(packages=[OLD[kind]])
+    assert await must_change(packages=[LATEST[kind]]) == f"installed one {new}"
+    newest = new.replace("2", "3", 1)
+    registry.publish("one", newest)
+    assert await must_change(packages=[LATEST[kind]]) == f"installed one {newest}"
+
+
+async def test_what_the_registry_lacks_is_told_before(converge, kind, tmp_path):
+    for packages in (["none-such"], [OLD[kind].replace("1.0", "7.7", 1)]):
+        for noop in (True, False):
+            result, words = await converge(noop=noop, packages=packages)
+            assert result is Result.FAILED, words
+            assert not noop or "the registry has no" in words
+    result, words = await converge(noop=True, packages=["one"], registry="http://127.0.0.1:9/")
+    assert result is Result.FAILED
+
+
+async def test_what_is_not_ours_is_left_alone(converge, tmp_path):
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/mine").write_text("mine")
+    for properties in ({"packages": ["one"]}, {"ensure": "absent"}):
+        for noop in (True, False):
+            assert (await converge(noop=noop, **properties))[0] is Result.FAILED
+    assert (tmp_path / "tools/mine").read_text() == "mine"
+
+
+async def test_the_removal_of_a_package_is_announced(registry, kind, tmp_path):
+    resource = KINDS[kind](name=str(tmp_path / "tools"), packages=["one"], registry=registry.url)
+    async with running(resource) as story:
+        await story.rest()
+        seen = len(story.checks(resource.ref))
+        if kind == "npm":
+            shutil.rmtree(tmp_path / "tools/lib/node_modules/one")
+        else:
+            next((tmp_path / "tools/specifications").glob("one-*")).unlink()
+        await story.until(
+            lambda: any(each.result is Result.CHANGED for each in story.checks(resource.ref)[seen:])
+        )
+    assert any("one" in each for each in installed(kind, tmp_path / "tools"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
+@pytest.mark.parametrize("spoilt", ["owner", "writable", "way", "part"])
+async def test_root_runs_nothing_that_another_user_can_change(kind, registry, spoilt):
+    with tempfile.TemporaryDirectory(prefix="tools-") as root:
+        os.chmod(root, 0o755)
+        home = Path(root) / "home"
+        (home / "tools/lib" if kind == "npm" else home / "tools/gems").mkdir(parents=True)
+        given = {"owner": home / "tools", "way": home, "part": next((home / "tools").iterdir())}
+        if spoilt in given:
+            os.chown(given[spoilt], 65534, 65534)
+        else:
+            (home / "tools").chmod(0o777)
+        for noop in (True, False):
+            resource = KINDS[kind](name=str(home / "tools"), packages=["one"], registry=registry.url)
+            _, story = await converge_once(resource, options=RunOptions(noop=noop))
+            assert story.result(resource.ref) is Result.FAILED
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"packages": ["-g"]}, "is not a package"),
+        ({"packages": ["one two"]}, "is not a package"),
+        ({"packages": ["one", "one"]}, "listed twice"),
+        ({"packages": ["one"], "unwanted": ["one"]}, "wanted and unwanted"),
+        ({"registry": "ftp://x"}, "must be a URL"),
+    ],
+)
+def test_what_makes_no_sense_is_found_at_load(kind, properties, words):
+    with pytest.raises(ValueError, match=words):
+        KINDS[kind](name="/x", **properties)
