@@ -63,6 +63,7 @@ class Notifications:
         self._channels: dict[str, Channel] = {}
         self._alerts: dict[str, Alerts] = {}
         self._complaints: dict[str, str] = {}
+        self._is_unsaved = False
         self._wanted = trio.Event()
         self._changed = trio.Event()
         self._written, self._restored = self._kept.read()
@@ -202,13 +203,15 @@ class Notifications:
 
     def _pulse(self) -> None:
         """Wake all tasks: the alerts have changed."""
+        self._is_unsaved = True
         self._wanted.set()
         self._wanted = trio.Event()
 
     async def _save(self) -> None:
         """Write the alerts after each change."""
         while True:
-            await self._wanted.wait()
+            if not self._is_unsaved:  # an event may have come before this task began
+                await self._wanted.wait()
             await trio.sleep(SAVE_AFTER)
             self._write()
 
@@ -221,6 +224,7 @@ class Notifications:
         return found
 
     def _write(self) -> None:
+        self._is_unsaved = False
         try:
             self._kept.write(time.time(), self._states())
         except OSError as error:
