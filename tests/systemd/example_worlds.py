@@ -17,9 +17,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from select import select
+from socketserver import ThreadingUnixStreamServer
 from tempfile import TemporaryFile
 from unittest.mock import patch
 
@@ -317,7 +318,8 @@ class Host:
         with _Server(("127.0.0.1", 443), partial(_Quiet, directory=served)) as server:
             server.socket = self._context.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield
+            with _daemon_without_containers():
+                yield
             server.shutdown()
 
     @contextmanager
@@ -339,6 +341,31 @@ class _Server(ThreadingHTTPServer):
         with suppress(OSError):
             request.unwrap()
         super().shutdown_request(request)
+
+
+@contextmanager
+def _daemon_without_containers() -> Iterator[None]:
+    """Answer as a docker that has no containers."""
+    path = "/run/docker.sock"
+    if os.path.exists(path):
+        yield
+        return
+    with ThreadingUnixStreamServer(path, _NoContainers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+    os.unlink(path)
+
+
+class _NoContainers(BaseHTTPRequestHandler):
+    """Has nothing, and says nothing of it."""
+
+    def do_GET(self) -> None:
+        """Not found."""
+        self.send_error(404)
+
+    def log_message(self, *_words: object) -> None:
+        """Nothing."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):
