@@ -269,6 +269,8 @@ async def test_the_pair_fits_at_every_instant(pair, converge):
             key, both = (pair / "key.pem").read_bytes(), (pair / "combined.pem").read_bytes()
             assert both.startswith(key)
             assert fits(pair)
+            for path in pair.glob("pair-*/*"):
+                assert b"PRIVATE KEY" not in path.read_bytes() or path.stat().st_mode & 0o077 == 0
             process.send_signal(signal.SIGCONT)
         process.kill()
     assert (await converge())[0] is Result.CHANGED

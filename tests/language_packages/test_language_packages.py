@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from registries import gem_registry, make_npm, npm_registry, publish_gems
 
+from reactor import ResourceError
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resources.gem import Gem
@@ -178,6 +179,34 @@ async def test_root_runs_nothing_that_another_user_can_change(kind, registry, sp
             resource = KINDS[kind](name=str(home / "tools"), packages=["one"], registry=registry.url)
             _, story = await converge_once(resource, options=RunOptions(noop=noop))
             assert story.result(resource.ref) is Result.FAILED
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
+async def test_nothing_is_run_in_a_directory_that_another_user_made_in_the_meantime(kind):
+    with tempfile.TemporaryDirectory(prefix="tools-") as root:
+        os.chmod(root, 0o755)
+        home = Path(root) / "home"
+        resource = KINDS[kind](name=str(home / "tools"), packages=["one"])
+        make, _ = resource.plan(await resource.observe(), refresh=False)
+        home.mkdir()
+        os.chown(home, 65534, 65534)
+        with pytest.raises(ResourceError, match="other users may replace"):
+            await make.run()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts")
+async def test_a_full_disk_is_a_failure_that_the_next_run_repairs(converge, kind, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755,nr_inodes=4", "none", disk], check=True)
+    try:
+        properties = {"name": str(disk / "tools"), "packages": [OLD[kind]]}
+        assert (await converge(**properties))[0] is Result.FAILED
+        subprocess.run(["mount", "-o", "remount,nr_inodes=1000", disk], check=True)
+        assert (await converge(**properties))[0] is Result.CHANGED
+        assert any("one" in each for each in installed(kind, disk / "tools"))
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.parametrize(
