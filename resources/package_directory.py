@@ -30,7 +30,7 @@ from reactor import (
     fragile_mounts,
     register_url_secrets,
 )
-from reactor.hostfs import ErrorContext, Parent, accounts_of, open_path, remove_path
+from reactor.hostfs import ErrorContext, accounts_of, open_path, remove_path
 from reactor.resources.file.property_types import Account
 from reactor.resources.process import (
     ENVIRONMENT,
@@ -42,7 +42,12 @@ from reactor.resources.process import (
     require_startable,
     run,
 )
-from reactor.resources.trusted_directory import make_directory_for, refuse_stranger, refuse_way
+from reactor.resources.trusted_directory import (
+    make_directory_for,
+    refuse_stranger,
+    refuse_unwritable,
+    refuse_way,
+)
 
 LATEST = "latest"
 _MODE = 0o755
@@ -205,8 +210,8 @@ class PackageDirectory(Resource[DirectoryState]):
         """Check that the program exists, that the directory can be made, and that the registry has the packages."""
         if self.ensure == "absent":
             return
-        with ErrorContext(f"write {self.name}"), Parent(self.name):
-            pass
+        with ErrorContext(f"write {self.name}"):
+            refuse_unwritable(self.name)
         await require_startable(await self._command(()))
         for spec in self._missing(state):
             found = await self.versions_of(spec.name)

@@ -10,7 +10,15 @@ import os
 import stat
 
 from reactor import ResourceError
-from reactor.hostfs import ErrorContext, Parent, names_of, others_may_replace, others_may_write
+from reactor.hostfs import (
+    ErrorContext,
+    Parent,
+    names_of,
+    others_may_replace,
+    others_may_write,
+    refuse_read_only,
+    refuse_unchangeable,
+)
 from reactor.resources.process import Identity
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,6 +48,22 @@ def refuse_way(path: str, uid: int) -> None:
         who = names_of(uid, 0)[0]
         words = f"other users may replace {path}, or a directory above it, and what is in it would be run as {who}"
         raise ResourceError(words, "add user: the user to whom that directory belongs")
+
+
+def refuse_unwritable(path: str) -> None:
+    """Raise OSError or ResourceError when the directory can't be made, or no file in it, as far as that can be seen."""
+    with Parent(path) as (parent, base):
+        refuse_read_only(parent)
+        try:
+            fd = os.open(base, _DIRECTORY, dir_fd=parent)
+        except FileNotFoundError:
+            refuse_unchangeable(parent)
+            return
+        try:
+            refuse_unchangeable(fd)
+            refuse_read_only(fd)
+        finally:
+            os.close(fd)
 
 
 def make_directory_for(path: str, who: Identity | None, mode: int) -> None:

@@ -32,12 +32,10 @@ from reactor import (
 from reactor.hostfs import (
     Attributes,
     ErrorContext,
-    Parent,
     accounts,
     accounts_of,
     forget_record,
     read_record,
-    refuse_read_only,
     write_record,
 )
 from reactor.resources.certificate.challenges import WELL_KNOWN_SERVERS, DnsCommand, Webroot
@@ -64,6 +62,7 @@ from reactor.resources.certificate.profile import (
 )
 from reactor.resources.certificate.rules import problems_of
 from reactor.resources.file.property_types import Account, Mode, parse_mode
+from reactor.resources.trusted_directory import refuse_unwritable
 from reactor.watchers.wall_clock import WallAlarm, WallAlarmWatch
 
 if TYPE_CHECKING:
@@ -239,8 +238,8 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         """Check that the directory can be written, the authority can sign, and the ACME server can be asked."""
         if self.ensure == "absent":
             return
-        with ErrorContext(f"write {self.name}"), Parent(self.name) as (directory, _):
-            refuse_read_only(directory)
+        with ErrorContext(f"write {self.name}"):
+            refuse_unwritable(self.name)
         if state.fault is not None:
             await self._maker.refuse_unmakeable()
 

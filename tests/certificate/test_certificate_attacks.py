@@ -77,6 +77,25 @@ async def test_a_full_disk_leaves_the_former_pair(tmp_path, free):
         assert len([name for name in os.listdir(disk / "app") if name.startswith("pair-")]) == 1
 
 
+@pytest.mark.parametrize("part", ["directory", "generation"])
+async def test_an_immutable_directory_keeps_the_former_pair(pair, part):
+    await converge(pair)
+    before = tree(pair)
+    fixed = pair if part == "directory" else (pair / "current").resolve()
+    subprocess.run(["chattr", "+i", fixed], check=True)
+    try:
+        for noop in (True, False) if part == "directory" else (False,):
+            assert (await converge(pair, noop=noop, names=["new.example.com"]))[0] is Result.FAILED
+        refuse_readable_keys(pair)
+        assert (pair / "combined.pem").read_bytes().startswith((pair / "key.pem").read_bytes())
+        if part == "directory":
+            assert tree(pair) == before
+    finally:
+        subprocess.run(["chattr", "-i", fixed], check=True)
+    assert (await converge(pair, names=["new.example.com"]))[0] is Result.CHANGED
+    assert len([name for name in os.listdir(pair) if name.startswith("pair-")]) == 1
+
+
 @pytest.mark.parametrize("ensure", ["present", "absent"])
 async def test_no_key_is_in_an_event_the_journal_or_a_backup(pair, tmp_path, ensure):
     state = tmp_path / "state"
