@@ -76,6 +76,7 @@ class Inputs(NamedTuple):
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
     those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
+    ``context`` names the settings of the network that manifests and data are read from.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -90,6 +91,7 @@ class Inputs(NamedTuple):
     roles: Roles | None = None
     parameters: Mapping[str, Any] = _NOTHING
     secret_reader: SecretReader | None = None
+    context: str = ""
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""

@@ -33,6 +33,7 @@ MODULES = {
     "cells_reboot": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
+    "cells_disks": 6,
     "cells_parts": 6,
     "cells_network": 5,
     "cells_firewall": 12,
