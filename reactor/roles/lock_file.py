@@ -61,7 +61,7 @@ def read_lock(path: str) -> Lock:
     elif isinstance(root, Mapping) and root.get("version") != 1 and not problems:
         message = f"this version of reactor reads lock files of version 1, not {shown(root.get('version'))}"
         problems.add("R0127", message, root.at, _HINT)
-    for index, entry in enumerate(entries or ()):
+    for index, entry in enumerate(entries if isinstance(entries, Sequence) else ()):
         if isinstance(entry, Mapping):
             _add(entry, found, problems)
         elif entry is not INVALID and isinstance(entries, Sequence):

@@ -14,7 +14,7 @@ from reactor.fleet.push.outcome import Status
 from reactor.fleet.push.report import event_lines, host_line, table
 from reactor.fleet.push.request import Request
 from reactor.fleet.push.session import Push, push_to
-from reactor.fleet.push.ssh import Ssh, receive_command
+from reactor.fleet.push.ssh import Ssh, hint_for, receive_command
 
 READY = r'printf "%s\n" "{\"event\": \"ready\", \"need\": true}"'
 ESCAPES = r"\033[2J\033]0;owned\007"
@@ -30,6 +30,7 @@ PROGRAMS = {
     + READY
     + '; printf \'%s\\n\' \'{"event":"pushed","result":"ok","changes":0}\'',
     "forger": f'{READY}; for kind in hostended pushended checked; do printf \'{{"event":"%s","host":"web2","result":"ok"}}\\n\' $kind; done; exec cat',
+    "no-sudo": "exit 1",
     "old": "echo 'error[R0701]: there is no command receive' >&2; exit 2",
 }
 
@@ -105,6 +106,30 @@ async def test_without_ssh_each_host_is_unreachable(world, monkeypatch, tmp_path
         "ssh can't run: No such file or directory",
         "install it: openssh-client",
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        ("Host key verification failed.", "check its key, and accept it once: ssh -p 22 ann@web1"),
+        (
+            "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.",
+            "it may be another host",
+        ),
+        (
+            "ann@web1: Permission denied (publickey).",
+            "this must work without a password: ssh -p 22 ann@web1 true",
+        ),
+    ],
+)
+def test_the_hint_is_the_command_that_helps(error, hint):
+    assert hint_for(error, Host("web1", "web1", 22, "ann")).startswith(hint)
+
+
+async def test_a_missing_sudo_is_no_missing_reactor(world, host_with):
+    host = host_with("no-sudo")
+    outcome, _ = await pushed(world, host, become=True)
+    assert (outcome.status, outcome.error) == (Status.FAILED, "sudo is not installed there")
 
 
 def test_events_of_any_shape_are_shown_safely():

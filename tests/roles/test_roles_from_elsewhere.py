@@ -137,6 +137,7 @@ def test_a_role_that_this_host_does_not_use_is_locked_too(reactor, tree, repo):
         (("digest", "digst"), "has no 'digst'"),
         (("version: 1", "version: 2"), "reads lock files of version 1, not 2"),
         (("roles:", "role:"), "has a list under 'roles'"),
+        (("roles:", "roles: 3\nx:"), "has a list under 'roles'"),
     ],
 )
 def test_a_malformed_lock_is_refused_with_its_place(reactor, tree, repo, edit, words):

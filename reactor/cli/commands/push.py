@@ -20,7 +20,7 @@ The directory is packed, and is in force on a host only once it is there as a wh
 The bundle before is kept: --rollback brings it back. Variables of the inventory are facts there: Facts.fleet.vars.
 
 Exit codes: 0 all hosts are as desired; 1 some failed; 2 bad usage, or the inventory is wrong; 3 some can't be
-reached; 4 on some, reactor is missing. With several of these, the first of 1, 3, 4.
+reached; 4 on some, reactor is missing; 130 or 143 ended by a signal. With several of these, the first of 1, 3, 4.
 
 \b
 Examples:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
+import click
 import trio
 
 from reactor.cli.messages import fail_for
@@ -28,6 +30,10 @@ from reactor.fleet.push.session import Push
 from reactor.fleet.push.ssh import Ssh
 from reactor.fleet.push.waves import Amount
 from reactor.trust.inputs import open_input
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALLED = 128
+_LONGEST_DIRECTORY = 30
 
 
 class PushCommand(NamedTuple):
@@ -62,7 +68,7 @@ class PushCommand(NamedTuple):
             fail_for(error)
         except ReactorError as error:
             fail_for(error)
-        with tempfile.TemporaryDirectory(prefix="reactor-push-") as control:
+        with tempfile.TemporaryDirectory(prefix="reactor-push-", dir=_directory_for_sockets()) as control:
             outcomes = self._push(hosts, bundle, control)
         return exit_code(outcomes)
 
@@ -93,9 +99,49 @@ class PushCommand(NamedTuple):
         bootstrap = make_bootstrap() if self.bootstrap else None
         push = Push(request, data, ssh, self.sudo, bootstrap, self.timeout)
         plan = Plan(hosts, self.serial or (), self.max_failed, self.forks)
-        if self.form == "json":
-            return trio.run(_pushed_as_json, plan, push)
-        return trio.run(_pushed_as_text, plan, push)
+        pushed = _pushed_as_json if self.form == "json" else _pushed_as_text
+        try:
+            outcomes, signalled = trio.run(_until_a_signal, pushed, plan, push)
+        except BaseExceptionGroup as group:
+            raise _first_of(group) from None
+        if outcomes is None:
+            words = "interrupted: hosts that were at work end after the checks that are running there"
+            click.echo(words, err=True)
+            raise click.exceptions.Exit(_SIGNALLED + signalled)
+        return outcomes
+
+
+def _directory_for_sockets() -> str | None:
+    """Where the sockets of ssh go: the path of a socket is short, so a long TMPDIR can't hold any."""
+    return None if len(tempfile.gettempdir()) <= _LONGEST_DIRECTORY else "/tmp"  # noqa: S108 - mkdtemp in it
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error in a group, which may hold groups."""
+    error = group.exceptions[0]
+    return _first_of(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def _until_a_signal(
+    pushed: Callable[[Plan, Push], Awaitable[list[Outcome]]], plan: Plan, push: Push
+) -> tuple[list[Outcome] | None, int]:
+    """Push, but end every ssh when a signal arrives. Return how each host ended, or None and the signal."""
+    outcomes: list[Outcome] | None = None
+    signalled = 0
+    handled = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+
+    async def stop(*, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        nonlocal signalled
+        with trio.open_signal_receiver(*handled) as arriving:
+            task_status.started()
+            signalled = await anext(arriving)
+        nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(stop)
+        outcomes = await pushed(plan, push)
+        nursery.cancel_scope.cancel()
+    return outcomes, signalled
 
 
 async def _pushed_as_json(plan: Plan, push: Push) -> list[Outcome]:
@@ -129,13 +175,15 @@ async def _pushed_as_text(plan: Plan, push: Push) -> list[Outcome]:
             live.ended(outcome.host)
         show(host_line(outcome))
 
-    async with trio.open_nursery() as nursery:
+    try:
+        async with trio.open_nursery() as nursery:
+            if live:
+                nursery.start_soon(live.run)
+            outcomes = await push_to_all(plan, push, note, began, ended)
+            nursery.cancel_scope.cancel()
+    finally:
         if live:
-            nursery.start_soon(live.run)
-        outcomes = await push_to_all(plan, push, note, began, ended)
-        nursery.cancel_scope.cancel()
-    if live:
-        live.erase()
+            live.erase()
     _write("\n" + "".join(f"{text}\n" for text in table(outcomes)))
     return outcomes
 

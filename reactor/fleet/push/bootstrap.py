@@ -23,7 +23,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LEVEL = 1
 
 BOOTSTRAP_CODE = r"""
-import hashlib, io, json, os, sys, sysconfig, tempfile, zipfile
+import hashlib, io, json, os, shutil, sys, sysconfig, tempfile, zipfile
 read = open(0, \"rb\", buffering=0).read
 line = b\"\"
 while not line.endswith(b\"\n\"):
@@ -54,9 +54,14 @@ if need:
         sys.exit(\"the bootstrap is damaged\")
     made = tempfile.mkdtemp(dir=top)
     zipfile.ZipFile(io.BytesIO(data)).extractall(made)
-    os.rename(made, place)
+    try:
+        os.rename(made, place)
+    except OSError:
+        if not os.path.isdir(place):  # another push was faster
+            raise
+        shutil.rmtree(made)
 os.environ[\"PYTHONPATH\"] = place
-os.execv(sys.executable, [sys.executable, \"-m\", \"reactor\", \"receive\"])
+os.execv(sys.executable, [sys.executable, \"-P\", \"-m\", \"reactor\", \"receive\"])
 """
 """What Python on the host runs, between double quotes in a shell script between single quotes."""
 

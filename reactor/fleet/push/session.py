@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -48,18 +49,22 @@ async def push_to(host: Host, push: Push, note: Note) -> Outcome:
     outcome = Outcome(
         host.name, Status.UNREACHABLE, error=f"it did not end within {push.timeout:g} s", code="R0804"
     )
-    with trio.move_on_after(push.timeout):
-        outcome = await _Session(host, push, note).run(receive_command(host, become=push.become))
-        if outcome.status is Status.MISSING and push.bootstrap is not None:
-            command = python_command(host, BOOTSTRAP_CODE, become=push.become)
-            outcome = await _Session(host, push, note, push.bootstrap).run(command)
-    if push.ssh.keeps_master:
-        with trio.move_on_after(_LAST_WORDS, shield=True):
-            await trio.run_process(
-                push.ssh.closing_words(host), check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+    try:
+        with trio.move_on_after(push.timeout):
+            outcome = await _Session(host, push, note).run(receive_command(host, become=push.become))
+            if outcome.status is Status.MISSING and push.bootstrap is not None:
+                command = python_command(host, BOOTSTRAP_CODE, become=push.become)
+                outcome = await _Session(host, push, note, push.bootstrap).run(command)
+    finally:
+        if push.ssh.keeps_master:
+            await _close_master(push.ssh.closing_words(host))
     return outcome._replace(duration=time.monotonic() - began)
+
+
+async def _close_master(words: list[str]) -> None:
+    null = subprocess.DEVNULL
+    with trio.move_on_after(_LAST_WORDS, shield=True), suppress(OSError):
+        await trio.run_process(words, check=False, stdin=null, stdout=null, stderr=null)
 
 
 class _Session:
@@ -162,15 +167,28 @@ class _Session:
                 Status.UNREACHABLE, f"{words}: {last}" if last else words, "push again", "R0804"
             )
         if code == MISSING_CODE:
-            what = "Python" if self._bootstrap else "reactor"
-            hint = "install it there: pipx install reactor-converge, or its Debian package; or push with --bootstrap"
-            if self._bootstrap:
-                hint = "install Python 3.11 or later there"
-            return self._ended(Status.MISSING, f"{what} is not installed there", hint, "R0805")
+            return self._missing(last)
         if code == SSH_FAILED:
-            return self._ended(Status.UNREACHABLE, last or "ssh failed", hint_for(last, self._host), "R0804")
+            return self._ended(
+                Status.UNREACHABLE, last or "ssh failed", hint_for("\n".join(said), self._host), "R0804"
+            )
         words = last or f"it ended with exit code {code}"
-        return self._ended(Status.FAILED, f"reactor receive: {words}", None, "R0806")
+        hint = (
+            "let the user run 'sudo -n' without a password there" if "password is required" in last else None
+        )
+        return self._ended(Status.FAILED, f"reactor receive: {words}", hint, "R0806")
+
+    def _missing(self, last: str) -> Outcome:
+        """The outcome where the host has no sudo, no Python, or no reactor."""
+        if re.search(r"sudo: (command )?not found", last):
+            return self._ended(
+                Status.FAILED, "sudo is not installed there", "install it, or log in as root", "R0806"
+            )
+        what, hint = "Python", "install Python 3.11 or later there"
+        if self._bootstrap is None:
+            what = "reactor"
+            hint = "install it there: pipx install reactor-converge, or its Debian package; or push with --bootstrap"
+        return self._ended(Status.MISSING, f"{what} is not installed there", hint, "R0805")
 
     def _ended(self, status: Status, error: str, hint: str | None = None, code: str | None = None) -> Outcome:
         return Outcome(self._host.name, status, 0, error, hint, code)

@@ -10,6 +10,7 @@ from reactor.fleet.push.host import Host
 _PROGRAM = 'PATH="$PATH:/usr/local/bin:/opt/reactor/bin:$HOME/.local/bin"; export PATH; '
 _RECEIVE = _PROGRAM + "command -v reactor >/dev/null || exit 127; exec reactor receive"
 _SILENT_LIMIT = 3
+_CHANGED_KEY = "IDENTIFICATION HAS CHANGED"
 _UNKNOWN_KEY = "Host key verification failed"
 _DENIED = "Permission denied"
 
@@ -77,7 +78,7 @@ def receive_command(host: Host, *, become: bool) -> str:
 
 def python_command(host: Host, code: str, *, become: bool) -> str:
     """The command that runs ``code``, which has no single quote, by the Python of the host."""
-    return _as_root(f'exec python3 -c "{code}"', become=become or host.become)
+    return _as_root(f'exec python3 -I -c "{code}"', become=become or host.become)
 
 
 def _as_root(script: str, *, become: bool) -> str:
@@ -86,10 +87,19 @@ def _as_root(script: str, *, become: bool) -> str:
 
 def hint_for(error: str, host: Host) -> str | None:
     """How to fix an error of ssh."""
+    login = " ".join(
+        [
+            "ssh",
+            *(["-p", str(host.port)] if host.port else []),
+            f"{host.user}@{host.address}" if host.user else host.address,
+        ]
+    )
+    if _CHANGED_KEY in error:
+        return "it may be another host: ask why its key has changed, before you remove the old one from known_hosts"
     if _UNKNOWN_KEY in error:
-        return f"check its key, and accept it once: ssh {host.address}"
+        return f"check its key, and accept it once: {login}"
     if _DENIED in error:
-        return f"this must work without a password: ssh {host.address} true"
+        return f"this must work without a password: {login} true"
     if re.search(r"timed out|No route|refused|resolve", error):
         return "check that the host is up, and its address and port"
     return None

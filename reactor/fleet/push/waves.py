@@ -27,7 +27,7 @@ class Amount(NamedTuple):
         return cls(int(found[1]), bool(found[2]))
 
     def of(self, hosts: int) -> float:
-        """How many of so many hosts these are."""
+        """How many hosts that is, out of ``hosts``."""
         return self.number * hosts / _WHOLE if self.percent else self.number
 
 
@@ -52,5 +52,5 @@ def waves(hosts: Sequence[_Item], serial: Sequence[Amount]) -> list[list[_Item]]
 
 
 def exceeds(bad: int, most: Amount, hosts: int) -> bool:
-    """Whether more than ``most`` of all hosts failed or could not be reached."""
+    """Whether ``bad`` is more than ``most`` out of ``hosts``."""
     return bad > most.of(hosts)
