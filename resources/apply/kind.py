@@ -14,7 +14,7 @@ from reactor import Composite, InvalidPropertiesError, PropertyProblem
 class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
     """Apply another manifest: its resources join the graph, and all other resources can refer to them."""
 
-    example = "site.yaml"
+    example = "web.yaml"
 
     ensure: Literal["present"] = "present"
     """An applied manifest can only be present."""

@@ -231,7 +231,9 @@ class Host:
             "/etc/reactor/site.yaml",
             "/etc/reactor.d/site.yaml",
         ):
-            (self.directory / path).write_text(MANIFEST)
+            # An applied manifest, as in `reactor ensure apply web.yaml`, declares no channels.
+            text = re.sub(r"(?m)^notify: .*\n", "", MANIFEST) if path == "web.yaml" else MANIFEST
+            (self.directory / path).write_text(text)
         (self.directory / "tests").mkdir()
         (self.directory / "tests/web.yaml").write_text(
             "manifest: ../site.yaml\ntests: {web: {resources: {file#/etc/motd: {content: Hello}}}}\n"
