@@ -48,6 +48,7 @@ MAY_IMPORT = {
     "reactor.manifest_tests": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading",
     },
+    "reactor.lsp": {"reactor.resource", "reactor.manifest", "reactor.loading", "reactor.roles"},
     "reactor.engine": {"reactor.resource", "reactor.graph"},
     "reactor.journal": {"reactor.trust", "reactor.resource", "reactor.engine", "reactor.clock"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
@@ -71,7 +72,7 @@ MAY_IMPORT = {
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
-        "reactor.manifest_tests", "reactor.roles", "reactor.fleet",
+        "reactor.manifest_tests", "reactor.roles", "reactor.fleet", "reactor.lsp",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},

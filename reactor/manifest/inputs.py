@@ -56,7 +56,8 @@ class Inputs(NamedTuple):
     paths in ``data`` that are secret; ``remarks`` are warnings about ``data``. ``moment`` is the frozen time of one
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
-    those of a role that is loaded alone, as by its tests.
+    those of a role that is loaded alone, as by its tests. ``unsaved`` has the texts of manifests that an editor shows
+    instead of the files, by absolute path.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -70,6 +71,7 @@ class Inputs(NamedTuple):
     moment: datetime | None = None
     roles: Roles | None = None
     parameters: Mapping[str, Any] = _NOTHING
+    unsaved: Mapping[str, str] = _NOTHING
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""
