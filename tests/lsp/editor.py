@@ -18,7 +18,9 @@ class Editor:
         self.process = process
         self._ids = itertools.count(1)
         self.published = {}
-        self.initialized = self.request("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        self.initialized = self.request(
+            "initialize", {"processId": None, "rootUri": None, "capabilities": {}}
+        )
         self.notify("initialized", {})
 
     def request(self, method, params):

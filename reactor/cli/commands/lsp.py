@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -46,4 +49,10 @@ def lsp(external: tuple[str, ...], inputs: Callable[[], Inputs]) -> None:
         raise with_hint(click.UsageError("data from a URL can't be used here: nothing is fetched"), hint)
     from reactor.lsp.server import ManifestServer
 
-    ManifestServer(known, external).start_io()
+    # The protocol has descriptors of its own: pygls closes them, and a stray print() must not get between the messages.
+    with (
+        os.fdopen(os.dup(0), "rb") as stdin,
+        os.fdopen(os.dup(1), "wb") as stdout,
+        redirect_stdout(sys.stderr),
+    ):
+        ManifestServer(known, external).start_io(stdin, stdout)
