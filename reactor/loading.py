@@ -21,6 +21,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import gc_paused
 
 if TYPE_CHECKING:
+    from reactor.manifest.notify_channels import Channel
     from reactor.resource.role import RemoteRole
     from reactor.roles.finder import RoleFinder
 
@@ -41,6 +42,7 @@ class LoadedManifest(NamedTuple):
     warnings: tuple[str, ...] = ()
     pre_message: str | None = None
     post_message: str | None = None
+    channels: Mapping[str, Channel] = MappingProxyType({})
 
 
 Names = str | Sequence[str]
@@ -67,6 +69,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         (*warnings, *manifest.warnings, *inputs.notes),
         manifest.pre_message,
         manifest.post_message,
+        manifest.channels,
     )
 
 

@@ -35,6 +35,7 @@ from reactor.resources.file.property_types import Account
 from reactor.resources.process import (
     ENVIRONMENT,
     Command,
+    Completed,
     Identity,
     identity_of,
     output_tail,
@@ -240,11 +241,15 @@ class PackageDirectory(Resource[DirectoryState]):
 
     async def call(self, *arguments: str) -> str:
         """Run the program; return the end of its output. Raises ResourceError."""
-        done = await run(await self._command(arguments))
+        done = await self.complete(*arguments)
         if done.exit_code != 0:
             words = f"{self.program} failed with exit code {done.exit_code}"
             raise ResourceError(words + output_tail(done.stdout, done.stderr))
         return done.stdout
+
+    async def complete(self, *arguments: str) -> Completed:
+        """Run the program to its end, however it ends. Raises ResourceError when it can't be started."""
+        return await run(await self._command(arguments))
 
     def _read(self, uid: int) -> DirectoryState:
         try:

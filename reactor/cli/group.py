@@ -35,6 +35,7 @@ COMMANDS = (
     "why",
     "pause",
     "resume",
+    "notify",
     "roles",
     "init",
     "fleet",

@@ -54,9 +54,9 @@ class Document:
     def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
         """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.
 
-        Fetches nothing: a role that is not in the cache is a problem.
+        Fetches nothing and reads no secrets: a role that is not in the cache is a problem.
         """
-        known = inputs._replace(unsaved=unsaved, roles=CachedFinder(inputs.cache))
+        known = inputs._replace(unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None)
         try:
             manifest = load(self.path, known, external)
         except ManifestError as error:

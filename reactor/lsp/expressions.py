@@ -15,6 +15,8 @@ from reactor.manifest.parameters import ROOT as PARAMETERS
 
 _EXPRESSIONS = ("if", "unless", "assert")
 """The keys whose whole value is an expression."""
+_SECTIONS = {PARAMETERS: "parameters", "Secrets": "secrets"}
+"""The roots that a manifest has if it has the section, whose keys they have."""
 _LOOP_NAMES = ("item", "key", "subitem", "subkey")
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _WORD = re.compile(r"[A-Za-z_][\w.]*\Z|\Z")
@@ -59,8 +61,8 @@ def function_docs() -> Mapping[str, tuple[str, str]]:
 
 def roots(outline: Outline) -> list[str]:
     """Return the names that an expression can begin with, except functions."""
-    names = ["Data", "Facts", "Environ", *_UNITS, *_LOOP_NAMES]
-    return [*names, PARAMETERS] if any(_keys(outline, ("parameters",))) else names
+    sections = [root for root, section in _SECTIONS.items() if any(_keys(outline, (section,)))]
+    return ["Data", "Facts", "Environ", *sections, *_UNITS, *_LOOP_NAMES]
 
 
 def members(path: Path, outline: Outline, inputs: Inputs, data: Mapping[str, Any]) -> list[str]:
@@ -75,8 +77,8 @@ def members(path: Path, outline: Outline, inputs: Inputs, data: Mapping[str, Any
         found += _keys_of_overrides(outline, tuple(below))
         for values in (data, inputs.data):
             found += _of_values(values, below)
-    elif root == PARAMETERS and not below:
-        found += _keys(outline, ("parameters",))
+    elif root in _SECTIONS and not below:
+        found += _keys(outline, (_SECTIONS[root],))
     elif root == "Facts":
         found += _of_values(inputs.facts, below)
     elif root == "Environ" and not below:

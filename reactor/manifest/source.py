@@ -120,7 +120,9 @@ class Problems:
 
 
 def read_source(
-    path: str | os.PathLike[str], what: str = "the manifest", unsaved: Mapping[str, str] = MappingProxyType({})
+    path: str | os.PathLike[str],
+    what: str = "the manifest",
+    unsaved: Mapping[str, str] = MappingProxyType({}),
 ) -> Source | Diagnostic:
     """Read the manifest at ``path``, or return why it can't be read. ``what`` names the file in messages.
 

@@ -67,7 +67,9 @@ class CachedFinder(RoleFinder):
 
     def _fetched(self, wanted: RemoteRole, cache: RoleCache, locked: Locked | None, pinned: Locked) -> str:  # noqa: ARG002
         message = f"the role from {without_credentials(wanted.url)} is not in the cache"
-        raise RoleError("R0124", message, "run reactor validate once: it fetches the role, an editor fetches nothing")
+        raise RoleError(
+            "R0124", message, "run reactor validate once: it fetches the role, an editor fetches nothing"
+        )
 
 
 class LockingFinder(RoleFinder):

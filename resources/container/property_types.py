@@ -13,7 +13,7 @@ _IMAGE = re.compile(
     r"(?P<name>[a-zA-Z0-9][a-zA-Z0-9._:/-]*?)(:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
 _PORT = re.compile(
-    r"((?P<host>\[[0-9a-f:.]+\]|[0-9.]+):)?((?P<outer>\d{1,5}):)?(?P<inner>\d{1,5})(/(?P<protocol>tcp|udp|sctp))?"
+    r"((?P<host>\[[0-9a-f:.]+\]|\d+(\.\d+){3}):)?((?P<outer>\d{1,5}):)?(?P<inner>\d{1,5})(/(?P<protocol>tcp|udp|sctp))?"
 )
 _RESTART = re.compile(r"no|always|unless-stopped|on-failure(:\d{1,6})?")
 _HIGHEST_PORT = 65535

@@ -6,12 +6,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
 from reactor import ResourceError
 from reactor.resources.package_directory import PackageDirectory, Spec
+from reactor.resources.process import output_tail
 
 _NAME = r"(?:@[a-z0-9-~][a-z0-9-._~]*/)?[a-z0-9-~][a-z0-9-._~]*"
 _SPEC = re.compile(rf"(?P<name>{_NAME})(@(?P<version>latest|\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?))?")
@@ -83,13 +84,14 @@ class Npm(PackageDirectory, kind="npm"):
 
     async def versions_of(self, name: str) -> Sequence[str]:
         """The versions in the registry; the one with the tag `latest` comes first. Raises ResourceError."""
-        try:
-            said = await self.call("view", "--json", "--", name, "dist-tags.latest", "versions")
-        except ResourceError as error:
-            if "E404" in str(error):
-                return ()
-            raise
-        document = json.loads(said or "{}")
+        done = await self.complete("view", "--json", "--", name, "dist-tags.latest", "versions")
+        document = _object_in(done.stdout)
+        error = document.get("error", {})
+        if error.get("code") == "E404":
+            return ()
+        if done.exit_code != 0:
+            reason = error.get("summary") or error.get("detail") or output_tail(done.stdout, done.stderr)
+            raise ResourceError(f"npm can't ask the registry: {str(reason).strip()}", "check registry")
         versions = document.get("versions", [])
         listed = [versions] if isinstance(versions, str) else list(reversed(versions))
         latest = document.get("dist-tags.latest")
@@ -105,6 +107,15 @@ class Npm(PackageDirectory, kind="npm"):
             "npm_config_update_notifier": "false",
         }
         return settings if self.registry is None else {**settings, "npm_config_registry": self.registry}
+
+
+def _object_in(said: str) -> dict[str, Any]:
+    """The object of JSON that npm wrote; an empty one if there is none."""
+    try:
+        document = json.loads(said)
+    except ValueError:
+        document = None
+    return document if isinstance(document, dict) else {}
 
 
 def _names_in(modules: int) -> Iterator[str]:

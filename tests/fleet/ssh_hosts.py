@@ -76,7 +76,7 @@ class SshWorld:
             f"Port {port}", "ListenAddress 127.0.0.1", f"HostKey {key}", f"AuthorizedKeysFile {self.authorized}",
             "StrictModes no", "UsePAM no", "PasswordAuthentication no", "PermitRootLogin prohibit-password",
             f"PidFile {self.directory}/pid-{name}", "MaxStartups 100", "LogLevel ERROR",
-            f"SetEnv PATH={path or f'{self.directory}/bin:/usr/bin:/bin'} REACTOR_STATE_DIR={state} HOME_OF={name}",
+            f"SetEnv PATH={path or f'{self.directory}/bin:/usr/bin:/bin'} REACTOR_STATE_DIR={state} HOME={self.directory}/home-{name}",
             *(f"{key} {value}" for key, value in settings.items()),
         ]  # fmt: skip
         config = self.directory / f"sshd-{name}"

@@ -62,6 +62,19 @@ async def test_streams_made_again_are_not_changed_and_a_changed_one_is_put_right
         assert await make_streams(js, wanted_streams()) == []
 
 
+async def test_a_server_with_a_small_disk_gets_smaller_events(tmp_path):
+    made = FleetGround(tmp_path)
+    made.server._file.write_text(
+        made.server._file.read_text().replace("jetstream { ", "jetstream { max_file: 3G, ")
+    )
+    with made.server:
+        changes = await made.make_streams()
+        assert {change.stream for change in changes} == set(wanted_streams())
+        async with made.connected() as js:
+            assert (await js.stream_info("REACTOR_EVENTS"))["config"]["max_bytes"] == 20 << 27
+        assert await made.make_streams() == []
+
+
 def test_what_hosts_write_to_has_no_rollups_and_no_markers():
     written = {"KV_reactor_state", "KV_reactor_shared", "KV_reactor_slots", "REACTOR_EVENTS", "REGISTRATION"}
     for name, fields in wanted_streams().items():

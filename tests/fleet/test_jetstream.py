@@ -169,3 +169,4 @@ async def test_what_another_client_sends_to_the_reader_is_ignored(js):
         await js.publish("forged", b"true")
         with trio.fail_after(5):
             assert (await anext(reader)).data == b"true"
+    assert js.connection.epoch == 1, "a denied reply does not end the connection"

@@ -56,6 +56,7 @@ def test_a_rank_is_the_first_eight_bytes_of_a_hash_and_another_one_in_the_next_r
         ("3,99.5%,100%", (9001, 9950, 10_000)),
         ("50", (10_000,)),
         ("0.01%,100%", (1, 10_000)),
+        ("3,10%,50%,100%", (9001, 10_000)),
     ],
 )
 def test_waves_are_counts_of_known_hosts_or_shares(text, waves):
@@ -67,6 +68,7 @@ def test_waves_are_counts_of_known_hosts_or_shares(text, waves):
     [
         ("10%", "do not reach every host"),
         ("50%,10%,100%", "do not grow"),
+        ("2,1,100%", "do not grow"),
         ("0,100%", "'0' is no size"),
         ("0%,100%", "'0%' is no size"),
         ("101%", "'101%' is no size"),

@@ -85,7 +85,7 @@ def installed(kind, path):
         return {line.rpartition(":")[2] for line in said.stdout.splitlines()[1:]}
     variables = {**os.environ, "GEM_HOME": str(path), "GEM_PATH": str(path)}
     said = subprocess.run(
-        ["gem", "list", "--local", "--install-dir", path],
+        ["gem", "list", "--local"],
         env=variables,
         capture_output=True,
         text=True,

@@ -241,6 +241,17 @@ def test_nothing_of_the_manifest_is_run_or_fetched(opened, tmp_path, loopback_lo
     assert requests == []
 
 
+def test_no_secret_is_read(editor, path, tmp_path):
+    mark = tmp_path / "ran"
+    text = (
+        f"secrets: {{token: {{command: [touch, {mark}]}}}}\n"
+        "resources:\n  - exec:\n      - a: {command: /bin/true, environment: ['A={{ Secrets.|"
+    )
+    assert "token" in editor.completed(path, text)
+    assert editor.change(path, text.replace("|", "token }}']}\n"), 1000) == []
+    assert not mark.exists()
+
+
 def test_data_from_a_url_are_refused():
     done = subprocess.run(
         [sys.executable, "-m", "reactor", "lsp", "--hiera", "http://127.0.0.1:1/x"],

@@ -16,21 +16,28 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from select import select
+from socketserver import ThreadingUnixStreamServer
 from tempfile import TemporaryFile
 from unittest.mock import patch
 
 import click
 import pytest
+import trio
 import trustme
 from deb_packages import Deb, write_repository
+from nats_servers import NatsServer
 from processes_of_cli import environment
 from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
+from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.session import operator_session
+from reactor.fleet.rollout.state import Phase
 from reactor.roles.skeleton import files_of_role
 
 TIMEOUT = 120.0
@@ -41,6 +48,7 @@ MANIFEST = """\
 data: { web: { port: 80 }, motd: Hello, users: { ada: {}, grace: {} } }
 hierarchy: { order: ["role:{{ Facts.role ?? 'none' }}"] }
 overrides: { "role:db": { web: { port: 5432 } } }
+notify: { page: { command: [/bin/true] }, ops: { command: [/bin/true] } }
 resources:
   - file:
       - defaults: { owner: root, group: root, mode: "0644" }
@@ -54,6 +62,12 @@ REQUEST = {
     "type": "file",
     "properties": {"name": "/tmp/asked-for", "ensure": "present", "content": "x", "owner": "root", "group": "root", "mode": "0644"},
 }  # fmt: skip
+PHASES = {
+    **dict.fromkeys(("advance", "pause", "halt", "rollback"), Phase.ROLLING),
+    "resume": Phase.PAUSED,
+    **dict.fromkeys(("drive", "release"), Phase.DONE),
+}
+"""Command of ``reactor fleet`` -> the phase that the rollout must be in."""
 TROUBLE = Path("/run/trouble")
 UNIT = "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
 
@@ -139,7 +153,7 @@ class Host:
             (self.directory / "site/motd").write_text(content)
             self.do("reactor push site/ -i hosts.yaml")
         converger = f"reactor run --state-dir {self.state} --ui 127.0.0.1:0 site.yaml"
-        with self._serving(), self._started(converger) as run:
+        with self._serving(), self._fleet(), self._started(converger) as run:
             for line in run.stdout:
                 if "converged" in line:
                     break
@@ -183,6 +197,7 @@ class Host:
 
     def _variables(self, example: str) -> dict[str, str]:
         """The state directory of the converger, except for another one, and a session of which something can be told."""
+        self._prepare_rollout(example)
         session = self.directory / "session"
         shutil.rmtree(session, ignore_errors=True)
         session.mkdir()
@@ -316,8 +331,45 @@ class Host:
         with _Server(("127.0.0.1", 443), partial(_Quiet, directory=served)) as server:
             server.socket = self._context.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield
+            with _daemon_without_containers():
+                yield
             server.shutdown()
+
+    @contextmanager
+    def _fleet(self) -> Iterator[None]:
+        """A NATS server with the accounts of a fleet, and a channel web with a release that all hosts have."""
+        for key in ("~/.ssh/id_ed25519", str(self.directory / "deploy_key")):
+            path = Path(key).expanduser()
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            if not path.exists():
+                output("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path))
+        init = "reactor fleet init nats://127.0.0.1:4222"
+        self.do(init)
+        server = NatsServer(self.directory / "nats", Path("/etc/reactor/fleet/accounts.conf").read_text())
+        server.port = 4222
+        with server:
+            for command in (init, "reactor fleet release site/ web --soak 0 --waves 100% --wait"):
+                code, said = self.do(command)
+                assert code == 0, said
+            yield
+
+    def _prepare_rollout(self, example: str) -> None:
+        """Bring the channel into the phase in which the example makes sense."""
+        words = example.split()
+        if words[:2] != ["reactor", "fleet"] or (phase := PHASES.get(words[2])) is None:
+            return
+
+        async def write() -> None:
+            async with operator_session("/etc/reactor/fleet") as js:
+                channels = Channels(js)
+                state, revision = await channels.read("web")
+                if state is not None:
+                    wave = 10_000 if phase is Phase.DONE else 100
+                    previous = state.previous or state.release
+                    new = replace(state, phase=phase, wave=wave, previous=previous, waves=(100, 10_000))
+                    await channels.write(new, revision)
+
+        trio.run(write)
 
     @contextmanager
     def _started(self, example: str) -> Iterator[subprocess.Popen[str]]:
@@ -338,6 +390,31 @@ class _Server(ThreadingHTTPServer):
         with suppress(OSError):
             request.unwrap()
         super().shutdown_request(request)
+
+
+@contextmanager
+def _daemon_without_containers() -> Iterator[None]:
+    """Answer as a docker that has no containers."""
+    path = "/run/docker.sock"
+    if os.path.exists(path):
+        yield
+        return
+    with ThreadingUnixStreamServer(path, _NoContainers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+    os.unlink(path)
+
+
+class _NoContainers(BaseHTTPRequestHandler):
+    """Has nothing, and says nothing of it."""
+
+    def do_GET(self) -> None:
+        """Not found."""
+        self.send_error(404)
+
+    def log_message(self, *_words: object) -> None:
+        """Nothing."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):

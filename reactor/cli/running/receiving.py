@@ -166,11 +166,12 @@ class _Receiver:
     def _converged(self, manifest: str, facts: str) -> Result:
         """Run the manifest to convergence, or as a dry run, as `reactor run --converge-once --format json` does."""
         from reactor.cli.running.converge import ConvergeCommand
+        from reactor.secrets.reader import RunSecrets
 
         options = RunOptions(watch=False, noop=self._request.noop, diff=self._request.diff)
         asked = ConvergeCommand(
             (manifest,), lambda: _inputs(facts), (), (), None, options, "json", Location(self._state, chosen=True),
-            exitcodes.BAD_USAGE,
+            exitcodes.BAD_USAGE, RunSecrets(),
         )  # fmt: skip
         try:
             ended, interruption = asked.converge(None, None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
@@ -16,20 +17,21 @@ import trio
 from reactor.cli.messages import show_diagnostics
 from reactor.cli.running.loaded_files import LoadedFiles
 from reactor.engine.engine import Engine
-from reactor.engine.events import ReloadRejected
+from reactor.engine.events import ReloadRejected, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
-from reactor.manifest.inputs import NO_INPUTS, Inputs
+from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
-from reactor.resource.watch import ChangedPaths, PathWatch
+from reactor.resource.watch import ChangedPaths, PathWatch, WatchState
 
 if TYPE_CHECKING:
     from reactor.console.display import Display
+    from reactor.manifest.notify_channels import Channel
 
 _Result = TypeVar("_Result")
 
@@ -61,6 +63,7 @@ class Generation(NamedTuple):
     inputs: Inputs = NO_INPUTS
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, dict[str, Any]] | None = None
+    channels: Mapping[str, Channel] = MappingProxyType({})
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -93,6 +96,7 @@ class Reloader:
     def __init__(
         self, names: Sequence[str], generation: Generation, load: Callable[[], Generation], read_at: int
     ) -> None:
+        self.on_new_channels: Callable[[Mapping[str, Channel]], None] | None = None
         self.on_new_graph: Callable[[Graph], None] | None = None
         self._names = names
         self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
@@ -103,6 +107,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
+        self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
     def request(self) -> None:
@@ -141,6 +146,7 @@ class Reloader:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._poll_facts)
+            nursery.start_soon(self._poll_secrets)
             if any(map(is_elsewhere, (*self._names, self._generation.inputs.site or ""))):
                 nursery.start_soon(self._poll_urls)
             await self._reload_on_request()
@@ -156,6 +162,34 @@ class Reloader:
             with suppress(OSError):  # checked again after the interval
                 if await _read(inputs.facts_changed):
                     self.request()
+
+    async def _poll_secrets(self) -> None:
+        """Ask commands and Vault for their secrets at an interval; a new value makes another version of the manifest."""
+        while True:
+            reader = self._generation.inputs.secret_reader
+            self._show_secrets(reader)
+            left = None if reader is None else reader.seconds_left()
+            if reader is None or left is None:
+                await self._is_renewed.wait()
+                continue
+            with trio.move_on_after(left):
+                await self._is_renewed.wait()
+                continue
+            with suppress(OSError):
+                if await _read(reader.refresh):
+                    self.request()
+
+    def _show_secrets(self, reader: SecretReader | None) -> None:
+        """Emit an event for each source of secrets whose state has changed: the status shows it."""
+        now = {} if reader is None else dict(reader.states())
+        for name, (is_known, reason) in now.items():
+            if self._secret_states.get(name) != (is_known, reason):
+                state = WatchState.POLLING if is_known else WatchState.DOWN
+                self._engine.emit(WatcherChanged(time.time(), f"secret {name}", state, reason))
+        for name in self._secret_states.keys() - now.keys():
+            reason = "the manifest declares it no more"
+            self._engine.emit(WatcherChanged(time.time(), f"secret {name}", WatchState.ARMED, reason))
+        self._secret_states = now
 
     async def _poll_urls(self) -> None:
         """Request manifests and data at URLs at an interval: there is no event for a new version."""
@@ -202,6 +236,8 @@ class Reloader:
         self._is_renewed.set()
         self._is_renewed = trio.Event()
         self._follow(generation.files)
+        if self.on_new_channels is not None and generation.channels != before.channels:
+            self.on_new_channels(generation.channels)
         if self.on_new_graph is not None:
             self.on_new_graph(generation.graph)
         self._show_new_warnings(generation, before)

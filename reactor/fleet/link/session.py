@@ -18,8 +18,12 @@ from reactor.fleet.wire.parser import Info, Message, Operation, Ping, Pong, Prot
 if TYPE_CHECKING:
     from reactor.fleet.link.connection import Connection
 
-_DENIED = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]*)\"", re.IGNORECASE)
+_DENIED = re.compile(
+    r"permissions violation for (?:(publish) to|(subscription) to|publish with reply of) \"([^\"]*)\"",
+    re.IGNORECASE,
+)
 _STAYS = (
+    "permissions violation",
     "invalid subject",
     "invalid publish subject",
     "maximum subscriptions exceeded",
@@ -148,14 +152,15 @@ class SessionTasks:
             self._connection.moved()
 
     def _refused(self, text: str) -> None:
+        server, options = self.session.server, self._connection.options
         denied = _DENIED.match(text)
-        options = self._connection.options
         if denied:
-            action, subject = denied[1].lower().replace("subscription", "subscribe"), denied[2]
+            publishing, subscribing, subject = denied.groups()
+            action = "publish to" if publishing else "subscribe to" if subscribing else "ask for answers to"
             error = DeniedError(
-                f"the NATS server {self.session.server} does not let the user {action} to {subject}",
+                f"the NATS server {server} does not let the user {action} {subject}",
                 "give the user this permission on the server",
             )
-            self._connection.denied(error, subject, action == "publish")
+            self._connection.denied(error, subject, bool(publishing))
         elif not text.lower().startswith(_STAYS):
-            self._end(refused(text, self.session.server, options))
+            self._end(refused(text, server, options))

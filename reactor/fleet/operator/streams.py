@@ -22,12 +22,15 @@ from reactor.fleet.ground import (
     SLOTS,
     STATE,
 )
-from reactor.fleet.link.errors import MissingError
+from reactor.fleet.link.errors import ApiError, MissingError
 from reactor.fleet.link.jetstream import JetStream
 
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
+_LEAST_BYTES = 64 << 20
+_NO_ROOM = 10047
+"""The number of the server's error for a stream that is larger than what its disk has left."""
 
 MAKE_CCM_REGISTRATIONS = "any host that registers can then wipe the registry"
 
@@ -127,7 +130,7 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
         try:
             there = (await js.stream_info(name))["config"]
         except MissingError:
-            await js.create_stream(name, fields)
+            await _made(js, name, fields)
             changes.append(Change(name, made=True))
             continue
         if differing := differing_fields(there, fields):
@@ -136,6 +139,26 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
     return changes
 
 
+async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
+    """Make a stream. Where the disk of the server has no room for its largest size, it gets a half, and so on."""
+    size = fields.get("max_bytes", 0)
+    while True:
+        try:
+            await js.create_stream(name, {**fields, "max_bytes": size} if size else fields)
+        except ApiError as error:
+            if error.number != _NO_ROOM or size < 2 * _LEAST_BYTES:
+                raise
+            size //= 2
+        else:
+            return
+
+
 def differing_fields(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields of a stream that are not as wanted. A field that a server leaves out is false, 0 or empty."""
-    return tuple(name for name, value in wanted.items() if there.get(name, type(value)()) != value)
+    """Return the fields of a stream that are not as wanted. A field that a server leaves out is false, 0 or empty.
+
+    A smaller ``max_bytes`` than wanted stays: the disk had no more room, or people chose it.
+    """
+    differing = (name for name, value in wanted.items() if there.get(name, type(value)()) != value)
+    return tuple(
+        name for name in differing if name != "max_bytes" or not 0 < there.get(name, 0) < wanted[name]
+    )

@@ -20,7 +20,7 @@ from typing import NamedTuple
 _DISTRIBUTION = "reactor-converge"
 _METADATA = ("METADATA", "entry_points.txt")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_LEVEL = 6
+_LEVEL = 1
 
 BOOTSTRAP_CODE = r"""
 import hashlib, io, json, os, sys, sysconfig, tempfile, zipfile

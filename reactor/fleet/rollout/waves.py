@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 
 from reactor.errors import ReactorError
 from reactor.fleet.rollout.rank import RANKS
@@ -22,15 +23,18 @@ def parse_waves(text: str, ranks: Iterable[int] = ()) -> tuple[int, ...]:
     """Return the waves as ranks that rise to 10,000: hosts with a rank below a wave are in it.
 
     ``ranks`` are those of the hosts that follow the channel now; a wave that is a number of hosts needs them. A wave
-    that adds no rank is left out. Raises WavesError.
+    that adds no rank to those before is left out: of few hosts, one may be more than 10 %. Raises WavesError.
     """
     queue = sorted(ranks)
-    sizes = [_rank_after(each.strip(), queue) for each in text.split(",")]
-    if sizes != sorted(sizes):
-        raise WavesError(f"the waves {text} do not grow", f"write them as {DEFAULT}")
+    parts = [each.strip() for each in text.split(",")]
+    sizes = [_rank_after(each, queue) for each in parts]
+    for sort in (True, False):
+        alike = [size for part, size in zip(parts, sizes, strict=True) if part.endswith("%") is sort]
+        if alike != sorted(alike):
+            raise WavesError(f"the waves {text} do not grow", f"write them as {DEFAULT}")
     if sizes[-1] != RANKS:
         raise WavesError(f"the waves {text} do not reach every host", "end them with 100%")
-    return tuple(sorted(set(sizes)))
+    return tuple(sorted(set(accumulate(sizes, max))))
 
 
 def _rank_after(size: str, queue: list[int]) -> int:
