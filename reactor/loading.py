@@ -131,7 +131,7 @@ def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
         return path
     from reactor.source.cache import fetched  # noqa: PLC0415 - most manifests are files
 
-    return fetched(path, inputs.cache, warn)
+    return fetched(path, inputs.cache, warn, inputs.context)
 
 
 def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
@@ -143,7 +143,7 @@ def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
     if is_archive(path):
         return located(path, inputs, warn)
-    return fetched_data(path, inputs.cache, warn, _data_problem)
+    return fetched_data(path, inputs.cache, warn, _data_problem, inputs.context)
 
 
 def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
@@ -152,7 +152,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
         return inputs
     from reactor.source.cache import fetched_data  # noqa: PLC0415
 
-    site = fetched_data(inputs.site, inputs.cache, warn, _data_problem)
+    site = fetched_data(inputs.site, inputs.cache, warn, _data_problem, inputs.context)
     return inputs._replace(site=site, files=(*inputs.files, site))
 
 

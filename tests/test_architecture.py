@@ -69,7 +69,9 @@ MAY_IMPORT = {
     "reactor.ensure": {
         "reactor.resource", "reactor.manifest", "reactor.loading", "reactor.engine", "reactor.journal",
     },
-    "reactor.fleet": {"reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking"},
+    "reactor.fleet": {
+        "reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking", "reactor.source",
+    },
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
@@ -78,7 +80,7 @@ MAY_IMPORT = {
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
         "reactor.manifest_tests", "reactor.roles", "reactor.fleet", "reactor.secrets", "reactor.notify",
-        "reactor.lsp",
+        "reactor.source", "reactor.lsp",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},
@@ -223,6 +225,7 @@ FLEET = {
     "wire": set(),
     "link": {"wire"},
     "push": {"bundle"},
+    "sources": {"link"},
 }
 """Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
 

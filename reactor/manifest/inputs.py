@@ -76,6 +76,7 @@ class Inputs(NamedTuple):
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
     those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
+    ``context`` names the settings of the network that manifests and data are read from.
     ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path.
     """
 
@@ -92,6 +93,7 @@ class Inputs(NamedTuple):
     parameters: Mapping[str, Any] = _NOTHING
     unsaved: Mapping[str, str] = _NOTHING
     secret_reader: SecretReader | None = None
+    context: str = ""
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""

@@ -47,6 +47,9 @@ REFETCH_INTERVAL = 60.0
 CLOCK_TICK_NS = 20_000_000
 """The kernel may stamp a change with a time this many nanoseconds before the clock."""
 
+LINK_INTERVAL = 30.0
+"""Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
+
 FACTS_INTERVAL = 10.0
 """Seconds between two checks of the facts that a manifest uses."""
 
@@ -147,8 +150,9 @@ class Reloader:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._poll_facts)
             nursery.start_soon(self._poll_secrets)
-            if any(map(is_elsewhere, (*self._names, self._generation.inputs.site or ""))):
-                nursery.start_soon(self._poll_urls)
+            named = (*self._names, self._generation.inputs.site or "")
+            if urls := [each for each in named if is_elsewhere(each)]:
+                nursery.start_soon(self._follow_urls, urls)
             await self._reload_on_request()
 
     async def _poll_facts(self) -> None:
@@ -191,19 +195,29 @@ class Reloader:
             self._engine.emit(WatcherChanged(time.time(), f"secret {name}", WatchState.ARMED, reason))
         self._secret_states = now
 
-    async def _poll_urls(self) -> None:
-        """Request manifests and data at URLs at an interval: there is no event for a new version."""
-        while True:
-            await trio.sleep(REFETCH_INTERVAL)
-            with suppress(ManifestError, OSError):
-                if not await _read(self._fetched) <= {*self._generation.files}:
-                    self.request()
+    async def _follow_urls(self, urls: Sequence[str]) -> None:
+        """Look at the manifests and data at URLs: at events, and at an interval since not every network has events."""
+        from reactor.cli.running.url_events import UrlEvents  # most manifests are files
 
-    def _fetched(self) -> set[str]:
+        events = UrlEvents(urls, self._generation.inputs.context, self._display.warn)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(events.run)
+            while True:
+                await events.wait(LINK_INTERVAL if events.are_all_links else REFETCH_INTERVAL)
+                warnings: list[str] = []
+                with suppress(ManifestError, OSError):
+                    newest = await _read(partial(self._fetched, warnings.append))
+                    async with self._loading:  # a version that is loaded now may be the newest
+                        known = {*self._generation.files}
+                    if not newest <= known:
+                        self.request()
+                events.show(warnings)
+
+    def _fetched(self, warn: Callable[[str], None]) -> set[str]:
         """Download the newest versions of the files at URLs; return their paths on this host."""
         inputs = self._generation.inputs
-        site = with_site(inputs, lambda _: None).site
-        manifests = all_located(self._names, inputs, lambda _: None)
+        site = with_site(inputs, warn).site
+        manifests = all_located(self._names, inputs, warn)
         return {os.path.abspath(each) for each in (*manifests, site) if each}
 
     async def _reload_on_request(self) -> None:
