@@ -23,6 +23,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``source/``: downloads and unpacks manifests behind URLs;
 - ``roles/``: fetches, checks and locks roles from git and URLs;
 - ``loading``: from a manifest file to a graph that can run;
+- ``lsp/``: the language server for editors, by the Language Server Protocol;
 - ``manifest_tests/``: tests of manifests: facts and data in, expected resources and problems out;
 - ``clock``: whether the host's clock can be trusted;
 - ``backup/``: the contents of files before they were replaced or removed;

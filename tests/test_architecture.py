@@ -53,6 +53,7 @@ MAY_IMPORT = {
     "reactor.manifest_tests": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading",
     },
+    "reactor.lsp": {"reactor.resource", "reactor.manifest", "reactor.loading", "reactor.roles"},
     "reactor.engine": {"reactor.resource", "reactor.graph"},
     "reactor.journal": {"reactor.trust", "reactor.resource", "reactor.engine", "reactor.clock"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
@@ -79,7 +80,7 @@ MAY_IMPORT = {
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
         "reactor.manifest_tests", "reactor.roles", "reactor.fleet", "reactor.secrets", "reactor.notify",
-        "reactor.source",
+        "reactor.source", "reactor.lsp",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},

@@ -16,6 +16,7 @@ from reactor.cli.messages import reporting_errors
 COMMANDS = (
     "run",
     "validate",
+    "lsp",
     "test",
     "ensure",
     "session",

@@ -77,6 +77,7 @@ class Inputs(NamedTuple):
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
     those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
     ``context`` names the settings of the network that manifests and data are read from.
+    ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -90,6 +91,7 @@ class Inputs(NamedTuple):
     moment: datetime | None = None
     roles: Roles | None = None
     parameters: Mapping[str, Any] = _NOTHING
+    unsaved: Mapping[str, str] = _NOTHING
     secret_reader: SecretReader | None = None
     context: str = ""
 

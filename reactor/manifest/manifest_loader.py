@@ -24,7 +24,7 @@ from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.role_calls import Call, bind_names, locate, outputs_of, with_parameters
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
 from reactor.manifest.site_data import SiteData
-from reactor.manifest.source import Problems, Source, read_source
+from reactor.manifest.source import Problems, Source, read_source, with_line_feeds
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Form, declare
@@ -65,7 +65,7 @@ class ManifestLoader:
         path = os.path.abspath(file)
         self._directory = os.path.dirname(path)
         self._resource_table.files.update(dict.fromkeys((path, *self._inputs.files)))
-        source = read_source(file)
+        source = read_source(file, unsaved=self._inputs.unsaved)
         if isinstance(source, Diagnostic):
             self._resource_table.problems.append(source)
             self._resource_table.unread = True
@@ -266,6 +266,8 @@ class ManifestLoader:
             hint = "write the directory as source, or make it with: reactor init role NAME"
             problems.add("R0123", f"there is no role in {os.path.dirname(path)}", call.at("source"), hint)
             self._resource_table.unread = True
+        elif path in self._inputs.unsaved:
+            self._splice(composite, Source(path, with_line_feeds(self._inputs.unsaved[path])), data, call)
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
         elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer

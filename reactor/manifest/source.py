@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from reactor.errors import Place
@@ -118,12 +119,19 @@ class Problems:
         return sorted(self._found.values(), key=lambda found: found.place or Place("", 0, 0))
 
 
-def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Source | Diagnostic:
+def read_source(
+    path: str | os.PathLike[str],
+    what: str = "the manifest",
+    unsaved: Mapping[str, str] = MappingProxyType({}),
+) -> Source | Diagnostic:
     """Read the manifest at ``path``, or return why it can't be read. ``what`` names the file in messages.
 
-    Refuses a file that untrusted users could change, see `reactor.trust.inputs`.
+    ``unsaved`` has the texts that an editor shows instead of files, by absolute path. Refuses a file that untrusted
+    users could change, see `reactor.trust.inputs`.
     """
     file = os.fsdecode(path)
+    if unsaved and (text := unsaved.get(os.path.abspath(file))) is not None:
+        return Source(file, with_line_feeds(text))
     try:
         with open(file, "rb", opener=open_input) as stream:
             content = stream.read(MAX_BYTES + 1)

@@ -41,6 +41,9 @@ class RoleFinder:
             raise RoleError("R0124", message, "run reactor roles lock, and keep the file roles.lock")
         if (found := cache.find(wanted, pinned)) is not None:
             return found
+        return self._fetched(wanted, cache, locked, pinned)
+
+    def _fetched(self, wanted: RemoteRole, cache: RoleCache, locked: Locked | None, pinned: Locked) -> str:
         return cache.fetch(wanted, locked or pinned if wanted.revision is None else locked, pinned)[0]
 
     def _locked(self, wanted: RemoteRole, directory: str) -> Locked | None:
@@ -57,6 +60,16 @@ class RoleFinder:
         if _is_commit(wanted.revision) and wanted.revision != locked.commit:
             raise RoleError("R0124", f"the revision in the manifest is not the commit in {NAME}", hint)
         return locked
+
+
+class CachedFinder(RoleFinder):
+    """Finds roles in the cache only, and fetches nothing."""
+
+    def _fetched(self, wanted: RemoteRole, cache: RoleCache, locked: Locked | None, pinned: Locked) -> str:  # noqa: ARG002
+        message = f"the role from {without_credentials(wanted.url)} is not in the cache"
+        raise RoleError(
+            "R0124", message, "run reactor validate once: it fetches the role, an editor fetches nothing"
+        )
 
 
 class LockingFinder(RoleFinder):

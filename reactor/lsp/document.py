@@ -1,0 +1,94 @@
+"""One open manifest: its text, its outline, and the problems that ``reactor validate`` finds in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from reactor.errors import Place
+from reactor.loading import load
+from reactor.lsp.outline import Outline
+from reactor.lsp.references import Span
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.source import with_line_feeds
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.roles.finder import CachedFinder
+
+_WARNING = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)", re.DOTALL)
+_TOKEN = re.compile(
+    r"""\$\{[^}]*\}|\{\{.*?\}\}|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s,\[\]{}:]+(?::[^\s,\[\]{}:]+)*|."""
+)
+
+
+class Problem(NamedTuple):
+    """One problem at a place of the open manifest; one in another file is at the first place that leads to it."""
+
+    span: Span
+    message: str
+    code: str | None
+    related: tuple[tuple[str, Place], ...] = ()
+    is_warning: bool = False
+
+
+class Document:
+    """One version of an open manifest. ``data`` are those of the last time when it was valid."""
+
+    def __init__(self, path: str, text: str, data: Mapping[str, Any]) -> None:
+        self.path = path
+        self.text = with_line_feeds(text)
+        self.data = data
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The keys and values by lines and indentation."""
+        return Outline(self.text)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.text.split("\n")
+
+    def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
+        """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.
+
+        Fetches nothing and reads no secrets: a role that is not in the cache is a problem.
+        """
+        known = inputs._replace(unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None)
+        try:
+            manifest = load(self.path, known, external)
+        except ManifestError as error:
+            return [self._problem(each) for each in error.diagnostics]
+        self.data = manifest.data
+        return [self._warning(each) for each in manifest.warnings]
+
+    def _problem(self, found: Diagnostic) -> Problem:
+        message = f"{found.message}\n{found.hint}" if found.hint else found.message
+        related = tuple((note, place) for note, place in found.notes if place is not None)
+        if found.place is None or self._is_here(found.place):
+            return Problem(self._span(found.place), message, found.code, related)
+        at = next((place for _, place in related if self._is_here(place)), None)
+        inside = (f"{os.path.basename(found.place.file)}: {found.message}", found.place)
+        return Problem(self._span(at), f"{found.place}: {message}", found.code, (inside, *related))
+
+    def _warning(self, text: str) -> Problem:
+        found = _WARNING.fullmatch(text)
+        if found is None:
+            return Problem(self._span(None), text, None, is_warning=True)
+        place = Place(found["file"], int(found["line"]), int(found["column"]))
+        here = self._is_here(place)
+        message = found["message"] if here else text
+        return Problem(self._span(place if here else None), message, None, is_warning=True)
+
+    def _is_here(self, place: Place) -> bool:
+        return os.path.abspath(place.file) == self.path
+
+    def _span(self, place: Place | None) -> Span:
+        """Return the word or the quoted string that begins at ``place``."""
+        if place is None or place.line > len(self.lines):
+            return Span(0, 0, len(self.lines[0]))
+        line, column = self.lines[place.line - 1], place.column - 1
+        found = _TOKEN.match(line, column)
+        return Span(place.line - 1, column, found.end() if found else column)

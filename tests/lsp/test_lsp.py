@@ -1,0 +1,326 @@
+"""`reactor lsp` over its protocol: what an editor shows for manifests that are open in it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from editor import RefusedError, editing
+from processes_of_cli import environment
+
+from reactor.language.expression.builtins import BUILTINS, PREDICATES
+from reactor.lsp.expressions import function_docs
+
+VALID = """\
+data:
+  web: {port: 80, name: shop}
+resources:
+  - file:
+      - /tmp/lsp-a:
+          ensure: present
+          content: "port {{ Data.web.port }}"
+          owner: root
+          group: root
+          mode: "0644"
+  - exec:
+      - name-of-run:
+          command: /bin/true
+          require: [file#/tmp/lsp-a]
+      - other:
+          command: /bin/true
+          subscribe:
+            - "exec#name-of-run"
+"""
+
+
+@pytest.fixture(scope="module")
+def editor():
+    with editing("--data", "given.key=1", "--fact", "role=web") as editor:
+        yield editor
+
+
+@pytest.fixture(scope="module")
+def path(editor, tmp_path_factory):
+    path = tmp_path_factory.mktemp("lsp") / "site.yaml"
+    assert editor.open(path, VALID) == []
+    return path
+
+
+@pytest.fixture
+def opened(editor, tmp_path):
+    """Opens a text as a new file; returns its path and diagnostics."""
+    paths = []
+
+    def open_(text, name="other.yaml"):
+        paths.append(tmp_path / name)
+        return paths[-1], editor.open(paths[-1], text)
+
+    yield open_
+    for each in paths:
+        editor.notify("textDocument/didClose", {"textDocument": {"uri": each.as_uri()}})
+
+
+def span(found):
+    start, end = found["range"]["start"], found["range"]["end"]
+    return start["line"], start["character"], end["line"], end["character"]
+
+
+def test_all_problems_of_validate_are_shown_with_ranges_codes_and_hints(opened, tmp_path):
+    text = VALID.replace("present", "presnt").replace(
+        "command: /bin/true\n          require", "comand: x\n          require"
+    )
+    path, found = opened(text)
+    path.write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "reactor", "validate", "--format", "json", str(path)],
+        capture_output=True, text=True, env=environment(), check=False,
+    )  # fmt: skip
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(said) >= 2
+    assert [(each["code"], each["range"]["start"]["line"] + 1) for each in found] == [
+        (each["code"], each["line"]) for each in said
+    ]
+    for each, line in zip(found, said, strict=True):
+        assert each["message"].startswith(line["message"])
+        assert (line.get("hint") or "") in each["message"]
+        assert each["severity"] == 1
+    assert span(found[0]) == (5, 18, 5, 24)
+
+
+def test_the_open_text_counts_and_the_file_is_neither_needed_nor_changed(editor, opened):
+    path, found = opened("resources:\n  - nofile:\n")
+    assert found[0]["code"] == "R0107"
+    assert editor.change(path, VALID, 2) == []
+    assert not path.exists()
+
+
+def test_the_open_text_of_a_manifest_that_another_applies_counts(editor, opened, tmp_path):
+    (tmp_path / "child.yaml").write_text("resources: []\n")
+    above, found = opened("resources:\n  - apply:\n      - child.yaml: {}\n", "above.yaml")
+    assert found == []
+    opened("resources:\n  - file:\n      - /tmp/x: {ensure: presnt}\n", "child.yaml")
+    found = editor.diagnostics(above.as_uri(), 1)
+    assert "child.yaml:3" in found[0]["message"]
+    assert found[0]["relatedInformation"]
+
+
+def test_columns_count_the_units_of_the_editor(opened):
+    _, found = opened("resources:\n  - file:\n      - /tmp/\U0001f600: {ensure: presnt}\n")
+    bad = next(each for each in found if "presnt" in each["message"])
+    assert span(bad) == (2, 26, 2, 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "some", "none"),
+    [
+        ("reso|", {"resources", "data", "defaults", "settings", "ccm"}, {"file"}),
+        ("resources:\n  - fi|", {"file", "service", "exec", "user"}, {"ensure"}),
+        ("ccm:\n  resources:\n    - fi|", {"file", "exec"}, {"ensure"}),
+        ("resources:\n- |", {"file", "exec"}, set()),
+        ("resources:\n  - file:\n      - /x:\n          en|", {"ensure", "content", "mode"}, {"command"}),
+        ("resources:\n  - file:\n      - /x: {ensure: present, ow|", {"owner", "require"}, {"present"}),
+        ("resources:\n  - exec:\n      name: x\n      |", {"command", "subscribe"}, {"checksum"}),
+        ("defaults:\n  file:\n    |", {"owner", "mode"}, {"name"}),
+        ("resources:\n  - file:\n      - /x:\n          meta:\n            |", {"noop", "retry"}, {"owner"}),
+        ("settings:\n  |", {"ordering", "fail_fast", "jobs"}, {"owner"}),
+        ("settings:\n  ordering: |", {"manifest", "graph"}, {"jobs"}),
+        ("resources:\n  - file:\n      - /x:\n          ensure: pr|", {"present", "absent", "link"}, {"owner"}),
+        ("resources:\n  - file:\n      - /x: {ensure: |}", {"present", "absent"}, {"owner"}),
+        ("resources:\n  - file:\n      - /x:\n          force: |", {"true", "false"}, {"owner"}),
+        (VALID + "          require: |", {"file#/tmp/lsp-a", "exec#name-of-run"}, {"present"}),
+        (VALID + "          after: [exec#|", {"exec#name-of-run", "exec#other"}, {"present"}),
+        (VALID + '          subscribe:\n            - "fi|', {"file#/tmp/lsp-a"}, set()),
+        (VALID + '      - third:\n          command: "{{ Da|', {"Data", "Facts", "upper", "file", "output"}, set()),
+        (VALID + '      - third:\n          command: "${ Data.|', {"web", "given"}, {"port", "upper"}),
+        (VALID + '      - third:\n          command: "x {{ Data.web.po|', {"port", "name"}, {"web"}),
+        (VALID + '      - third:\n          command: "{{ upper(Facts.|', {"role", "host"}, {"web"}),
+        (VALID + "      - third:\n          command: \"{{ output('exe|", {"exec#other"}, {"web"}),
+        (VALID + "      - third:\n          control: {if: Data.web.|", {"port"}, {"web"}),
+        ('parameters:\n  user: string\nresources:\n  - exec:\n      - a: {command: "{{ Parameters.|', {"user"}, {"web"}),
+        (VALID + '      - third:\n          command: "{{ Data.web.port }} |', set(), {"Data", "port"}),
+        (VALID + "      - third: # com|", set(), {"file", "command"}),
+        ("resources:\n  - file:\n      - /x:\n          content: |-\n            en|", set(), {"ensure"}),
+    ],
+)  # fmt: skip
+def test_completion_also_in_broken_yaml(editor, path, text, some, none):
+    if "|-" in text:
+        before, _, after = text.rpartition("|")
+        text = before.replace("|-", ">-") + "|" + after
+    found = editor.completed(path, text)
+    assert some <= found.keys()
+    assert not none & found.keys()
+
+
+def test_a_broken_text_above_or_below_does_not_stop_completion(editor, path):
+    text = (
+        'resources:\n  - file:\n      - /a: {ensure: [present\n      - /b:\n          own|\n      - "/c: {\n'
+    )
+    assert "owner" in editor.completed(path, text)
+
+
+def test_a_completion_replaces_what_is_typed(editor, path):
+    found = editor.completed(path, "resources:\n  - file:\n      - /x:\n          ens|")["ensure"]
+    assert found["textEdit"]["newText"] == "ensure: "
+    assert span(found["textEdit"]) == (3, 10, 3, 13)
+    found = editor.completed(path, VALID + '          require: "file#/t|"')["file#/tmp/lsp-a"]
+    assert span(found["textEdit"]) == (18, 20, 18, 27)
+
+
+def test_a_completion_has_the_docs(editor, path):
+    found = editor.completed(path, "resources:\n  - file:\n      - /x:\n          |")["owner"]
+    assert "owner" in editor.request("completionItem/resolve", found)["documentation"]["value"].lower()
+    found = editor.completed(path, "resources:\n  - |")["file"]
+    assert "Manage one file" in editor.request("completionItem/resolve", found)["documentation"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("position", "words"),
+    [
+        ((3, 5), "Manage one file"),
+        ((8, 12), "group"),
+        ((15, 12), "command"),
+        ((6, 22), None),
+        ((4, 12), None),
+    ],
+)
+def test_hover_shows_the_docs_of_kinds_and_properties(editor, opened, position, words):
+    path, _ = opened(VALID)
+    found = editor.at("hover", path, position)
+    assert (
+        found is None
+        if words is None
+        else words in found["contents"]["value"].lower() + found["contents"]["value"]
+    )
+
+
+def test_hover_shows_the_docs_of_functions(editor, opened):
+    path, _ = opened(VALID.replace("Data.web.port", "upper(Data.web.name)"))
+    assert "upper case" in editor.at("hover", path, (6, 32))["contents"]["value"]
+
+
+def test_go_to_definition(editor, opened):
+    path, _ = opened(VALID)
+    (found,) = editor.at("definition", path, (13, 25))
+    assert (found["uri"], span(found)) == (path.as_uri(), (4, 8, 4, 18))
+    (found,) = editor.at("definition", path, (17, 22))
+    assert span(found) == (11, 8, 11, 19)
+    assert editor.at("definition", path, (5, 20)) == []
+
+
+def test_rename_changes_the_declaration_and_all_references(editor, opened):
+    path, _ = opened(VALID)
+    assert span({"range": editor.at("prepareRename", path, (17, 22))}) == (17, 20, 17, 31)
+    edits = editor.at("rename", path, (17, 22), newName="fresh name")["changes"][path.as_uri()]
+    assert sorted(map(span, edits)) == [(11, 8, 11, 19), (17, 20, 17, 31)]
+    lines = VALID.split("\n")
+    for each in edits:
+        line, start, _, end = span(each)
+        lines[line] = lines[line][:start] + each["newText"] + lines[line][end:]
+    assert editor.change(path, "\n".join(lines), 2) == []
+
+
+@pytest.mark.parametrize("name", ["other", "a: b", "x #y", "true", "12", "", '"q"', "{{ x }}"])
+def test_a_rename_that_would_break_the_manifest_is_refused(editor, opened, name):
+    path, _ = opened(VALID)
+    with pytest.raises(RefusedError):
+        editor.at("rename", path, (17, 22), newName=name)
+
+
+def test_nothing_of_the_manifest_is_run_or_fetched(opened, tmp_path, loopback_log):
+    url, requests = loopback_log
+    mark = tmp_path / "ran"
+    _, found = opened(
+        f"resources:\n  - exec: {{name: a, command: touch {mark}, unless: touch {mark}}}\n"
+        f"  - role: {{name: r, source: '{url}/role.tar.gz', checksum: sha256:{'0' * 64}}}\n"
+    )
+    assert [each["code"] for each in found] == ["R0124"]
+    assert "not in the cache" in found[0]["message"]
+    assert not mark.exists()
+    assert requests == []
+
+
+def test_no_secret_is_read(editor, path, tmp_path):
+    mark = tmp_path / "ran"
+    text = (
+        f"secrets: {{token: {{command: [touch, {mark}]}}}}\n"
+        "resources:\n  - exec:\n      - a: {command: /bin/true, environment: ['A={{ Secrets.|"
+    )
+    assert "token" in editor.completed(path, text)
+    assert editor.change(path, text.replace("|", "token }}']}\n"), 1000) == []
+    assert not mark.exists()
+
+
+def test_data_from_a_url_are_refused():
+    done = subprocess.run(
+        [sys.executable, "-m", "reactor", "lsp", "--hiera", "http://127.0.0.1:1/x"],
+        capture_output=True, text=True, env=environment(), check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "nothing is fetched" in done.stderr
+
+
+def test_every_function_has_docs():
+    others = {"file", "readFile", "template", "jet", "output", "secret", "lookup", "registrations", "kvGet"}
+    assert function_docs().keys() == BUILTINS.keys() | PREDICATES.keys() | others
+
+
+def test_a_run_imports_none_of_it(tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_text("resources: []\n")
+    for command in (
+        ("validate", str(path)),
+        ("run", "--converge-once", "--state-dir", str(tmp_path / "state"), str(path)),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "reactor", *command],
+            capture_output=True, text=True, env=environment(), check=True,
+        )  # fmt: skip
+        assert "reactor.loading" in done.stderr
+        assert not [name for name in ("reactor.lsp", "pygls", "lsprotocol") if name in done.stderr]
+
+
+def large_manifest(lines):
+    text = ["data: {web: {port: 80}}", "resources:"]
+    number = 0
+    while len(text) + 12 <= lines:
+        text += [
+            "  - file:",
+            f"      - /tmp/x/{number}:",
+            "          ensure: present",
+            '          content: "port {{ Data.web.port }}"',
+            "          owner: root",
+            "          group: root",
+            '          mode: "0644"',
+            "  - exec:",
+            f"      - run{number}:",
+            "          command: /bin/true",
+            f"          require: [file#/tmp/x/{number}]",
+            "          timeout: 5s",
+        ]
+        number += 1
+    text += ["# the end"] * (lines - len(text))
+    return "\n".join(text) + "\n"
+
+
+def test_completion_and_diagnostics_of_2000_lines_are_fast(editor, opened):
+    """Judged by the processor time of the server, with a bound for slow machines."""
+    text = large_manifest(2000)
+    path, found = opened(text, "large.yaml")
+    assert found == []
+    times = {"diagnostics": [], "completion": []}
+    for version in range(2, 32):
+        before = processor_time(editor)
+        assert editor.change(path, text + "#" * version, version) == []
+        times["diagnostics"].append(processor_time(editor) - before)
+        before = processor_time(editor)
+        assert editor.at("completion", path, (1500, 10))
+        times["completion"].append(processor_time(editor) - before)
+    worst = {name: sorted(taken)[-2] for name, taken in times.items()}
+    assert max(worst.values()) < 0.5, worst
+
+
+def processor_time(editor):
+    with open(f"/proc/{editor.process.pid}/schedstat") as stat:
+        return int(stat.read().split()[0]) / 1e9
