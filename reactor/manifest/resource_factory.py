@@ -138,7 +138,7 @@ class ResourceFactory:
         self._resource_table.add(resource, origin)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
-        resource.share_fields_set()
+        resource.save_memory()
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
