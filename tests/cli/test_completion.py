@@ -40,7 +40,7 @@ def offers():
         (["ensure", "ap"], ["apply", "api"]),
         (["show", "us"], ["user"]),
         (["kinds", "sy"], ["sysctl"]),
-        (["ensure", "file", "--con"], ["--content", "--content-file"]),
+        (["ensure", "file", "--con"], ["--content", "--content-file", "--context"]),
         (["ensure", "service", "x", "st"], ["stopped"]),
         (["ensure", "service", "x", "--scope", ""], ["system", "user"]),
         (["completion", ""], ["bash", "zsh", "fish"]),

@@ -55,11 +55,10 @@ class NatsLink:
         """Implements `reactor.source.links.Link`. All addresses have the same context."""
         context = addresses[0].context
         try:
-            options = read_context(context)
+            connection = Connection(read_context(context), tell=lambda error: tell(str(error)))
         except LinkError as error:
             tell(f"changes in NATS are not seen at once: {error}")
             return
-        connection = Connection(options, tell=lambda error: tell(str(error)))
         js = JetStream(connection)
         with self._shared(context, js):
             async with trio.open_nursery() as nursery:
