@@ -93,6 +93,38 @@ async def restarts(server: NatsServer, count: int) -> list[float]:
     return times
 
 
+async def to_converged(url: str, directory: Path, count: int) -> list[float]:
+    """Milliseconds from a put of data to the end of the work of a run that follows them."""
+    own = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
+    manifest, context = directory / "m.yaml", directory / "nats/context/CCM.json"
+    manifest.write_text(
+        f"resources: [{{file: [{{'{directory}/out': {{{own}, content: '${{ Data.value }}'}}}}]}}]"
+    )
+    context.parent.mkdir(parents=True)
+    context.write_text(json.dumps({"url": url}))
+    words = ["run", "--format", "json", "--cache", directory / "cache", "--state-dir", directory / "state"]
+    command = [sys.executable, "-m", "reactor", *words, "--hiera", "kv://site/data", manifest]
+    times: list[float] = []
+    async with connected(Options(servers=(url,))) as link:
+        bucket = JetStream(link).key_value("site")
+        await bucket.create_bucket()
+        await bucket.put("data", b"data: {value: '0'}")
+        variables = {**os.environ, "XDG_CONFIG_HOME": str(directory)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as process:  # noqa: ASYNC220
+            assert process.stdout is not None
+            converged = (line for line in process.stdout if json.loads(line)["event"] == "converged")
+            next(converged)
+            for number in range(1, count + 2):
+                began = time.perf_counter()
+                await bucket.put("data", b"data: {value: '%d'}" % number)
+                while (directory / "out").read_text() != str(number):
+                    await trio.to_thread.run_sync(next, converged)
+                times.append((time.perf_counter() - began) * 1000)
+            process.terminate()
+            process.stdout.read()
+    return times[1:]  # the watch may not have been there for the first
+
+
 async def objects(url: str) -> tuple[float, float]:
     """MB/s of a put and of a get."""
     content = os.urandom(OBJECT_MIB << 20)
@@ -129,6 +161,8 @@ def main() -> None:
             wakeups = idle(server.url, seconds)[2]
             back = trio.run(restarts, server, count)
             put, get = trio.run(objects, server.url)
+            (space / "host").mkdir()
+            reaction = sorted(trio.run(to_converged, server.url, space / "host", 10 * count))
         gaps, lags = cluster(space / "three", rounds)
     show(
         "nats: the link",
@@ -138,6 +172,8 @@ def main() -> None:
             Row(f"wake-ups in {seconds:g} s", wakeups, "/s", 0.2),
             Row("server killed and started: next change heard, median", statistics.median(back), "s", 0.5),
             Row("the same, last", max(back), "s"),
+            Row("put of data: converged on a running host, median", statistics.median(reaction), "ms", 30),
+            Row("the same, 99 of 100", reaction[len(reaction) * 99 // 100], "ms", 150),
             Row(f"put of {OBJECT_MIB} MiB", put, "MB/s"),
             Row(f"get of {OBJECT_MIB} MiB", get, "MB/s"),
             Row("three nodes, leader killed: gap in writes, median", statistics.median(gaps), "s", 6),

@@ -13,12 +13,13 @@ The parts of this package. No part imports one that is listed after it:
 - ``language/``: expressions inside ``{{ }}`` and ``${ }``, and templates in Jinja2, Go's text/template and Jet; it
   knows nothing of the project;
 - ``data/``: the data of a manifest: merges its layers by its hierarchy, and makes the checks in its comments;
+- ``http/``: sends requests to servers, and limits their responses;
+- ``secrets/``: reads secrets from outside of the manifest;
 - ``manifest/``: parses YAML with positions, reports problems, binds typed properties;
 - ``documents``: files that contain only values;
 - ``unpacking/``: unpacks untrusted archives, and writes only below one directory;
 - ``facts/``: facts about this host, gathered when they are first read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
-- ``http/``: sends requests to servers, and limits their responses;
 - ``source/``: downloads and unpacks manifests behind URLs;
 - ``roles/``: fetches, checks and locks roles from git and URLs;
 - ``loading``: from a manifest file to a graph that can run;
@@ -26,6 +27,7 @@ The parts of this package. No part imports one that is listed after it:
 - ``clock``: whether the host's clock can be trusted;
 - ``backup/``: the contents of files before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
+- ``notify/``: sends notifications of a run;
 - ``journal/``: the data that outlives the process: the state directory, its lock, pending refreshes and history in
   SQLite;
 - ``ensure/``: one resource without a manifest, sessions of scripts, requests over a pipe;

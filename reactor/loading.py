@@ -21,6 +21,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.gc_control import gc_paused
 
 if TYPE_CHECKING:
+    from reactor.manifest.notify_channels import Channel
     from reactor.resource.role import RemoteRole
     from reactor.roles.finder import RoleFinder
 
@@ -41,6 +42,7 @@ class LoadedManifest(NamedTuple):
     warnings: tuple[str, ...] = ()
     pre_message: str | None = None
     post_message: str | None = None
+    channels: Mapping[str, Channel] = MappingProxyType({})
 
 
 Names = str | Sequence[str]
@@ -67,6 +69,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         (*warnings, *manifest.warnings, *inputs.notes),
         manifest.pre_message,
         manifest.post_message,
+        manifest.channels,
     )
 
 
@@ -128,7 +131,7 @@ def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
         return path
     from reactor.source.cache import fetched  # noqa: PLC0415 - most manifests are files
 
-    return fetched(path, inputs.cache, warn)
+    return fetched(path, inputs.cache, warn, inputs.context)
 
 
 def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
@@ -140,7 +143,7 @@ def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
 
     if is_archive(path):
         return located(path, inputs, warn)
-    return fetched_data(path, inputs.cache, warn, _data_problem)
+    return fetched_data(path, inputs.cache, warn, _data_problem, inputs.context)
 
 
 def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
@@ -149,7 +152,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
         return inputs
     from reactor.source.cache import fetched_data  # noqa: PLC0415
 
-    site = fetched_data(inputs.site, inputs.cache, warn, _data_problem)
+    site = fetched_data(inputs.site, inputs.cache, warn, _data_problem, inputs.context)
     return inputs._replace(site=site, files=(*inputs.files, site))
 
 

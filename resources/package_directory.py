@@ -294,7 +294,10 @@ class PackageDirectory(Resource[DirectoryState]):
         return version
 
     async def _make(self) -> None:
-        make_directory_for(self.name, await self._identity(), _MODE)
+        who = await self._identity()
+        make_directory_for(self.name, who, _MODE)
+        # Another user may have made the directory above since the last look.
+        refuse_way(self.name, os.geteuid() if who is None else who.uid)
 
     async def _call_all(self, commands: Iterable[Sequence[str]]) -> None:
         for arguments in commands:

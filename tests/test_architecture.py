@@ -34,10 +34,15 @@ MAY_IMPORT = {
     "reactor.facts": {"reactor.trust", "reactor.resource", "reactor.data", "reactor.mountinfo"},
     "reactor.backup": {"reactor.resource", "reactor.atomic_write", "reactor.clock"},
     "reactor.manifest": {
-        "reactor.trust", "reactor.resource", "reactor.language", "reactor.data",
+        "reactor.trust", "reactor.resource", "reactor.language", "reactor.data", "reactor.secrets",
     },
     "reactor.graph": {"reactor.resource"},
     "reactor.http": {"reactor.resource"},
+    "reactor.secrets": {"reactor.trust", "reactor.resource", "reactor.language", "reactor.http"},
+    "reactor.notify": {
+        "reactor.resource", "reactor.language", "reactor.http", "reactor.engine", "reactor.atomic_write",
+        "reactor.manifest",
+    },
     "reactor.source": {"reactor.trust", "reactor.resource", "reactor.unpacking", "reactor.http"},
     "reactor.roles": {
         "reactor.trust", "reactor.resource", "reactor.manifest", "reactor.unpacking", "reactor.source",
@@ -63,7 +68,9 @@ MAY_IMPORT = {
     "reactor.ensure": {
         "reactor.resource", "reactor.manifest", "reactor.loading", "reactor.engine", "reactor.journal",
     },
-    "reactor.fleet": {"reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking"},
+    "reactor.fleet": {
+        "reactor.atomic_write", "reactor.hostfs", "reactor.resource", "reactor.trust", "reactor.unpacking", "reactor.source",
+    },
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
@@ -71,7 +78,8 @@ MAY_IMPORT = {
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
-        "reactor.manifest_tests", "reactor.roles", "reactor.fleet",
+        "reactor.manifest_tests", "reactor.roles", "reactor.fleet", "reactor.secrets", "reactor.notify",
+        "reactor.source",
     },
     "reactor.__main__": {"reactor.cli", "reactor.trust"},
     "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},
@@ -216,6 +224,7 @@ FLEET = {
     "wire": set(),
     "link": {"wire"},
     "push": {"bundle"},
+    "sources": {"link"},
 }
 """Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
 

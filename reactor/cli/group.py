@@ -34,6 +34,7 @@ COMMANDS = (
     "why",
     "pause",
     "resume",
+    "notify",
     "roles",
     "init",
     "fleet",

@@ -6,6 +6,7 @@
 - ``release/``: signed releases: documents, signatures, what a host refuses, and what it keeps of them on disk;
 - ``wire/``: the protocol of NATS without I/O; nkeys, credentials and JWTs;
 - ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores;
+- ``sources/``: manifests and data in NATS, read and followed;
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
 - ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
 - ``ground``: the names of buckets and streams;

@@ -8,6 +8,8 @@ A manifest passes through these modules in this order:
 - from tree to outline: `document` (converts both forms of a manifest into one outline);
 - the data: `data_sections` (resolves data, hierarchy and overrides, with their annotations), `site_data` (a file with
   higher priority), `inputs` (everything from outside the manifest);
+- secrets and notifications: `secret_section`, `notify_section` (what the manifest declares of them),
+  `notify_channels` (the channels that it can declare);
 - what expressions can use: `expression_context` and `expression_functions` (data, facts, files, templates, outputs),
   `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`, `assertions`
   (conditions that must hold before anything runs);

@@ -11,7 +11,14 @@ from pydantic import ValidationError
 from reactor.language.errors import BriefLimitError, ExpressionError
 from reactor.language.secrets import holds_secret
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.evaluation import MisplacedError, NotYetError, evaluated, expressives, unevaluated
+from reactor.manifest.evaluation import (
+    MisplacedError,
+    NotYetError,
+    UnknownSecretError,
+    evaluated,
+    expressives,
+    unevaluated,
+)
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
@@ -40,6 +47,11 @@ def _brief(text: str) -> str:
     """Return the text of a property on one line, shortened when it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."
+
+
+def waiting(unknown: UnknownSecretError) -> ResourceError:
+    """Return the error of a resource whose secret is not known."""
+    return ResourceError(unknown.message, unknown.hint, code=unknown.code)
 
 
 class Condition(NamedTuple):
@@ -165,6 +177,8 @@ class DeferredBinding(Deferred):
             spot = found.expressive
             place = expression_context.place(spot.at, spot.text, found.error)
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
+        except UnknownSecretError as unknown:
+            raise waiting(unknown) from unknown
         finally:
             self._read_by_values = frozenset(reads)
         _report_mistakes(expression_context)
@@ -187,6 +201,8 @@ class DeferredBinding(Deferred):
             return self._decide(outputs, briefly=briefly)
         except BriefLimitError as found:
             raise TooLongError from found
+        except UnknownSecretError as unknown:
+            raise waiting(unknown) from unknown
         except UndecidedError as found:
             error = found.error
             place = self._expression_context.place(found.condition.at, found.condition.text, error)

@@ -17,9 +17,19 @@ from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
 
 _DATA_KEYS = ("data", "hierarchy", "overrides")
-_NATIVE_KEYS = (*_DATA_KEYS, "assertions", "defaults", "outputs", "parameters", "resources", "settings")
+_NATIVE_KEYS = (
+    *_DATA_KEYS,
+    "assertions",
+    "defaults",
+    "notify",
+    "outputs",
+    "parameters",
+    "resources",
+    "secrets",
+    "settings",
+)
 _JET_FILE = "resources_jet_file"
-_CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
+_CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "notify", "secrets", "settings")
 _FOR_EDITORS = "$schema"
 """The key that names the schema for editors; it is ignored here."""
 

@@ -44,6 +44,17 @@ class NotYetError(Exception):
     """The value does not exist yet, but may later: another resource may create the file or provide the output."""
 
 
+class UnknownSecretError(NotYetError):
+    """An expression reads a secret whose value is not known. ``message`` says why, and never quotes a secret."""
+
+    code = "R0134"
+
+    def __init__(self, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
 class MisplacedError(Exception):
     """An expression in a tree of values failed: the ``error``, and the string (``expressive``) that contains it."""
 

@@ -18,6 +18,9 @@ _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 """Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""
 
 
+_NO_SECRETS: Mapping[str, Any] = {}
+
+
 class TemplateValues:
     """The context and functions of the templates of one resource. They stay valid when the manifest is loaded again.
 
@@ -85,14 +88,17 @@ class ExpressionContext(NamedTuple):
         inputs: Inputs,
         *,
         strict: bool,
+        values: Mapping[str, Any] = _NO_SECRETS,
     ) -> ExpressionContext:
         """Return the context of a manifest with this ``data``, of which the paths ``secrets`` are secret.
 
-        When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
+        ``values`` are the secrets that the manifest declares; it is the root ``Secrets``. When ``strict``, a missing key is an error; else it is nil or empty, as in CCM.
         """
         environ = dict(inputs.environ) if strict else TextMap(inputs.environ)
-        names = {"Facts": inputs.facts, "Data": data, "Environ": environ, **_UNITS}
-        secret_paths = frozenset(("Data", *path) for path in secrets)
+        names = {"Facts": inputs.facts, "Data": data, "Environ": environ, "Secrets": values, **_UNITS}
+        secret_paths = frozenset(
+            (*(("Data", *path) for path in secrets), *(("Secrets", name) for name in values))
+        )
         base = os.path.dirname(os.path.abspath(source.file))
         return cls(
             source, ExpressionFunctions(base, names, secret_paths, strict=strict, moment=inputs.moment)

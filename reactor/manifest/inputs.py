@@ -30,6 +30,25 @@ class HostFacts(Protocol):
         """Refresh the facts, and return the keys of those that changed."""
 
 
+class SecretReader(Protocol):
+    """Reads the secrets that a manifest declares: `reactor.secrets.store.SecretStore`."""
+
+    def begin_load(self) -> None:
+        """Forget the sources that the load before did not use, and start another one."""
+
+    def value(self, name: str, source: Any, base: str, reads: set[str]) -> Any:
+        """Return the value of a secret, and add the files that it depends on to ``reads``. Raises SecretError."""
+
+    def refresh(self) -> bool:
+        """Ask the sources that are due again, and return whether a value has changed. May block."""
+
+    def states(self) -> Mapping[str, tuple[bool, str]]:
+        """Return for each source that is asked at an interval whether its value is known, and a sentence about it."""
+
+    def seconds_left(self) -> float | None:
+        """Return the time until a source is due; None if no source is asked at an interval."""
+
+
 class Roles(Protocol):
     """Finds the roles that come from elsewhere."""
 
@@ -56,7 +75,8 @@ class Inputs(NamedTuple):
     paths in ``data`` that are secret; ``remarks`` are warnings about ``data``. ``moment`` is the frozen time of one
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
-    those of a role that is loaded alone, as by its tests.
+    those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
+    ``context`` names the settings of the network that manifests and data are read from.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -70,6 +90,8 @@ class Inputs(NamedTuple):
     moment: datetime | None = None
     roles: Roles | None = None
     parameters: Mapping[str, Any] = _NOTHING
+    secret_reader: SecretReader | None = None
+    context: str = ""
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""

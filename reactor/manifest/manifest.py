@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reactor.errors import Place
 from reactor.manifest.document import Message, Settings, joined
@@ -17,6 +17,9 @@ from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.gc_control import gc_paused
+
+if TYPE_CHECKING:
+    from reactor.manifest.notify_channels import Channel
 
 
 @dataclass(eq=False, repr=False)
@@ -44,6 +47,7 @@ class Manifest:
     warnings: tuple[str, ...] = ()
     pre_message: str | None = None
     post_message: str | None = None
+    channels: Mapping[str, Channel] = field(default_factory=dict)
     origins: list[Origin] | None = field(default=None, repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -121,6 +125,7 @@ def _manifest(resource_table: ResourceTable, parts: Sequence[Part]) -> Manifest:
         warnings=tuple(resource_table.warnings),
         pre_message=_text([document.pre_message for document in documents]),
         post_message=_text([document.post_message for document in documents]),
+        channels=resource_table.channels,
         origins=[*resource_table.origins, *(origin for _, origin in resource_table.placeholders)],
         texts=resource_table.texts,
     )

@@ -17,10 +17,12 @@ from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_defaults import NO_DEFAULTS, inherited, read_defaults
 from reactor.manifest.kind_lookup import Kinds, look_up
-from reactor.manifest.nodes import Sequence
+from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.notify_section import SECTION, channels_in
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.role_calls import Call, bind_names, locate, outputs_of, with_parameters
+from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
 from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.yaml_tree import parse
@@ -52,6 +54,9 @@ class ManifestLoader:
         self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
         self._site_is_whole = True
         self._chain: dict[str, Composite | None] = {}
+        self._secrets = NO_SECRETS
+        if inputs.secret_reader is not None:
+            inputs.secret_reader.begin_load()
         self._directory = "/"
         self._defaults = NO_DEFAULTS
 
@@ -117,9 +122,11 @@ class ManifestLoader:
         data = data_of(document.root, problems, self._inputs, over, strict=strict)
         # Invalid values may have removed other keys too, so a missing key is no error.
         is_whole = data.is_whole and self._site_is_whole
+        above, self._secrets = self._secrets, self._secrets_in(document.root, problems)
         expression_context = ExpressionContext.of(
-            source, data.values, data.secrets, self._inputs, strict=strict and is_whole
+            source, data.values, data.secrets, self._inputs, strict=strict and is_whole, values=self._secrets
         )
+        self._add_channels(document.root, problems, expression_context, composite)
         entries = document.entries
         of_entries = problems
         if strict:
@@ -137,6 +144,7 @@ class ManifestLoader:
             pre_message=rendered_message(document.pre_message, expression_context, problems),
             post_message=rendered_message(document.post_message, expression_context, problems),
         )
+        self._secrets = above
         self._resource_table.files.update(
             dict.fromkeys(sorted(expression_context.expression_functions.reads))
         )
@@ -146,6 +154,33 @@ class ManifestLoader:
         if of_entries is not problems:
             self._resource_table.problems += of_entries.sorted()
         return document, data
+
+    def _add_channels(
+        self,
+        root: Mapping,
+        problems: Problems,
+        expression_context: ExpressionContext,
+        composite: Composite | None,
+    ) -> None:
+        """Add the channels for notifications that the file declares."""
+        if SECTION not in root:
+            return
+        at = root.key_at(SECTION)
+        if composite is not None:
+            hint = "move it to the manifest that is run"
+            problems.add("R0105", "a manifest that is applied declares no channels", at, hint)
+            return
+        for name, channel in channels_in(root, problems, expression_context).items():
+            if name in self._resource_table.channels:
+                problems.add("R0104", f"the channel {name} is declared twice", at, "rename one of them")
+            self._resource_table.channels[name] = channel
+
+    def _secrets_in(self, root: Mapping, problems: Problems) -> Secrets:
+        """Return the secrets that the file declares, and those of the files that apply it."""
+        base = os.path.dirname(os.path.abspath(problems.source.file))
+        found, reads = secrets_of(root, problems, self._inputs.secret_reader, base)
+        self._resource_table.files.update(dict.fromkeys(sorted(reads)))
+        return found.over(self._secrets)
 
     def _begin(
         self, document: Document, problems: Problems, context: ExpressionContext, call: Call | None

@@ -23,7 +23,7 @@ from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
 from reactor.resource.property_types import References
-from reactor.resource.redaction import redacted
+from reactor.resource.redaction import MASK, redacted
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(taken, config=ConfigDict(defer_build=True))
@@ -138,7 +138,7 @@ class ResourceFactory:
         self._resource_table.add(resource, origin)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
-        resource.share_fields_set()
+        resource.save_memory()
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 
@@ -160,6 +160,10 @@ class ResourceFactory:
             values.invalid.update(values.deferred)
 
         values.plain.update(deferred.try_values(report))
+        required = {name for name, field in model.model_fields.items() if field.is_required()}
+        values.plain.update(
+            dict.fromkeys(deferred.unknown & required, MASK)
+        )  # never applied: the check waits
         values.secret |= deferred.secret
         try:
             deferred.try_conditions()

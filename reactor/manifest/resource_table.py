@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
@@ -12,6 +12,9 @@ from reactor.manifest.source import LineMap, Problems, Source
 from reactor.resource.base import Resource
 from reactor.resource.declared import numbered
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+
+if TYPE_CHECKING:
+    from reactor.manifest.notify_channels import Channel
 
 _Spot = tuple[LineMap, int, int]
 """The lines of a file, an offset in it, and the number of the part.
@@ -40,7 +43,7 @@ class ResourceTable:
     its resources are unknown, so no unknown reference is reported. ``chains`` has the indices of resources that run
     one after the other. ``files`` has the absolute paths of all files that were read. ``texts`` has rendered
     templates, by the file names in places. ``part`` is the number of the current manifest among those that the user
-    named.
+    named. ``channels`` are those for notifications.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -54,6 +57,7 @@ class ResourceTable:
     warnings: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     part: int = 0
+    channels: dict[str, Channel] = field(default_factory=dict)
     _taken: dict[str, _Spot] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
 

@@ -129,6 +129,8 @@ def _data_sections() -> dict[str, Any]:
         "data": _MAP_OR_NOTHING,
         "hierarchy": {"anyOf": [{"$ref": f"{_REF}{Hierarchy.__name__}"}, _NOTHING]},
         "overrides": {**_MAP_OR_NOTHING, "additionalProperties": _MAP_OR_NOTHING},
+        "notify": {**_MAP_OR_NOTHING, "additionalProperties": {"type": "object"}},
+        "secrets": {**_MAP_OR_NOTHING, "additionalProperties": {"type": "object"}},
         "settings": {"anyOf": [{"$ref": f"{_REF}{Settings.__name__}"}, _NOTHING]},
     }
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_template
 from reactor.language.secrets import holds_secret
-from reactor.manifest.evaluation import Expressive, report_expression
+from reactor.manifest.evaluation import Expressive, UnknownSecretError, report_expression
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _BARE = frozenset(("control",))
 """Properties that contain bare expressions. Other code reads them."""
 _NONE: frozenset[str] = frozenset()
+_NOW = frozenset(("alias", "name", "require", "subscribe", "after", "meta", "health_checks"))
+"""Properties that must be known when the manifest is loaded, because the graph needs them."""
 _TEXT = frozenset((str,))
 _NAME = Shape(scalars=_TEXT)
 
@@ -66,6 +68,7 @@ class ValueReader:
         self._is_secret = False
         self._is_deferred = False
         self._may_be_deferred = False
+        self._can_wait = False
 
     def read(
         self, node: Mapping, model: type[BaseModel], leave: Collection[str] = (), *, eager: bool = False
@@ -77,6 +80,7 @@ class ValueReader:
         values = Values()
         shape = Shape(model=model)
         deferred: frozenset[str] = _NONE if eager else getattr(model, "deferred_properties", _NONE)
+        can_wait = hasattr(model, "deferred_properties") or getattr(model, "waits_for_secrets", False)
         for key, found in node.items():
             if key in leave:
                 continue
@@ -85,6 +89,7 @@ class ValueReader:
                 continue
             self._is_invalid = self._is_secret = self._is_deferred = False
             self._may_be_deferred = key in deferred
+            self._can_wait = can_wait and key not in _NOW
             value = (
                 self._bare(node, key, shape) if key in _BARE else self._value(node, key, shape.inside(key))
             )
@@ -100,7 +105,7 @@ class ValueReader:
 
     def read_name(self, values: Values, text: str, at: int) -> None:
         """Add the name to ``values``. It is the key ``text`` at the offset ``at``."""
-        self._is_invalid = self._is_secret = self._may_be_deferred = False
+        self._is_invalid = self._is_secret = self._may_be_deferred = self._can_wait = False
         name = self._text(text, at, _NAME) if "{" in text else text
         values.plain["name"] = text if self._is_invalid else name
         if self._is_invalid:
@@ -145,7 +150,7 @@ class ValueReader:
             if self._may_be_deferred:
                 self._is_deferred = True
                 return expressive
-            value = expressive.evaluate(self._scope)
+            value = self._known(expressive, self._scope)
         except ExpressionError as error:
             self._is_invalid = True
             report_expression(error, self._problems, at, text)
@@ -153,3 +158,18 @@ class ValueReader:
         if holds_secret(value):
             self._is_secret = True
         return value
+
+    def _known(self, expressive: Expressive, scope: Scope) -> Any:
+        """Return the value; the expression itself if it reads a secret that is not known and the property can wait.
+
+        Raises ExpressionError.
+        """
+        try:
+            return expressive.evaluate(scope)
+        except UnknownSecretError as unknown:
+            if not self._can_wait:
+                raise ExpressionError(
+                    unknown.message, 0, len(expressive.text), unknown.hint, code=unknown.code
+                ) from unknown
+            self._is_deferred = self._is_secret = True
+            return expressive

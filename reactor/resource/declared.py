@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from operator import itemgetter
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,10 +122,19 @@ def declare(resource: Resource, declared: Declared) -> None:
     resource.__dict__["declared"] = declared
 
 
+_UNSET = object()
+
+
 @cache
-def _properties_of(kind: type[Resource]) -> Callable[[dict[str, object]], object]:
-    """Returns all properties of a resource at once: a reload compares 10,000 of them in half the time."""
-    return itemgetter(*kind.model_fields)
+def _names_of(kind: type[Resource]) -> tuple[str, ...]:
+    return tuple(kind.model_fields)
+
+
+def _has_same_properties(one: Resource, other: Resource) -> bool:
+    """Whether two resources of one kind have equal properties. A reload compares 10,000 of them."""
+    names = _names_of(type(one))
+    ours, theirs = (tuple(map(found.__dict__.get, names, repeat(_UNSET))) for found in (one, other))
+    return ours == theirs or all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def desires_the_same(one: Resource, other: Resource) -> bool:
@@ -135,6 +144,6 @@ def desires_the_same(one: Resource, other: Resource) -> bool:
         type(one) is type(other)
         and (ours.members, ours.is_covered, ours.managed_paths)
         == (theirs.members, theirs.is_covered, theirs.managed_paths)
-        and _properties_of(type(one))(one.__dict__) == _properties_of(type(one))(other.__dict__)
+        and _has_same_properties(one, other)
         and one.has_same_inputs(other)
     )

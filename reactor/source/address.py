@@ -7,23 +7,37 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.redaction import register_url_secrets
+from reactor.source.links import Link, link_of
 
 SUFFIXES = (".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``url`` has no credentials: these are in ``user`` and ``password``. ``shown`` is for messages."""
+    """``url`` has no credentials: these are in ``user`` and ``password``. ``shown`` is for messages.
+
+    ``link`` reads it if its scheme is not http or https, with the settings that ``context`` names.
+    """
 
     url: str
     shown: str
     user: str | None = None
     password: str | None = field(default=None, repr=False)
+    context: str = ""
+    link: Link | None = None
+
+    @property
+    def identity(self) -> str:
+        """The address and the context: in two contexts, one address is of two places."""
+        return self.url if self.link is None else f"{self.context} {self.url}"
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str, context: str = "") -> Address:
     """Parse the URL of a manifest. Raises ManifestError if it can't be downloaded or is no archive."""
-    address = _parse(text, "manifest source", "name a file, or an http or https URL")
+    hint = "name a file, an http or https URL, or obj://BUCKET/KEY.tar.gz"
+    if (link := link_of(text)) is not None:
+        return _linked(text, link, "manifest source", context, archive=True)
+    address = _parse(text, "manifest source", hint)
     if not is_archive(address.url):
         raise _refused(
             f"{address.shown} is not a .tar.gz archive",
@@ -37,15 +51,25 @@ def parse_role_address(text: str) -> Address:
     return _parse(text, "role source", "name a directory, or an http or https URL")
 
 
-def parse_data_address(text: str) -> Address:
+def parse_data_address(text: str, context: str = "") -> Address:
     """Parse the URL of a data file. Raises ManifestError if it can't be downloaded."""
-    hint = "name a file, or an http or https URL: the key-value stores and buckets of Choria are not read"
+    hint = "name a file, an http or https URL, kv://BUCKET/KEY, or obj://BUCKET/KEY"
+    if (link := link_of(text)) is not None:
+        return _linked(text, link, "hiera data source", context, archive=False)
     return _parse(text, "hiera data source", hint)
 
 
 def is_archive(url: str) -> bool:
     """Whether the URL names an archive; else it names a single file."""
     return url.partition("#")[0].partition("?")[0].endswith(SUFFIXES)
+
+
+def _linked(text: str, link: Link, what: str, context: str, *, archive: bool) -> Address:
+    register_url_secrets(text)
+    if (fault := link.fault(text, archive=archive)) is not None:
+        reason, hint = fault
+        raise _refused(f"unsupported {what}: {reason}", hint)
+    return Address(text, text, context=context, link=link)
 
 
 def _parse(text: str, what: str, hint: str) -> Address:

@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from reactor.errors import ReactorError
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
@@ -60,36 +62,52 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reactor"
 
 
-def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
+def fetched(url: str, cache: str | None, warn: Callable[[str], None], context: str = "") -> str:
     """Return the path of the manifest in the newest available archive at ``url``.
 
     An unchanged archive is not downloaded again. If the source is unreachable, or its archive is invalid, the last
-    good archive is used, and ``warn`` is called. Raises ManifestError if there is none.
+    good archive is used, and ``warn`` is called. Raises ManifestError if there is none. ``context`` names the settings
+    for schemes other than http and https.
     """
-    return _newest(parse_address(url), unpack, cache, warn)
+    return _newest(parse_address(url, context), unpack, cache, warn)
 
 
 def fetched_data(
-    url: str, cache: str | None, warn: Callable[[str], None], fault: Callable[[Path], str | None]
+    url: str,
+    cache: str | None,
+    warn: Callable[[str], None],
+    fault: Callable[[Path], str | None],
+    context: str = "",
 ) -> str:
     """Do the same as `fetched` for a data file. ``fault`` returns the reason why a file is invalid, or None."""
-    address = parse_data_address(url)
+    address = parse_data_address(url, context)
     return _newest(address, partial(_put_alone, address, fault), cache, warn)
 
 
 def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str], None]) -> str:
     home = Path(cache) if cache is not None else cache_directory()
-    kept = home / hashlib.sha256(address.url.encode()).hexdigest()[:32]
+    kept = home / hashlib.sha256(address.identity.encode()).hexdigest()[:32]
     _refuse_shared(home)
     _refuse_shared(kept)
     source = _Source(kept, put)
     try:
         return source.renewed(address)
-    except (DownloadError, UnpackingError, OSError) as error:
+    except ManifestError:
+        raise
+    except (ReactorError, OSError) as error:
         if (last := source.last_good()) is None:
             raise ManifestError([_diagnostic(error, home)]) from error
-        warn(f"{error}; the last good version of {address.shown} is used")
+        age = _age(time.time() - source.fetched_at())
+        warn(f"{error}; the last good version of {address.shown}, fetched {age} ago, is used")
         return last
+
+
+def _age(seconds: float) -> str:
+    """Return a duration in its largest unit: ``3 h``."""
+    for name, length in (("days", 48 * 3600), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // (24 * 3600 if name == 'days' else length):.0f} {name}"
+    return f"{max(0.0, seconds):.0f} s"
 
 
 def _refuse_shared(directory: Path) -> None:
@@ -119,6 +137,8 @@ def _diagnostic(error: Exception, home: Path) -> Diagnostic:
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
         message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
         return Diagnostic("R0404", message, None, "name another directory with --cache")
+    if isinstance(error, ReactorError) and error.hint is not None:
+        return Diagnostic(error.code, error.message, None, error.hint)
     return Diagnostic("R0404", str(error), None, "check the URL, and that the host can be reached")
 
 
@@ -141,6 +161,10 @@ class _Source:
         path = self._directory / state["version"] / state["manifest"] if state else None
         return str(path) if path is not None and path.is_file() else None
 
+    def fetched_at(self) -> float:
+        """When the last good version was last the newest, in seconds since 1970."""
+        return (self._directory / _STATE).stat().st_mtime
+
     def renewed(self, address: Address) -> str:
         _make(self._directory)
         state = self._state()
@@ -149,8 +173,10 @@ class _Source:
         with scratch(self._directory) as place:
             archive = place / "archive"
             with archive.open("xb") as file:
-                version = download(address, known, file)
+                fetch = download if address.link is None else address.link.download
+                version = fetch(address, known, file)
             if version is None and last is not None:
+                (self._directory / _STATE).touch()
                 return last
             return self._adopt(archive, version or Version(), place)
 

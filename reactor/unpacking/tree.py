@@ -20,7 +20,8 @@ from reactor.unpacking.members import Budget, Member, MemberType, UnpackingError
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 128 * 1024
-_DEEPEST = 100
+DEEPEST = 100
+"""The most directories in a path."""
 _FILE_BITS, _DIRECTORY_BITS = 0o600, 0o700
 """The permission bits that the owner always gets."""
 _ALLOWED_BITS = 0o755
@@ -200,8 +201,8 @@ def _parts(name: str) -> Parts:
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise UnpackingError(f"the archive reaches out of its directory: {name!r}")
-    if len(parts) > _DEEPEST:
-        raise UnpackingError(f"the archive is more than {_DEEPEST} directories deep: {name[:60]!r}...")
+    if len(parts) > DEEPEST:
+        raise UnpackingError(f"the archive is more than {DEEPEST} directories deep: {name[:60]!r}...")
     return parts
 
 

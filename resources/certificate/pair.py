@@ -19,6 +19,7 @@ from typing import NamedTuple
 from reactor import ResourceError
 from reactor.hostfs import (
     Attributes,
+    ErrorContext,
     Inline,
     LinkOwner,
     Parent,
@@ -160,7 +161,11 @@ def wanted_attributes(name: str, key: Attributes) -> Attributes:
 async def store_pair(path: str, files: Mapping[str, bytes], key: Attributes, former: Pair) -> None:
     """Store the pair ``files`` as the current one, and remove what it replaces. Raises ResourceError."""
     if former.place is Place.NOTHING:
+        with ErrorContext(f"write {path}"), Parent(path):
+            pass  # the directory above must be there
         await create_directory(path, Attributes(os.geteuid(), os.getegid(), _DIRECTORY_MODE))
+    with ErrorContext(f"look at {path}"):
+        read_pair(path)  # another user may have made the directory above since the last look
     generation = f"pair-{secrets.token_hex(8)}"
     below = f"{path}/{generation}"
     await create_directory(below, Attributes(os.geteuid(), os.getegid(), _DIRECTORY_MODE))

@@ -14,7 +14,7 @@ from reactor import ResourceError
 from reactor.resources.package_directory import PackageDirectory, Spec
 from reactor.resources.process import output_tail
 
-_NAME = r"(?:@[a-z0-9-~][a-z0-9-._~]*/)?[a-z0-9-~][a-z0-9-._~]*"
+_NAME = r"(?:@[a-z0-9~][a-z0-9-._~]*/)?[a-z0-9~][a-z0-9-._~]*"
 _SPEC = re.compile(rf"(?P<name>{_NAME})(@(?P<version>latest|\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?))?")
 _MODULES = "lib/node_modules"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -105,6 +105,10 @@ class Npm(PackageDirectory, kind="npm"):
             "npm_config_audit": "false",
             "npm_config_fund": "false",
             "npm_config_update_notifier": "false",
+            # by default it waits 70 s in all; the engine tries again by itself
+            "npm_config_fetch_retries": "1",
+            "npm_config_fetch_retry_mintimeout": "500",
+            "npm_config_fetch_retry_maxtimeout": "500",
         }
         return settings if self.registry is None else {**settings, "npm_config_registry": self.registry}
 

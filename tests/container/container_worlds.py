@@ -12,10 +12,11 @@ import socket
 import subprocess
 import tarfile
 import tempfile
-import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
+
+from processes_of_cli import wait_until
 
 PROGRAM = """
 #include <signal.h>
@@ -26,6 +27,13 @@ int main(int count, char **words) { signal(SIGTERM, end); if (count > 1) return 
 """
 """Waits until it is told to end; with an argument, it fails at once."""
 RUNTIMES = ("docker", "podman")
+VARIABLE = "REACTOR_CONTAINER_RUNTIMES"
+"""The environment variable with the runtimes to test, between spaces. By default docker, which starts fastest."""
+
+
+def chosen_runtimes():
+    """The runtimes to test."""
+    return os.environ.get(VARIABLE, RUNTIMES[0]).split()
 
 
 class World:
@@ -62,16 +70,15 @@ class World:
         variables.pop("DOCKER_HOST", None)
         with (self.root / "log").open("ab") as log:
             self.process = subprocess.Popen(commands[self.runtime], env=variables, stdout=log, stderr=log)
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                self.ask("GET", "/_ping")
-            except OSError:
-                assert self.process.poll() is None, (self.root / "log").read_text()
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-            else:
-                return
+        wait_until(self._answers)
+
+    def _answers(self):
+        assert self.process.poll() is None, (self.root / "log").read_text()
+        try:
+            self.ask("GET", "/_ping")
+        except OSError:
+            return False
+        return True
 
     def stop(self):
         """End the daemon."""

@@ -6,7 +6,7 @@ import json
 from functools import partial
 
 import pytest
-from container_worlds import RUNTIMES, world
+from container_worlds import chosen_runtimes, world
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
@@ -19,7 +19,7 @@ from reactor.testing.story import converge_once, running
 ONE, TWO = "localhost/wait:1", "localhost/wait:2"
 
 
-@pytest.fixture(scope="module", params=RUNTIMES)
+@pytest.fixture(scope="module", params=chosen_runtimes())
 def served(request):
     with world(request.param) as made:
         yield made
@@ -195,7 +195,7 @@ async def test_its_end_is_announced_and_repaired(daemon, make):
 
 
 async def test_a_daemon_that_comes_back_is_followed_again():
-    with world("docker") as made:
+    with world(chosen_runtimes()[0]) as made:
         usual = {"image": ONE, "command": ["/wait"], "networks": ["none"], "stop_timeout": "1s"}
         resource = Container(name="web", socket=made.socket, **usual)
         async with running(resource) as story:

@@ -108,7 +108,10 @@ def test_any_other_byte_makes_another_bundle(site):
         (lambda site: os.mkfifo(site / "pipe"), "is neither file, directory nor link"),
         (lambda site: os.mkdir(os.fsencode(site) + b"/\xff"), "is not UTF-8"),
         (lambda site: (site / "large").write_bytes(os.urandom(200_000)), "at most 97.7 KiB are allowed"),
-        (lambda site: (site / "larger").write_bytes(bytes(2_000_000)), "has more than 977 KiB"),
+        (
+            lambda site: (site / "larger").write_bytes(bytes(2_000_000)),
+            "larger is too large for a bundle: 1.91 MiB",
+        ),
         (lambda site: [(site / f"f{number}").touch() for number in range(20)], "has more than 20 files"),
     ],
 )
@@ -283,3 +286,36 @@ def test_links_stay_inside_by_the_rule_of_unpacking():
     assert link_stays_inside("../files/motd", depth=1)
     assert not link_stays_inside("../files/motd", depth=0)
     assert not link_stays_inside("a/../../b", depth=1)
+
+
+def test_a_sparse_file_is_refused_before_it_is_read(site):
+    (site / "sparse").touch()
+    os.truncate(site / "sparse", 1 << 42)
+    with pytest.raises(PackingError, match="sparse is too large for a bundle"):
+        pack(str(site))
+
+
+def test_a_tree_that_no_host_would_unpack_is_refused(site):
+    deep = site / "/".join(["d"] * 99)
+    deep.mkdir(parents=True)
+    pack(str(site))
+    (deep / "e/f").mkdir(parents=True)
+    with pytest.raises(PackingError, match="more than 100 directories deep"):
+        pack(str(site))
+
+
+def test_a_bundle_with_odd_names_arrives_as_it_is(site, store):
+    names = ["a\nb", "x" * 255, "ü 漢", " -rf ", "%n'\"\\"]
+    for name in names:
+        (site / name).write_text(name)
+    os.link(site / names[0], site / "linked")
+    bundle = pack(str(site))
+    place = kept(store, bundle.data)
+    assert {name: Path(place, name).read_text() for name in names} == {name: name for name in names}
+    assert Path(place, "linked").read_text() == names[0]
+
+
+def test_the_limits_can_be_raised_for_a_larger_bundle():
+    limits = BundleLimits(packed=10, unpacked=100)
+    assert limits.raised_for(5) == limits
+    assert limits.raised_for(50) == BundleLimits(packed=50, unpacked=400)

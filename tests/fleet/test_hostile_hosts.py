@@ -1,5 +1,6 @@
 """Hosts, inventories and directories that want more from a push than they should get."""
 
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +29,7 @@ PROGRAMS = {
     "greeting": "echo Welcome to this host; echo; "
     + READY
     + '; printf \'%s\\n\' \'{"event":"pushed","result":"ok","changes":0}\'',
+    "forger": f'{READY}; for kind in hostended pushended checked; do printf \'{{"event":"%s","host":"web2","result":"ok"}}\\n\' $kind; done; exec cat',
     "old": "echo 'error[R0701]: there is no command receive' >&2; exit 2",
 }
 
@@ -82,6 +84,27 @@ async def test_a_host_that_sends_anything_costs_neither_time_nor_memory(world, h
         printed += event_lines(name, record)
     assert all(line.isprintable() for line in printed), printed
     assert name != "escapes" or any("owned" in line for line in printed)
+
+
+def test_no_host_speaks_for_another_or_for_the_push(world, host_with, reactor, tmp_path):
+    (tmp_path / "manifest.yaml").write_text("resources: []\n")
+    host = host_with("forger")
+    words = ("-F", world.config, f"{host.address}:{host.port}", "--timeout", "3", "--format", "json")
+    done = reactor("push", tmp_path, *words)
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert [each["event"] for each in events] == ["checked", "hostended", "pushended"]
+    assert events[0]["host"] == events[1]["host"] == host.address
+    assert events[0]["from"] == "web2"
+
+
+async def test_without_ssh_each_host_is_unreachable(world, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    outcome, _ = await pushed(world, Host("web1", "127.0.0.1"))
+    assert outcome.status is Status.UNREACHABLE
+    assert (outcome.error, outcome.hint) == (
+        "ssh can't run: No such file or directory",
+        "install it: openssh-client",
+    )
 
 
 def test_events_of_any_shape_are_shown_safely():

@@ -1,5 +1,7 @@
 """Inventories, host patterns and waves, as Ansible's users know them; mistakes have a place."""
 
+import io
+
 import pytest
 import trio
 
@@ -8,6 +10,7 @@ from reactor.fleet.push.inventory import hosts_in, hosts_named, inventory_of
 from reactor.fleet.push.outcome import Outcome, Status, exit_code
 from reactor.fleet.push.patterns import select
 from reactor.fleet.push.ranges import expanded
+from reactor.fleet.push.request import Request
 from reactor.fleet.push.waves import Amount, exceeds, parse_serial, waves
 
 INI = """\
@@ -98,7 +101,12 @@ def test_the_output_of_a_command_and_a_plain_list_are_inventories():
     assert found[0].groups == ("eu", "web")
     assert names(hosts_in("# all\nw1\nw2 \n\n", "list")) == ["w1", "w2"]
     assert names(trio.run(inventory_of, "printf 'w1\\nw2\\n'")) == ["w1", "w2"]
-    for command, said in (("false", "exit code 1"), ("/nonexistent/x", "can't run")):
+    for command, said in (
+        ("a 'b", "no closing"),
+        (" ", "is empty"),
+        ("false", "exit code 1"),
+        ("/nonexistent/x", "can't run"),
+    ):
         with pytest.raises(InventoryError, match=said):
             trio.run(inventory_of, command)
 
@@ -107,6 +115,49 @@ def test_hosts_of_the_command_line():
     found = hosts_named(["web1", "ann@web2:2222,db[1:2]"])
     assert names(found) == ["web1", "web2", "db1", "db2"]
     assert (found[1].user, found[1].port, found[1].address) == ("ann", 2222, "web2")
+
+
+@pytest.mark.parametrize(
+    ("found", "name", "port"),
+    [
+        (hosts_named(["[::1]:2222"]), "::1", 2222),
+        (hosts_named(["[fe80::1%eth0]"]), "fe80::1%eth0", None),
+        (hosts_named(["2001:db8::22"]), "2001:db8::22", None),
+        (hosts_in("web: {hosts: {'w1:2222': }}\n", "h.yaml"), "w1", 2222),
+        (hosts_in("web: {hosts: {'[::1]:2222': }}\n", "h.yaml"), "::1", 2222),
+        (hosts_in("w1:2222 ansible_port=22\n", "h.ini"), "w1", 22),
+    ],
+)
+def test_a_port_may_be_behind_a_name_or_an_address(found, name, port):
+    assert [(host.name, host.address, host.port) for host in found] == [(name, name, port)]
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("w1 p='{(1, 2): 3}'\n", "h.ini"),
+        ("web: {hosts: {w1: {p: [{2020-01-01: !!set {a}}]}}}\n", "h.yaml"),
+        ("w1 p=1e999\n", "h.ini"),
+    ],
+)
+def test_every_value_can_be_sent_to_the_host(text, file):
+    [host] = hosts_in(text, file)
+    line = Request(None, 0, host.facts()).line()
+    assert list(Request.read(io.BytesIO(line)).facts["fleet"]["vars"]) == ["p"]
+
+
+def test_groups_with_many_ways_between_them_take_no_time():
+    levels = [
+        f"[{side}{level}:children]\na{level + 1}\nb{level + 1}\n" for level in range(60) for side in "ab"
+    ]
+    [host] = hosts_in("[a60]\nw1\n[b60]\n" + "".join(levels), "h.ini")
+    assert len(host.groups) == 121
+
+
+def test_a_group_that_is_below_itself_is_named():
+    with pytest.raises(InventoryError, match=r"the group '[bc]' is below itself") as caught:
+        hosts_in("[a:children]\nb\n[b:children]\nc\n[c:children]\nb\nd\n[d]\nw1\n", "h.ini")
+    assert caught.value.place.line in (4, 6)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +176,18 @@ def test_hosts_of_the_command_line():
         ("w1 ansible_user=-l\n", "h.ini", "h.ini:1:1"),
         ("[web:vars]\nnothing\n", "h.ini", "h.ini:2:1"),
         ("[a:children]\nb\n[b:children]\na\n", "h.ini", "h.ini:"),
+        ("[web:children]\nwbe\n[db]\nw1\n", "h.ini", "h.ini:2:1"),
+        ("[wbe:vars]\na=1\n[web]\nw1\n", "h.ini", "h.ini:1:1"),
+        ("w[A:z]\n", "h.ini", "h.ini:1:1"),
+        ("web: {hosts: {w1: {p: !!bool x}}}\n", "h.yaml", "h.yaml:1:19"),
+        ("web: {hosts: {w1: {p: !!int ''}}}\n", "h.yaml", "h.yaml:1:19"),
+        ("web: {hosts: {w1: {p: !!timestamp x}}}\n", "h.yaml", "h.yaml:1:19"),
+        ('{"web": {"hosts": [""]}, "_meta": {"hostvars": {"": {"ansible_host": "w1"}}}}', "h", "h:1:1"),
+        (
+            '{"web": ["a\\u0007b"], "_meta": {"hostvars": {"a\\u0007b": {"ansible_host": "w1"}}}}',
+            "h",
+            "h:1:1",
+        ),
         ("web:\n  host:\n    w1:\n", "h.yaml", "h.yaml:2:3"),
         ("web:\n  hosts: [w1]\n", "h.yaml", "h.yaml:2:10"),
         ("web: {hosts: {w1: {p: !vault x}}}\n", "h.yaml", "h.yaml:1:23"),
@@ -183,7 +246,7 @@ def test_patterns_select_as_those_of_ansible(hosts, pattern, wanted):
     assert len(select(hosts, pattern)) == wanted
 
 
-@pytest.mark.parametrize("pattern", ["wbe", "web[9]", "~(", "web:!nothing"])
+@pytest.mark.parametrize("pattern", ["", ",", f"nope[{'9' * 5000}]", "wbe", "web[9]", "~(", "web:!nothing"])
 def test_a_pattern_that_matches_nothing_is_an_error(hosts, pattern):
     with pytest.raises(InventoryError):
         select(hosts, pattern)
@@ -192,6 +255,7 @@ def test_a_pattern_that_matches_nothing_is_an_error(hosts, pattern):
 def test_ranges_are_those_of_ansible():
     assert expanded("w[08:10]") == ["w08", "w09", "w10"]
     assert expanded("w[1:5:2]-[a:b]") == ["w1-a", "w1-b", "w3-a", "w3-b", "w5-a", "w5-b"]
+    assert expanded("w[y:B]") == ["wy", "wz", "wA", "wB"]
     assert expanded("plain") == ["plain"]
 
 

@@ -3,7 +3,6 @@
 nothing that leaves the process holds the secret, and the lines beside it can be read everywhere.
 """
 
-import base64
 import json
 import os
 import secrets
@@ -11,11 +10,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import urllib.parse
 from contextlib import closing
 
 import pytest
 from line_pipe import started
+from secret_pieces import leaks
 
 from reactor.resource.redaction import MASK
 
@@ -64,31 +63,6 @@ def planted(tmp_path):
     )
     path.write_text(text)
     return secret, path
-
-
-def pieces(secret):
-    """What would give the secret away: eight characters of it in a row, in any encoding, at any place."""
-    for word in (secret[:16], secret[-8:]):
-        for at in range(len(word) - 7):
-            part = word[at : at + 8]
-            raw = part.encode()
-            yield from (
-                part,
-                part.upper(),
-                part[::-1],
-                raw.hex(),
-                raw.hex().upper(),
-                raw.hex(":"),
-                raw.hex(" "),
-            )
-            for before in range(3):
-                yield base64.b64encode(b"\0" * before + raw)[4 if before else 0 : -4].decode()
-    yield from (secret, urllib.parse.quote(secret), json.dumps(secret)[1:-1])
-
-
-def leaks(secret, output):
-    text = output.decode(errors="replace") if isinstance(output, bytes) else output
-    return [piece for piece in pieces(secret) if piece in text]
 
 
 def reactor(*args, **options):

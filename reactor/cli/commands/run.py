@@ -141,6 +141,7 @@ def run(
     """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
     from reactor.cli.running.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
+    from reactor.secrets.reader import RunSecrets
 
     bad_usage = exitcodes.bad_usage_code(detailed=detailed_exitcodes)
     if render:
@@ -159,7 +160,7 @@ def run(
         converged_timeout=converged_timeout,
     )
     asked = ConvergeCommand(
-        manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage
+        manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage, RunSecrets()
     )
     ended, interruption = asked.converge(endpoint, ui)
     code = exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)

@@ -123,6 +123,15 @@ _CACHE = click.option(
     help="Cache manifests and data from URLs in DIR.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
 )
 
+CONTEXT_VARIABLE = "NATS_CONTEXT"
+DEFAULT_CONTEXT = "CCM"
+_CONTEXT = click.option(
+    "--context",
+    "context_name",
+    metavar="NAME",
+    help=f"Read manifests and data at obj:// and kv:// with this context of the nats CLI.  [default: ${CONTEXT_VARIABLE}, else {DEFAULT_CONTEXT}]",
+)
+
 
 def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options for facts and data; the command gets ``inputs``, a function that reads them.
@@ -167,6 +176,7 @@ def _inputs_options(
     @hiera_option
     @_READ_ENV
     @_CACHE
+    @_CONTEXT
     @wraps(command)
     def with_inputs(
         *args: Any,
@@ -176,11 +186,14 @@ def _inputs_options(
         hiera: str | None,
         read_env: bool,
         cache: str | None,
+        context_name: str | None,
         **options: Any,
     ) -> Any:
         def read() -> Inputs:
             site = hiera or os.environ.get(DATA_VARIABLE) or (_own_data() if own_data else None)
-            return _inputs(facts_given, Given(data_file, data), site, cache, read_env=read_env)
+            found = _inputs(facts_given, Given(data_file, data), site, cache, read_env=read_env)
+            context = context_name or os.environ.get(CONTEXT_VARIABLE) or DEFAULT_CONTEXT
+            return found._replace(context=context)
 
         return command(*args, inputs=read, **options)
 

@@ -15,6 +15,7 @@ from reactor.cli.options.formats import Format
 from reactor.cli.options.live_page import live_page_listener
 from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.engine_run import RunServices, converge
+from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
 from reactor.console.display import Display
@@ -24,6 +25,7 @@ from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.graph.graph import REFRESHING
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.loading import load
+from reactor.secrets.reader import RunSecrets
 from reactor.service.notify import Notifier
 from reactor.service.reporter import Reporter
 
@@ -51,6 +53,7 @@ class ConvergeCommand(NamedTuple):
     form: Format
     location: Location | None
     bad_usage: int
+    secret_reader: RunSecrets
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -69,7 +72,7 @@ class ConvergeCommand(NamedTuple):
             return self._converge(program, generation, services, window)
 
     def _load(self) -> tuple[LoadedManifest, Selection | None]:
-        program = load(self.manifests, self.inputs())
+        program = load(self.manifests, self.inputs()._replace(secret_reader=self.secret_reader))
         refuse_own_state(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None
@@ -86,7 +89,13 @@ class ConvergeCommand(NamedTuple):
         graph = selection.graph if selection else program.graph
         left_out = _left_out(program, selection)
         return Generation(
-            graph, self._with_settings(program), program.files, program.inputs, program.warnings, left_out
+            graph,
+            self._with_settings(program),
+            program.files,
+            program.inputs,
+            program.warnings,
+            left_out,
+            program.channels,
         )
 
     def _with_settings(self, program: LoadedManifest) -> RunOptions:
@@ -117,6 +126,18 @@ class ConvergeCommand(NamedTuple):
                 if options.watch or _has_pauses(state):
                     observe = partial(_with_observers, services, program.path, graph, options)
                     services = observe(state, display, window)
+                services = services._replace(
+                    notifications=RunNotifications(
+                        generation.channels,
+                        program.path,
+                        graph.refs,
+                        state.path,
+                        display.warn,
+                        is_single=not options.watch,
+                    )
+                    if not (options.noop or options.monitor_only)
+                    else None
+                )
                 if services.metrics_port:
                     url = services.metrics_port.url
                     display.announce(f"the metrics are at {url}", metrics_record(url))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
+from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
 from reactor.console.display import Display
@@ -36,7 +37,8 @@ class RunServices(NamedTuple):
     - ``directory`` is the state directory, with the ``journal`` (pending refreshes, history) and the ``backups`` of files;
     - ``control`` serves the status and applies pauses;
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
-    - ``reporter`` notifies the service manager.
+    - ``reporter`` notifies the service manager;
+    - ``notifications`` are those that the manifest declares.
     """
 
     reloader: Reloader | None = None
@@ -48,6 +50,7 @@ class RunServices(NamedTuple):
     metrics_port: MetricsPort | None = None
     page: LivePage | None = None
     reporter: Reporter | None = None
+    notifications: RunNotifications | None = None
 
 
 def converge(
@@ -64,6 +67,7 @@ def converge(
     )
     if reloader:
         reloader.attach(engine, display)
+        reloader.on_new_channels = services.notifications.renew if services.notifications else None
         reloader.on_new_graph = services.page.drawing.adopt if services.page else None
     if services.journal:
         services.journal.begin_generation(graph.resources.values())
@@ -83,7 +87,13 @@ class _Sinks:
         self._journal = services.journal
         self._page = services.page
         self._diffs = diffs
-        observers = (services.page, services.control, services.tally, services.reporter)
+        observers = (
+            services.page,
+            services.control,
+            services.tally,
+            services.reporter,
+            services.notifications,
+        )
         self._observers = [sink for sink in observers if sink is not None]
 
     def __call__(self, event: Event) -> None:
@@ -161,8 +171,7 @@ async def _run_with_services(
             await nursery.start(services.control.run, engine)
         if display:
             _show(nursery, engine, display, services)
-        if services.reporter:
-            nursery.start_soon(services.reporter.run, engine)
+        await _report(nursery, engine, services)
         if services.directory and display and engine.options.watch:
             from reactor.cli.running.state_guard import guard_state
 
@@ -182,10 +191,20 @@ def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: Run
         nursery.start_soon(services.page.run, engine, display.warn)
 
 
+async def _report(nursery: trio.Nursery, engine: Engine, services: RunServices) -> None:
+    """Notify people and the service manager."""
+    if services.notifications:
+        await nursery.start(services.notifications.run)
+    if services.reporter:
+        nursery.start_soon(services.reporter.run, engine)
+
+
 async def _end_services(services: RunServices) -> None:
     """Send the end of the run to the service manager and to all readers."""
     if services.reporter:
         services.reporter.ending()
+    if services.notifications:
+        await services.notifications.drain()
     if services.control:
         await services.control.drain()
     if services.page:

@@ -83,7 +83,8 @@ class PushCommand(NamedTuple):
     def _bundle(self) -> Bundle | None:
         if self.directory is None:
             return None
-        return pack(self.directory, LIMITS._replace(packed=self.max_size), open_input)
+        limits = LIMITS.raised_for(self.max_size)._replace(packed=self.max_size)
+        return pack(self.directory, limits, open_input)
 
     def _push(self, hosts: Sequence[Host], bundle: Bundle | None, control: str) -> list[Outcome]:
         ssh = Ssh(control, self.ssh_config, self.connect_timeout, keeps_master=self.bootstrap)
@@ -99,7 +100,7 @@ class PushCommand(NamedTuple):
 
 async def _pushed_as_json(plan: Plan, push: Push) -> list[Outcome]:
     def note(host: str, record: dict[str, Any]) -> None:
-        _write(line({"host": host, **record, **({"from": record["host"]} if "host" in record else {})}))
+        _write(line({**record, "host": host, **({"from": record["host"]} if "host" in record else {})}))
 
     def ended(outcome: Outcome) -> None:
         _write(line(outcome_record(outcome)))

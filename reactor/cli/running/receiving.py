@@ -24,6 +24,7 @@ from reactor.engine.options import RunOptions
 from reactor.errors import Place, ReactorError
 from reactor.fleet.bundle.channel import Channel
 from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.limits import LIMITS
 from reactor.fleet.bundle.pack import MANIFEST
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.push.request import Request
@@ -128,7 +129,8 @@ class _Receiver:
 
     @contextmanager
     def _taken(self, digest: str) -> Iterator[str]:
-        with self._store.unpacked(self._stream, digest, self._request.size) as directory:
+        size = self._request.size  # of a user who may run manifests here, so it may raise the limits
+        with self._store.unpacked(self._stream, digest, size, LIMITS.raised_for(size)) as directory:
             yield directory
 
     @contextmanager
@@ -166,11 +168,12 @@ class _Receiver:
     def _converged(self, manifest: str, facts: str) -> Result:
         """Run the manifest to convergence, or as a dry run, as `reactor run --converge-once --format json` does."""
         from reactor.cli.running.converge import ConvergeCommand
+        from reactor.secrets.reader import RunSecrets
 
         options = RunOptions(watch=False, noop=self._request.noop, diff=self._request.diff)
         asked = ConvergeCommand(
             (manifest,), lambda: _inputs(facts), (), (), None, options, "json", Location(self._state, chosen=True),
-            exitcodes.BAD_USAGE,
+            exitcodes.BAD_USAGE, RunSecrets(),
         )  # fmt: skip
         try:
             ended, interruption = asked.converge(None, None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
@@ -16,20 +17,21 @@ import trio
 from reactor.cli.messages import show_diagnostics
 from reactor.cli.running.loaded_files import LoadedFiles
 from reactor.engine.engine import Engine
-from reactor.engine.events import ReloadRejected
+from reactor.engine.events import ReloadRejected, WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
-from reactor.manifest.inputs import NO_INPUTS, Inputs
+from reactor.manifest.inputs import NO_INPUTS, Inputs, SecretReader
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
-from reactor.resource.watch import ChangedPaths, PathWatch
+from reactor.resource.watch import ChangedPaths, PathWatch, WatchState
 
 if TYPE_CHECKING:
     from reactor.console.display import Display
+    from reactor.manifest.notify_channels import Channel
 
 _Result = TypeVar("_Result")
 
@@ -44,6 +46,9 @@ REFETCH_INTERVAL = 60.0
 
 CLOCK_TICK_NS = 20_000_000
 """The kernel may stamp a change with a time this many nanoseconds before the clock."""
+
+LINK_INTERVAL = 30.0
+"""Mean of the seconds between two looks at sources with events, such as those in NATS: an event may be lost."""
 
 FACTS_INTERVAL = 10.0
 """Seconds between two checks of the facts that a manifest uses."""
@@ -61,6 +66,7 @@ class Generation(NamedTuple):
     inputs: Inputs = NO_INPUTS
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, dict[str, Any]] | None = None
+    channels: Mapping[str, Channel] = MappingProxyType({})
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -93,6 +99,7 @@ class Reloader:
     def __init__(
         self, names: Sequence[str], generation: Generation, load: Callable[[], Generation], read_at: int
     ) -> None:
+        self.on_new_channels: Callable[[Mapping[str, Channel]], None] | None = None
         self.on_new_graph: Callable[[Graph], None] | None = None
         self._names = names
         self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
@@ -103,6 +110,7 @@ class Reloader:
         self._wanted = trio.Event()
         self._is_renewed = trio.Event()
         self._loading = trio.Lock()
+        self._secret_states: dict[str, tuple[bool, str]] = {}
         self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
     def request(self) -> None:
@@ -141,8 +149,10 @@ class Reloader:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._poll_facts)
-            if any(map(is_elsewhere, (*self._names, self._generation.inputs.site or ""))):
-                nursery.start_soon(self._poll_urls)
+            nursery.start_soon(self._poll_secrets)
+            named = (*self._names, self._generation.inputs.site or "")
+            if urls := [each for each in named if is_elsewhere(each)]:
+                nursery.start_soon(self._follow_urls, urls)
             await self._reload_on_request()
 
     async def _poll_facts(self) -> None:
@@ -157,19 +167,57 @@ class Reloader:
                 if await _read(inputs.facts_changed):
                     self.request()
 
-    async def _poll_urls(self) -> None:
-        """Request manifests and data at URLs at an interval: there is no event for a new version."""
+    async def _poll_secrets(self) -> None:
+        """Ask commands and Vault for their secrets at an interval; a new value makes another version of the manifest."""
         while True:
-            await trio.sleep(REFETCH_INTERVAL)
-            with suppress(ManifestError, OSError):
-                if not await _read(self._fetched) <= {*self._generation.files}:
+            reader = self._generation.inputs.secret_reader
+            self._show_secrets(reader)
+            left = None if reader is None else reader.seconds_left()
+            if reader is None or left is None:
+                await self._is_renewed.wait()
+                continue
+            with trio.move_on_after(left):
+                await self._is_renewed.wait()
+                continue
+            with suppress(OSError):
+                if await _read(reader.refresh):
                     self.request()
 
-    def _fetched(self) -> set[str]:
+    def _show_secrets(self, reader: SecretReader | None) -> None:
+        """Emit an event for each source of secrets whose state has changed: the status shows it."""
+        now = {} if reader is None else dict(reader.states())
+        for name, (is_known, reason) in now.items():
+            if self._secret_states.get(name) != (is_known, reason):
+                state = WatchState.POLLING if is_known else WatchState.DOWN
+                self._engine.emit(WatcherChanged(time.time(), f"secret {name}", state, reason))
+        for name in self._secret_states.keys() - now.keys():
+            reason = "the manifest declares it no more"
+            self._engine.emit(WatcherChanged(time.time(), f"secret {name}", WatchState.ARMED, reason))
+        self._secret_states = now
+
+    async def _follow_urls(self, urls: Sequence[str]) -> None:
+        """Look at the manifests and data at URLs: at events, and at an interval since not every network has events."""
+        from reactor.cli.running.url_events import UrlEvents  # most manifests are files
+
+        events = UrlEvents(urls, self._generation.inputs.context, self._display.warn)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(events.run)
+            while True:
+                await events.wait(LINK_INTERVAL if events.are_all_links else REFETCH_INTERVAL)
+                warnings: list[str] = []
+                with suppress(ManifestError, OSError):
+                    newest = await _read(partial(self._fetched, warnings.append))
+                    async with self._loading:  # a version that is loaded now may be the newest
+                        known = {*self._generation.files}
+                    if not newest <= known:
+                        self.request()
+                events.show(warnings)
+
+    def _fetched(self, warn: Callable[[str], None]) -> set[str]:
         """Download the newest versions of the files at URLs; return their paths on this host."""
         inputs = self._generation.inputs
-        site = with_site(inputs, lambda _: None).site
-        manifests = all_located(self._names, inputs, lambda _: None)
+        site = with_site(inputs, warn).site
+        manifests = all_located(self._names, inputs, warn)
         return {os.path.abspath(each) for each in (*manifests, site) if each}
 
     async def _reload_on_request(self) -> None:
@@ -202,6 +250,8 @@ class Reloader:
         self._is_renewed.set()
         self._is_renewed = trio.Event()
         self._follow(generation.files)
+        if self.on_new_channels is not None and generation.channels != before.channels:
+            self.on_new_channels(generation.channels)
         if self.on_new_graph is not None:
             self.on_new_graph(generation.graph)
         self._show_new_warnings(generation, before)

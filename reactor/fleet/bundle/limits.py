@@ -7,6 +7,7 @@ from typing import NamedTuple
 from reactor.unpacking.members import UnpackingLimits
 
 _MIB = 1 << 20
+_UNPACKED_RATIO = 8
 
 
 class BundleLimits(NamedTuple):
@@ -15,6 +16,12 @@ class BundleLimits(NamedTuple):
     packed: int = 64 * _MIB
     unpacked: int = 512 * _MIB
     members: int = 100_000
+
+    def raised_for(self, size: int) -> BundleLimits:
+        """The limits for a bundle that may have ``size`` bytes: no limit gets lower."""
+        return self._replace(
+            packed=max(self.packed, size), unpacked=max(self.unpacked, _UNPACKED_RATIO * size)
+        )
 
     @property
     def for_unpacking(self) -> UnpackingLimits:

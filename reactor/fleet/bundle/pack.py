@@ -19,7 +19,7 @@ from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import PackingError
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
 from reactor.unpacking.members import UnpackingLimits, size_in_words
-from reactor.unpacking.tree import link_stays_inside
+from reactor.unpacking.tree import DEEPEST, link_stays_inside
 
 MANIFEST = "manifest.yaml"
 """The manifest of a bundle, in its top directory."""
@@ -54,11 +54,13 @@ def pack(directory: str, limits: BundleLimits = LIMITS, opener: Opener = os.open
     packed = io.BytesIO()
     members = 0
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, found in _found_below(directory):
+        for name in _found_below(directory):
             members += 1
             if members > limits.members:
                 raise PackingError(f"{directory} has more than {limits.members} files", _BESIDE)
-            _add(tar, directory, name, found, opener)
+            path = os.path.join(directory, name)
+            info = tarfile.TarInfo(_checked_name(name, path))
+            _add(tar, info, path, opener, limits.unpacked - packed.tell())
             if packed.tell() > limits.unpacked:
                 raise PackingError(f"{directory} has more than {size_in_words(limits.unpacked)}", _BESIDE)
     data = _compressed(packed.getvalue())
@@ -68,45 +70,49 @@ def pack(directory: str, limits: BundleLimits = LIMITS, opener: Opener = os.open
     return Bundle(data, digest_of(data), members)
 
 
-def _found_below(directory: str, above: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the name and the stat of everything below ``directory``, sorted, a directory before what it holds."""
+def _found_below(directory: str, above: str = "") -> Iterator[str]:
+    """Yield the name of everything below ``directory``, sorted, a directory before what it holds."""
     with os.scandir(os.path.join(directory, above)) as found:
         entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
     for entry in entries:
         if entry.name in _LEFT_OUT:
             continue
         name = f"{above}{entry.name}"
-        yield name, entry.stat(follow_symlinks=False)
+        if name.count("/") >= DEEPEST:
+            raise PackingError(f"{directory} is more than {DEEPEST} directories deep", "move some of them up")
+        yield name
         if entry.is_dir(follow_symlinks=False):
             yield from _found_below(directory, f"{name}/")
 
 
-def _add(tar: tarfile.TarFile, directory: str, name: str, found: os.stat_result, opener: Opener) -> None:
-    path = os.path.join(directory, name)
-    info = tarfile.TarInfo(_checked_name(name, path))
+def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, path: str, opener: Opener, room: int) -> None:
+    """Add one member. ``room`` is the most bytes that a file may have."""
+    found = os.lstat(path)
     info.mode = _PLAIN
     if stat.S_ISDIR(found.st_mode):
         info.type, info.mode = tarfile.DIRTYPE, _EXECUTABLE
         tar.addfile(info)
     elif stat.S_ISLNK(found.st_mode):
         info.type, info.linkname, info.mode = tarfile.SYMTYPE, os.readlink(path), 0o777
-        if not link_stays_inside(info.linkname, depth=name.count("/")):
+        if not link_stays_inside(info.linkname, depth=info.name.count("/")):
             hint = "use a relative link to a file in the directory, or copy the file"
             raise PackingError(f"{path} is a link that leaves the directory: {info.linkname}", hint)
         tar.addfile(info)
     elif stat.S_ISREG(found.st_mode):
-        _add_file(tar, info, path, opener)
+        _add_file(tar, info, path, opener, room)
     else:
         raise PackingError(f"{path} is neither file, directory nor link", "move it out of the directory")
 
 
-def _add_file(tar: tarfile.TarFile, info: tarfile.TarInfo, path: str, opener: Opener) -> None:
+def _add_file(tar: tarfile.TarFile, info: tarfile.TarInfo, path: str, opener: Opener, room: int) -> None:
     """Add the file as it is when it is opened: it may be replaced while the directory is packed."""
     with open(path, "rb", opener=lambda name, flags: opener(name, flags | os.O_NONBLOCK)) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise PackingError(f"{path} was replaced while the directory was packed", "pack it again")
-        content = file.read()
+        content = file.read(room + 1) if found.st_size <= room else b""
+    if max(found.st_size, len(content)) > room:
+        raise PackingError(f"{path} is too large for a bundle: {size_in_words(found.st_size)}", _BESIDE)
     info.size = len(content)
     if found.st_mode & stat.S_IXUSR:
         info.mode = _EXECUTABLE

@@ -9,7 +9,7 @@ from typing import Any
 
 from reactor.errors import Place
 from reactor.fleet.push.errors import InventoryError
-from reactor.fleet.push.host import Host
+from reactor.fleet.push.host import Host, with_port
 from reactor.fleet.push.ranges import expanded
 
 ALL, UNGROUPED = "all", "ungrouped"
@@ -42,6 +42,8 @@ class Draft:
 
     def host(self, pattern: str, group: str, variables: Mapping[str, Any], place: Place | None) -> None:
         """Add the hosts that ``pattern`` stands for to a group, with these variables."""
+        pattern, port = with_port(pattern)
+        variables = variables if port is None else {"ansible_port": port, **variables}
         try:
             names = expanded(pattern)
         except ValueError as error:
@@ -79,12 +81,16 @@ class Draft:
         return made
 
     def _members(self, group: str) -> set[str]:
+        return {host for each in {group, *self._below(group)} for host in self._groups[each].hosts}
+
+    def _below(self, group: str) -> set[str]:
+        """All groups below ``group``; it is one of them if it is below itself."""
         found: set[str] = set()
         todo = [group]
         while todo:
-            each = self._groups[todo.pop()]
-            found |= each.hosts.keys()
-            todo += each.children
+            new = self._groups[todo.pop()].children.keys() - found
+            found |= new
+            todo += new
         return found
 
     def _depths(self) -> dict[str, int]:
@@ -99,10 +105,13 @@ class Draft:
             if not deeper:
                 return depths
             depths |= deeper
-        place = next(
-            self._groups[parent].children[child] for parent, child in self._edges() if child in deeper
+        group, place = next(
+            (child, self._groups[parent].children[child])
+            for parent, child in self._edges()
+            if parent in self._below(child)
         )
-        raise InventoryError("a group is below itself", "remove one of its children", place=place)
+        hint = "remove it from the children of the group in this place"
+        raise InventoryError(f"the group {group!r} is below itself", hint, place=place)
 
     def _edges(self) -> Iterable[tuple[str, str]]:
         return [(name, child) for name, group in self._groups.items() for child in group.children]

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple, Self
 _ADDRESS = re.compile(r"[A-Za-z0-9_.:][A-Za-z0-9_.:%-]*")
 _USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*\$?")
 _LARGEST_PORT = 65535
+_DEEPEST = 100
+_NAME_AND_PORT = re.compile(r"((?:[^:\[\]]|\[[^\[\]]*\])+):(\d+)")
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?)\](?::(\d+))?")
 
 _SSH_VARIABLES = {
     "address": ("ansible_host", "ansible_ssh_host"),
@@ -39,12 +42,14 @@ class Host(NamedTuple):
     @classmethod
     def of(cls, name: str, groups: tuple[str, ...], variables: Mapping[str, Any]) -> Self:
         """The host with these variables of an inventory. Raises ValueError, which says what is wrong."""
+        if not (name and name.isprintable()):
+            raise ValueError(f"{name!r} is not the name of a host")
         found = {
             key: next((variables[each] for each in names if variables.get(each) is not None), None)
             for key, names in _SSH_VARIABLES.items()
         }
         key = found["key"]
-        others = {name: value for name, value in variables.items() if not name.startswith("ansible_")}
+        others = {name: _plain(value) for name, value in variables.items() if not name.startswith("ansible_")}
         return cls(
             name,
             checked_address(str(found["address"] or name)),
@@ -62,11 +67,30 @@ class Host(NamedTuple):
         return {"fleet": fleet}
 
 
+def with_port(name: str) -> tuple[str, str | None]:
+    """Split ``web1:2222`` or ``[::1]:2222`` into the name and the port. A range and a bare IPv6 address stay whole."""
+    if found := _BRACKETED.fullmatch(name):
+        return found[1], found[2]
+    found = _NAME_AND_PORT.fullmatch(name)
+    return (found[1], found[2]) if found else (name, None)
+
+
 def checked_address(address: str) -> str:
     """Return ``address`` if it can be the address of a host for ssh. Raises ValueError."""
     if not _ADDRESS.fullmatch(address):
         raise ValueError(f"{address!r} is not the name or address of a host")
     return address
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """``value`` as JSON can have it: keys are strings. Raises ValueError if it is nested too deeply."""
+    if depth > _DEEPEST:
+        raise ValueError("the value of a variable is nested too deeply")
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(each, depth + 1) for each in value]
+    return value
 
 
 def _user(value: Any) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 from reactor.errors import Place
 from reactor.fleet.push.draft import ALL, UNGROUPED, Draft
 from reactor.fleet.push.errors import InventoryError
+from reactor.suggestions import did_you_mean
 
 _SECTION = re.compile(r"\[([^\[\]:]+)(?::(\w+))?\]\s*(?:[#;].*)?")
 _PARTS = ("children", "vars")
@@ -22,6 +23,8 @@ _COMMENTS = ("#", ";")
 def read_ini(text: str, file: str, draft: Draft) -> None:
     """Add what ``text``, of the file ``file``, says to ``draft``. Raises InventoryError with the place."""
     group, part = UNGROUPED, ""
+    declared: set[str] = {ALL, UNGROUPED}
+    named: dict[str, Place] = {}
     for number, whole in enumerate(text.splitlines(), start=1):
         line = whole.strip()
         place = Place(file, number, len(whole) - len(whole.lstrip()) + 1)
@@ -33,12 +36,22 @@ def read_ini(text: str, file: str, draft: Draft) -> None:
                 hint = "write [group], [group:children] or [group:vars]"
                 raise InventoryError(f"a section can't be a group's {part!r}", hint, place=place)
             group = draft.group(section[1].strip(), place)
+            if part == "vars":
+                named.setdefault(group, place)
+            else:
+                declared.add(group)
         elif part == "vars":
             draft.variables(group, dict([_setting(line, place)]))
         elif part == "children":
-            draft.child(group, _without_comment(line), place)
+            child = _without_comment(line)
+            draft.child(group, child, place)
+            named.setdefault(child, place)
         else:
             _host(line, group if group != ALL else UNGROUPED, draft, place)
+    for name, place in named.items():
+        if name not in declared:
+            hint = did_you_mean(name, sorted(declared)) or f"write [{name}] and its hosts"
+            raise InventoryError(f"there is no group {name!r}", hint, place=place)
 
 
 def _without_comment(line: str) -> str:
@@ -65,14 +78,7 @@ def _host(line: str, group: str, draft: Draft, place: Place) -> None:
                 f"{word!r} is not a variable, as in key=value", hint, place=place._replace(column=column)
             )
         variables[key] = _value(value)
-    name, port = _with_port(name)
-    draft.host(name, group, {**({} if port is None else {"ansible_port": port}), **variables}, place)
-
-
-def _with_port(name: str) -> tuple[str, str | None]:
-    """``web1:2222`` as a name and a port. An IPv6 address has several colons, and a range has them in brackets."""
-    found = re.fullmatch(r"((?:[^:\[\]]|\[[^\[\]]*\])+):(\d+)", name)
-    return (found[1], found[2]) if found else (name, None)
+    draft.host(name, group, variables, place)
 
 
 def _setting(line: str, place: Place) -> tuple[str, Any]:

@@ -47,7 +47,7 @@ def hosts_in(text: str, file: str) -> list[Host]:
 
 async def inventory_of(command: str) -> list[Host]:
     """Run a command that prints an inventory, and read that. Raises InventoryError."""
-    words = shlex.split(command)
+    words = _words_of(command)
     done = None
     with trio.move_on_after(_COMMAND_TIMEOUT):
         try:
@@ -62,17 +62,24 @@ async def inventory_of(command: str) -> list[Host]:
     return hosts_in(_decoded(done.stdout, words[0]), words[0])
 
 
+def _words_of(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InventoryError(
+            f"the inventory command can't be read: {error}".lower(), "close the quote"
+        ) from error
+    if not words:
+        raise InventoryError("the inventory command is empty", "write it as 'ansible-inventory --list'")
+    return words
+
+
 def hosts_named(names: Iterable[str]) -> list[Host]:
     """Return the hosts of the command line: each word is a host, or several with commas; ``user@host:port`` works."""
     draft = Draft()
     for name in (each for word in names for each in word.split(",") if each):
         user, at, rest = name.rpartition("@")
-        found = re.fullmatch(r"((?:[^:\[\]]|\[[^\[\]]*\])+):(\d+)", rest)
-        rest, port = (found[1], found[2]) if found else (rest, None)
-        variables = {"ansible_user": user or None if at else None, "ansible_port": port}
-        draft.host(
-            rest, UNGROUPED, {key: value for key, value in variables.items() if value is not None}, None
-        )
+        draft.host(rest, UNGROUPED, {"ansible_user": user} if at else {}, None)
     return draft.hosts()
 
 

@@ -27,6 +27,10 @@ _WELL = (Status.OK, Status.CHANGED, Status.WOULD_CHANGE)
 _EXIT_CODES = {Status.FAILED: 1, Status.REJECTED: 1, Status.UNREACHABLE: 3, Status.MISSING: 4}
 
 
+OWN_EVENTS = ("hostended", "pushended")
+"""The events that only `reactor push` writes. A host that sends one tries to forge its result."""
+
+
 class Outcome(NamedTuple):
     """``duration`` is in seconds. ``code`` is that of the error."""
 

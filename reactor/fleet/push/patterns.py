@@ -15,7 +15,7 @@ from reactor.fleet.push.errors import InventoryError
 from reactor.fleet.push.host import Host
 from reactor.suggestions import did_you_mean
 
-_SUBSCRIPT = re.compile(r"(.+)\[(-?\d+)(?::(-?\d*))?\]")
+_SUBSCRIPT = re.compile(r"(.+)\[(-?\d{1,9})(?::(-?\d{0,9}))?\]")
 
 
 def select(hosts: Sequence[Host], pattern: str) -> list[Host]:
@@ -24,6 +24,8 @@ def select(hosts: Sequence[Host], pattern: str) -> list[Host]:
     A name that matches nothing is an error: it is misspelt, or the host was removed.
     """
     words = [word.strip() for word in _split(pattern) if word.strip()]
+    if not words:
+        raise InventoryError("the pattern names no host", "write 'all' for all hosts")
     wanted = [word for word in words if word[0] not in "!&"]
     found = {host.name for word in wanted or [ALL] for host in _matching(hosts, word)}
     for word in words:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from string import ascii_letters
 
 _RANGE = re.compile(r"\[([^\[\]:]*):([^\[\]:]*)(?::([^\[\]:]*))?\]")
 _MOST = 100_000
@@ -36,9 +37,10 @@ def _range(first: str, last: str, step: str | None, *, whole: str) -> list[str]:
     if first.isascii() and last.isascii() and first.isdecimal() and last.isdecimal():
         return _numbers(first, last, int(wide), whole)
     if len(first) == len(last) == 1 and first.isascii() and last.isascii() and (first + last).isalpha():
-        if first > last:
+        letters = ascii_letters[ascii_letters.index(first) : ascii_letters.index(last) + 1 : int(wide)]
+        if not letters:
             raise ValueError(f"{whole}: the range ends before it begins")
-        return [chr(code) for code in range(ord(first), ord(last) + 1, int(wide))]
+        return list(letters)
     raise ValueError(f"{whole} is not a range of numbers or letters")
 
 

@@ -14,7 +14,7 @@ import trio
 from reactor.fleet.push.bootstrap import BOOTSTRAP_CODE, Bootstrap
 from reactor.fleet.push.host import Host
 from reactor.fleet.push.lines import LIMITS, EventParser, LineLimits, MisbehavedError
-from reactor.fleet.push.outcome import Outcome, Status
+from reactor.fleet.push.outcome import OWN_EVENTS, Outcome, Status
 from reactor.fleet.push.request import Request
 from reactor.fleet.push.ssh import MISSING_CODE, SSH_FAILED, Ssh, hint_for, python_command, receive_command
 
@@ -79,9 +79,13 @@ class _Session:
         """Run ``command`` on the host, and return how that ended."""
         words = self._push.ssh.words(self._host, command)
         pipe = subprocess.PIPE
-        process = await trio.lowlevel.open_process(
-            words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-        )
+        try:
+            process = await trio.lowlevel.open_process(
+                words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            )
+        except OSError as error:
+            hint = "install it: openssh-client" if isinstance(error, FileNotFoundError) else None
+            return self._ended(Status.UNREACHABLE, f"ssh can't run: {error.strerror}", hint, "R0804")
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._collect_errors, process)
@@ -123,6 +127,8 @@ class _Session:
     def _take(self, record: dict[str, Any], nursery: trio.Nursery, stdin: trio.abc.SendStream) -> None:
         """Take one event of the host: answer what asks for the bundle, and note all others."""
         kind = record["event"]
+        if kind in OWN_EVENTS:
+            return
         if kind == "bootstrap" and self._bootstrap is not None:
             pieces = [self._bootstrap.data] if record.get("need") is True else []
             self._stage = "while reactor was sent"

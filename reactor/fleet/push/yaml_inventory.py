@@ -15,6 +15,8 @@ from reactor.fleet.push.errors import InventoryError
 _DEEPEST = 50
 _MOST_NODES = 2_000_000
 _STANDARD = "tag:yaml.org,2002:"
+_DOES_NOT_FIT = (LookupError, AttributeError, OverflowError)
+"""What PyYAML raises for a value that does not fit its tag, such as ``!!bool x``."""
 
 
 def read_yaml(text: str, file: str, draft: Draft) -> None:
@@ -97,6 +99,8 @@ class _Reader:
             found = constructor.construct_document(node)
         except (ConstructorError, ValueError) as error:
             self._fail(node, f"the values can't be read: {getattr(error, 'problem', error)}")
+        except _DOES_NOT_FIT:
+            self._fail(node, "a value does not fit its tag, as in !!bool x", "remove the tag")
         return {str(name): value for name, value in found.items()}
 
     def _place(self, node: Node) -> Place:

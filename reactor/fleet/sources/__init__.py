@@ -1,0 +1,5 @@
+"""Manifests and data that are kept in NATS: ``obj://BUCKET/KEY`` in an object store, ``kv://BUCKET/KEY`` in a key-value bucket.
+
+- ``place``: the parts of such a URL;
+- ``link``: reads and follows them; `reactor.source` finds it by an entry point.
+"""

@@ -1,0 +1,141 @@
+"""Reads manifests and data from NATS, and follows them. `LINK` is the entry point of the schemes ``kv`` and ``obj``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO
+
+import trio
+
+from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.context import read_context
+from reactor.fleet.link.errors import LinkError, MissingError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.sources import place as places
+from reactor.fleet.sources.place import Place, parse_place
+from reactor.source.address import Address
+from reactor.source.download import MAX_BYTES, DownloadError, Version
+
+CONNECTING = 3.0
+"""Seconds within which a server must answer."""
+READING = 60.0
+"""Seconds for reading one object or key."""
+_PAUSE = 5.0
+"""Seconds between two attempts to follow a bucket that is missing or denied."""
+
+
+class NatsLink:
+    """Reads with the connection of `follow` where there is one, and else with a connection of its own."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, tuple[trio.lowlevel.TrioToken, JetStream]] = {}
+
+    def fault(self, url: str, *, archive: bool) -> tuple[str, str] | None:
+        """Implements `reactor.source.links.Link`."""
+        return places.fault(url, archive=archive)
+
+    def download(self, address: Address, known: Version, to: IO[bytes]) -> Version | None:
+        """Implements `reactor.source.links.Link`. Blocks: in a run, call it in a thread."""
+
+        async def read(js: JetStream) -> Version | None:
+            return await _read(js, parse_place(address.url), known, to)
+
+        token, js = self._live.get(address.context, (None, None))
+        if js is not None and js.connection.up:
+            try:
+                return trio.from_thread.run(read, js, trio_token=token)
+            except trio.RunFinishedError:  # the run ends, and what is read now is not used
+                raise DownloadError(f"the run ended while {address.shown} was read") from None
+        return trio.run(_alone, address.context, read)
+
+    async def follow(
+        self, addresses: Sequence[Address], changed: Callable[[], None], tell: Callable[[str], None]
+    ) -> None:
+        """Implements `reactor.source.links.Link`. All addresses have the same context."""
+        context = addresses[0].context
+        try:
+            options = read_context(context)
+        except LinkError as error:
+            tell(f"changes in NATS are not seen at once: {error}")
+            return
+        connection = Connection(options, tell=lambda error: tell(str(error)))
+        js = JetStream(connection)
+        with self._shared(context, js):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(connection.run)
+                for address in addresses:
+                    nursery.start_soon(_watch, js, parse_place(address.url), changed, tell)
+
+    @contextmanager
+    def _shared(self, context: str, js: JetStream) -> Iterator[None]:
+        """Let `download` use the connection in the block."""
+        self._live[context] = (trio.lowlevel.current_trio_token(), js)
+        try:
+            yield
+        finally:
+            del self._live[context]
+
+
+async def _alone(context: str, read: Callable[[JetStream], Awaitable[Version | None]]) -> Version | None:
+    async with connected(read_context(context), seconds=CONNECTING) as connection:
+        return await read(JetStream(connection))
+
+
+async def _read(js: JetStream, place: Place, known: Version, to: IO[bytes]) -> Version | None:
+    """Write the content to ``to``. Raises LinkError, or DownloadError after `READING` seconds."""
+    read = _read_key if place.scheme == "kv" else _read_object
+    with trio.move_on_after(READING):
+        return await read(js, place, known, to)
+    raise DownloadError(f"{place.scheme}://{place.bucket}/{place.key} could not be read within {READING:g} s")
+
+
+async def _read_key(js: JetStream, place: Place, _known: Version, to: IO[bytes]) -> Version:
+    entry = await js.key_value(place.bucket).get(place.key)
+    if entry is None:
+        raise MissingError(
+            f"there is no key {place.key} in the key-value bucket {place.bucket}",
+            f"write it with `nats kv put {place.bucket} {place.key}`, or correct the name",
+        )
+    if not entry.value:
+        raise DownloadError(f"the value of kv://{place.bucket}/{place.key} is empty", "write the data there")
+    to.write(entry.value)
+    return Version(str(entry.revision))
+
+
+async def _read_object(js: JetStream, place: Place, known: Version, to: IO[bytes]) -> Version | None:
+    store = js.objects(place.bucket)
+    info = await store.info(place.key)
+    if info is not None and not info.deleted and info.digest == known.etag:
+        return None
+    info = await store.get(place.key, to.write, largest=MAX_BYTES)
+    return Version(info.digest)
+
+
+async def _watch(
+    js: JetStream, place: Place, changed: Callable[[], None], tell: Callable[[str], None]
+) -> None:
+    """Call ``changed`` at each change. A bucket that is missing or denied is told once, and tried again."""
+    told = ""
+    while True:
+        try:
+            await _changes(js, place, changed)
+        except LinkError as error:
+            if str(error) != told:
+                told = str(error)
+                tell(f"changes of {place.scheme}://{place.bucket}/{place.key} are not seen at once: {error}")
+        await trio.sleep(_PAUSE)
+
+
+async def _changes(js: JetStream, place: Place, changed: Callable[[], None]) -> None:
+    if place.scheme == "kv":
+        async with js.key_value(place.bucket).watch(place.key, headers_only=True) as entries:
+            async for _ in entries:
+                changed()
+    else:
+        async with js.objects(place.bucket).watch(place.key) as infos:
+            async for _ in infos:
+                changed()
+
+
+LINK = NatsLink()

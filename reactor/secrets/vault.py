@@ -1,0 +1,165 @@
+"""Reads a secret from the key-value engine of Vault or OpenBao over HTTP, with a token or after a login by AppRole."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import trio
+
+from reactor.http.client import http_response
+from reactor.http.request import HttpError, HttpLimits, HttpRequest
+from reactor.resource.redaction import register_secret
+from reactor.secrets.declarations import Vault
+from reactor.secrets.errors import SecretError
+from reactor.secrets.files import read_key
+
+_MAX_BYTES = 2**20
+_OK, _FORBIDDEN, _NOT_FOUND = 200, 403, 404
+
+
+class VaultClient:
+    """Asks one server. It keeps the token of a login in memory, and logs in again when the server refuses it."""
+
+    def __init__(self, vault: Vault, environ: Mapping[str, str], timeout: float) -> None:
+        self._vault = vault
+        self._environ = environ
+        self._timeout = timeout
+        address = vault.address or environ.get("VAULT_ADDR", "")
+        if not address:
+            hint = "set 'address', or VAULT_ADDR, such as https://vault.example.org:8200"
+            raise SecretError("the address of Vault is not known", hint)
+        self.address = address.rstrip("/")
+        self._login_token: str | None = None
+
+    def read(self) -> Any:
+        """Return the field, or a map of all fields. Blocks for up to the timeout. Raises SecretError."""
+        try:
+            return trio.run(self._read)
+        except HttpError as error:
+            message = f"Vault at {self.address} does not answer: {error.message}"
+            raise SecretError(message, error.hint, code="R0134", may_pass=True) from error
+        except OSError as error:
+            message = f"Vault at {self.address} can't be asked: {error.strerror or error}"
+            raise SecretError(message, "check ca_file", code="R0134", may_pass=True) from error
+
+    async def _read(self) -> Any:
+        with trio.move_on_after(self._timeout):
+            status, answer = await self._asked_as(await self._token())
+            if status == _FORBIDDEN and self._login_token is not None:
+                self._login_token = None
+                status, answer = await self._asked_as(await self._token())
+            return self._field(status, answer)
+        raise HttpError(f"no answer within {self._timeout:g} s")
+
+    async def _asked_as(self, token: str) -> tuple[int, Any]:
+        """Return the status and the map of the secret's fields."""
+        mount, path, version = await self._mount(token)
+        middle = "data/" if version == 2 else ""  # noqa: PLR2004 - the version of the engine
+        status, answer = await self._asked("GET", f"{mount}/{middle}{path}", token)
+        data = answer.get("data") if isinstance(answer, dict) else None
+        return status, data.get("data") if version == 2 and isinstance(data, dict) else data  # noqa: PLR2004
+
+    async def _mount(self, token: str) -> tuple[str, str, int]:
+        """Return the mount, the path within it and the version of the engine, as ``vault kv`` finds them."""
+        path = self._vault.path.strip("/")
+        mount, _, rest = path.partition("/")
+        if self._vault.version is not None:
+            return mount, rest, self._vault.version
+        status, answer = await self._asked("GET", f"sys/internal/ui/mounts/{path}", token)
+        data = answer.get("data") if status == _OK and isinstance(answer, dict) else None
+        if not isinstance(data, dict) or not isinstance(data.get("path"), str):
+            return mount, rest, 2
+        mount = data["path"].strip("/")
+        options = data.get("options")
+        version = options.get("version") if isinstance(options, dict) else None
+        return mount, path.removeprefix(mount).strip("/"), 2 if version == "2" else 1
+
+    def _field(self, status: int, data: Any) -> Any:
+        """Return the declared field of the answer, or raise SecretError."""
+        where = f"{self._vault.path} in Vault at {self.address}"
+        if status == _FORBIDDEN:
+            hint: str | None = "the token has expired, or its policy does not allow to read this path"
+            raise SecretError(f"Vault refuses to show {where}", hint, code="R0134", may_pass=True)
+        if status == _NOT_FOUND:
+            hint = "check the path: it begins with the mount, as in 'vault kv get'"
+            raise SecretError(f"there is no {where}", hint, code="R0134", may_pass=True)
+        if status != _OK:
+            hint = "it may be sealed, or starting" if status >= 500 else None  # noqa: PLR2004 - a server error
+            raise SecretError(f"Vault at {self.address} answers {status}", hint, code="R0134", may_pass=True)
+        if not isinstance(data, dict):
+            hint = "set 'version' to that of the engine: 1 or 2"
+            raise SecretError(f"{where} has no fields", hint, code="R0134", may_pass=True)
+        if self._vault.field is None:
+            return data
+        if self._vault.field not in data:
+            hint = f"it has {', '.join(sorted(map(str, data))) or 'no fields'}"
+            message = f"{where} has no field {self._vault.field}"
+            raise SecretError(message, hint, code="R0134", may_pass=True)
+        return data[self._vault.field]
+
+    async def _token(self) -> str:
+        """Return the token to ask with. Raises SecretError."""
+        vault, environ = self._vault, self._environ
+        if vault.role_id is not None or (environ.get("VAULT_ROLE_ID") and vault.token_file is None):
+            if self._login_token is None:
+                self._login_token = await self._login()
+            return self._login_token
+        if vault.token_file is None and environ.get("VAULT_TOKEN"):
+            token = environ["VAULT_TOKEN"]
+        else:
+            token = read_key(vault.token_file or _usual_token_file(), "the token file").strip()
+        register_secret(token)
+        return token
+
+    async def _login(self) -> str:
+        """Log in by AppRole, and return the token."""
+        vault, environ = self._vault, self._environ
+        role = vault.role_id or environ.get("VAULT_ROLE_ID", "")
+        secret_id = environ.get("VAULT_SECRET_ID", "")
+        if vault.secret_id_file is not None:
+            secret_id = read_key(vault.secret_id_file, "the file of the secret id").strip()
+        register_secret(secret_id)
+        content = json.dumps({"role_id": role, "secret_id": secret_id}).encode()
+        status, answer = await self._asked("POST", f"auth/{vault.login_mount}/login", None, content)
+        auth = answer.get("auth") if status == _OK and isinstance(answer, dict) else None
+        token = auth.get("client_token") if isinstance(auth, dict) else None
+        if not isinstance(token, str):
+            message = f"Vault at {self.address} refuses the login by AppRole: it answers {status}"
+            raise SecretError(message, "check role_id and the secret id", code="R0134", may_pass=True)
+        register_secret(token)
+        return token
+
+    async def _asked(
+        self, method: str, path: str, token: str | None, content: bytes | None = None
+    ) -> tuple[int, Any]:
+        """Return the status and the parsed answer. Raises HttpError. Redirects are not followed: they would get the token."""
+        vault = self._vault
+        fields = [("X-Vault-Request", "true"), ("Content-Type", "application/json")]
+        if token is not None:
+            fields.append(("X-Vault-Token", token))
+        if namespace := vault.namespace or self._environ.get("VAULT_NAMESPACE"):
+            fields.append(("X-Vault-Namespace", namespace))
+        ca_file = vault.ca_file or self._environ.get("VAULT_CACERT")
+        trust = (lambda: ssl.create_default_context(cafile=ca_file)) if ca_file else None
+        url = f"{self.address}/v1/{quote(path)}"
+        request = HttpRequest(url, method, tuple(fields), content=content, trust=trust)
+        limits = HttpLimits(_MAX_BYTES, self._timeout, self._timeout, redirects=0)
+        async with http_response(request, limits) as answer:
+            status, body = answer.status, await answer.read()
+        try:
+            return status, json.loads(body) if body else None
+        except (ValueError, RecursionError):
+            return status, None
+
+
+def _usual_token_file() -> str:
+    """Return the file of ``vault login``. Raises SecretError if there is none."""
+    path = os.path.expanduser("~/.vault-token")
+    if not os.path.exists(path):
+        raise SecretError("there is no token for Vault", "set token_file, role_id, or VAULT_TOKEN")
+    return path

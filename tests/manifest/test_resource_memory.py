@@ -1,0 +1,73 @@
+"""A resource of a manifest holds only the properties that were given, and shares the set of their names."""
+
+import pytest
+
+from reactor.resource.declared import Declared, declare, desires_the_same
+from reactor.resources.file.kind import File
+
+
+def made(name: str) -> File:
+    file = whole(name)
+    file.save_memory()
+    return file
+
+
+def whole(name: str) -> File:
+    file = File(name=name, ensure="present", content="x", owner="root", group="root", mode="0644", acl=None)
+    declare(file, Declared(f"file#{name}"))
+    return file
+
+
+def test_equal_sets_are_one_object():
+    assert made("/tmp/a").model_fields_set is made("/tmp/b").model_fields_set
+
+
+def test_an_assignment_concerns_one_resource_only():
+    one, other = made("/tmp/a"), made("/tmp/b")
+    one.force = True
+    assert "force" in one.model_fields_set
+    assert "force" not in other.model_fields_set
+    assert "force" not in made("/tmp/c").model_fields_set
+
+
+def test_a_copy_with_other_properties_has_its_own_set():
+    one, other = made("/tmp/a"), made("/tmp/b")
+    copied = one.model_copy(update={"force": True})
+    assert "force" in copied.model_fields_set
+    assert "force" not in other.model_fields_set
+
+
+def test_default_values_are_dropped_and_read_all_the_same():
+    file = made("/tmp/a")
+    assert "validate_with" not in file.__dict__
+    assert (file.validate_with, file.require, file.engine, file.force) == (None, (), "jinja", False)
+    assert "acl" in file.__dict__, "it was given"
+    with pytest.raises(AttributeError, match="no_such_property"):
+        _ = file.no_such_property
+
+
+def test_an_assigned_value_replaces_a_dropped_one():
+    file = made("/tmp/a")
+    file.force = True
+    assert file.force
+    assert file.model_copy().force
+    assert not desires_the_same(file, made("/tmp/a"))
+
+
+def test_it_is_written_as_before():
+    assert made("/tmp/a").model_dump() == whole("/tmp/a").model_dump()
+    assert made("/tmp/a").model_dump_json() == whole("/tmp/a").model_dump_json()
+    for options in ({"exclude_unset": True}, {"exclude_defaults": True}):
+        assert made("/tmp/a").model_dump_json(**options) == whole("/tmp/a").model_dump_json(**options)
+
+
+def test_it_desires_the_same_as_with_its_default_values():
+    assert desires_the_same(made("/tmp/a"), whole("/tmp/a"))
+    assert desires_the_same(whole("/tmp/a"), made("/tmp/a"))
+
+
+def test_a_missing_property_of_an_undeclared_resource_has_no_value():
+    file = File.model_construct(name="/tmp/a", ensure="present")
+    del file.__dict__["force"]
+    with pytest.raises(AttributeError):
+        _ = file.force

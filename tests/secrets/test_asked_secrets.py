@@ -1,0 +1,169 @@
+"""Commands and Vault are asked at an interval, and their last value stays in memory while they do not answer."""
+
+import pytest
+from vault_server import Vault, served
+
+from reactor.secrets.declarations import Source
+from reactor.secrets.errors import SecretError
+from reactor.secrets.store import RETRY, SecretStore
+
+VALUE = "vault-S3cr3t-of-the-test"
+
+
+@pytest.fixture(scope="module")
+def server():
+    vault = Vault()
+    with served(vault) as address:
+        yield vault, address
+
+
+@pytest.fixture
+def vault(server):
+    found, address = server
+    found.__init__()
+    found.secrets["app/db"] = {"password": VALUE, "user": "shop"}
+    found.address = address
+    return found
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def of_vault(vault, environ=None, **more):
+    clock = Clock()
+    store = SecretStore({"VAULT_TOKEN": "root-token-of-the-test"} if environ is None else environ, clock)
+    declared = {"path": "secret/app/db", "field": "password", "address": vault.address, **more}
+    source = Source(vault=declared, every="60s")
+    return store, clock, lambda: store.value("db", source, "/", set())
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_a_field_is_read_from_both_versions_of_the_engine(vault, version, is_declared):
+    vault.version = version
+    _, _, value = of_vault(vault, **({"version": version} if is_declared else {}))
+    assert value() == VALUE
+
+
+def test_without_a_field_the_secret_is_a_map(vault):
+    _, _, value = of_vault(vault, field=None)
+    assert value() == {"password": VALUE, "user": "shop"}
+
+
+def test_a_login_by_approle_is_made_once_and_again_when_its_token_has_expired(vault, tmp_path):
+    file = tmp_path / "secret-id"
+    file.write_text("secret-id-of-the-role\n")
+    file.chmod(0o600)
+    store, clock, value = of_vault(vault, {}, role_id="web", secret_id_file=str(file))
+    assert value() == VALUE
+    clock.now += 60
+    assert not store.refresh()
+    assert vault.logins == 1
+    vault.tokens.clear()
+    vault.secrets["app/db"]["password"] = "another-S3cr3t"
+    clock.now += 60
+    assert store.refresh()
+    assert (vault.logins, value()) == (2, "another-S3cr3t")
+
+
+def test_the_last_value_stays_while_vault_does_not_answer(vault):
+    store, clock, value = of_vault(vault)
+    assert value() == VALUE
+    vault.sealed = True
+    clock.now += 60
+    assert not store.refresh()
+    assert value() == VALUE
+    (known, words) = store.states()["db"]
+    assert known
+    assert "answers 503, and the last value is used" in words
+    assert store.seconds_left() == RETRY
+    vault.sealed = False
+    vault.secrets["app/db"]["password"] = "another-S3cr3t"
+    clock.now += RETRY
+    assert store.refresh()
+    assert value() == "another-S3cr3t"
+    assert "value" not in store.states()["db"][1]
+
+
+def test_between_two_intervals_vault_is_not_asked(vault):
+    _, clock, value = of_vault(vault)
+    value()
+    before = len(vault.asked)
+    clock.now += 59
+    value()
+    assert len(vault.asked) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "message"),
+    [
+        (lambda vault: vault.tokens.clear(), {}, "refuses to show"),
+        (lambda vault: vault.secrets.clear(), {}, "there is no secret/app/db"),
+        (lambda _: None, {"field": "pasword"}, "has no field pasword"),
+        (lambda vault: setattr(vault, "sealed", True), {}, "answers 503"),
+        (lambda vault: setattr(vault, "redirect", "file:///etc/passwd"), {}, "answers 307"),
+    ],
+)
+def test_an_answer_without_the_secret_is_an_error_that_may_pass(vault, change, more, message):
+    change(vault)
+    _, _, value = of_vault(vault, **more)
+    with pytest.raises(SecretError, match=message) as found:
+        value()
+    assert found.value.may_pass
+    assert found.value.code == "R0134"
+
+
+def test_without_a_server_the_secret_is_not_known(vault):
+    store, _, value = of_vault(vault, address="http://127.0.0.1:1")
+    with pytest.raises(SecretError, match="does not answer"):
+        value()
+    assert not store.states()["db"][0]
+
+
+def test_a_token_that_every_user_can_read_is_refused(vault, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("root-token-of-the-test")
+    token.chmod(0o644)
+    _, _, value = of_vault(vault, {}, token_file=str(token))
+    with pytest.raises(SecretError, match="can be read by every user"):
+        value()
+    token.chmod(0o600)
+    _, _, value = of_vault(vault, {}, token_file=str(token))
+    assert value() == VALUE
+
+
+def of_command(*command, **more):
+    store = SecretStore(
+        {"SOPS_AGE_KEY": "AGE-SECRET-KEY-1ABC", "VAULT_TOKEN": "a-token", "HOME": "/"}, Clock()
+    )
+    return lambda: store.value("name", Source(command=command, **more), "/", set())
+
+
+def test_a_command_prints_the_secret_and_its_last_newline_is_removed():
+    assert of_command("/bin/echo", "cmd-S3cr3t")() == "cmd-S3cr3t"
+    assert of_command("/bin/echo", "cmd-S3cr3t", trim=False)() == "cmd-S3cr3t\n"
+
+
+def test_a_command_gets_none_of_our_secrets():
+    found = of_command("/usr/bin/env")().splitlines()
+    assert {each.partition("=")[0] for each in found} == {"HOME", "LANG", "PATH"}
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("/bin/sh", "-c", "echo S3cr3t; echo S3cr3t >&2; exit 3"), "failed with exit code 3"),
+        (("/bin/missing",), "can't be started: No such file"),
+        (("/bin/sh", "-c", "sleep 60 & exec sleep 60"), "took more than 0.2 s"),
+        (("/usr/bin/yes",), "prints more than 4 MiB"),
+        (("/usr/bin/printf", r"\377"), "is not UTF-8 text"),
+    ],
+)
+def test_a_command_that_gives_no_secret_says_why_and_quotes_nothing(command, message):
+    with pytest.raises(SecretError, match=message) as found:
+        of_command(*command, **({"timeout": "200ms"} if "sleep" in str(command) else {}))()
+    assert "S3cr3t" not in found.value.message
