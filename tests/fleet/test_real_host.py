@@ -223,6 +223,6 @@ async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path)
         await shelf.switch(release, release.to_bytes(), b"signed", {})
     assert shelf.in_force is None
     await shelf.switch(release, release.to_bytes(), b"signed", {"groups": []})
-    assert (shelf.in_force, shelf.floor) == (release.digest, 0)
+    assert (shelf.in_force, shelf.floor) == (release.digest, release.floor)
     assert shelf.document(release.digest) == (release.to_bytes(), b"signed")
     assert valid == [release, release]
