@@ -353,6 +353,12 @@ class Host:
             for command in (init, "reactor fleet release site/ web --soak 0 --waves 100% --wait"):
                 code, said = self.do(command)
                 assert code == 0, said
+            public = Path("~/.ssh/id_ed25519.pub").expanduser().read_text()
+            Path("/etc/reactor/fleet-signers").write_text(f"ann {public}")
+            settings = (
+                "id: web7\nservers: ['nats://127.0.0.1:4222']\ncredentials: web7.creds\nchannels: [web]\n"
+            )
+            Path("/etc/reactor/fleet.yaml").write_text(settings)
             yield
 
     def _prepare_rollout(self, example: str) -> None:

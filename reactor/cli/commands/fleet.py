@@ -8,6 +8,7 @@ import click
 
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.state_dir import directory_of, state_dir_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 
 _HOME = "/etc/reactor/fleet"
@@ -17,7 +18,8 @@ _HOME = "/etc/reactor/fleet"
 def fleet() -> None:
     """Bring signed releases to many hosts, in waves, over NATS with JetStream.
 
-    These are the commands of operators: any machine with the directory of the operator can run them.
+    These are the commands of operators: any machine with the directory of the operator can run them. Only 'follow' runs
+    on the hosts.
 
     \b
     Examples:
@@ -260,6 +262,33 @@ def _act(name: str) -> click.Command:
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
+
+
+@fleet.command(short_help="Let this host follow its channel.")
+@click.option(
+    "--config",
+    default="/etc/reactor/fleet.yaml",
+    show_default=True,
+    metavar="FILE",
+    help="Read who this host is, its servers and its channel from FILE.",
+)
+@click.option("--check", is_flag=True, help="Read the configuration, say what it means, and end.")
+@state_dir_option
+def follow(config: str, check: bool, state_dir: str | None) -> None:
+    """Let this host take the releases of its channel, run them to convergence, and report, until it is stopped.
+
+    What is in force is run at the start, after each new release, and every 10 minutes; without network too. A release
+    that is not signed as it must be, or whose manifest is not valid on this host, never comes into force.
+
+    Exit codes: 0 stopped, or the configuration is good; 2 bad usage, or a wrong configuration.
+
+    \b
+    Examples:
+      reactor fleet follow --check
+    """
+    from reactor.cli.running.fleet_host import follow as follow_channel
+
+    follow_channel(config, directory_of(state_dir), check=check)
 
 
 @fleet.command(short_help="Keep a host at its release.")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import trio
 
 from reactor.errors import ReactorError
+from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.ground import BUNDLES, CHANNELS
 from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
@@ -56,7 +57,7 @@ class ChannelFollower:
         while True:
             try:
                 done = await self._look()
-            except (LinkError, OSError) as error:
+            except (LinkError, StoreLockedError, OSError) as error:
                 self._say(why=str(error))
                 done = False
             retry = pace.first_retry if done else min(retry * 2, pace.longest_retry)
@@ -76,7 +77,7 @@ class ChannelFollower:
             state = ChannelState.from_bytes(entry.value, self.channel)
             about = state.release
             await self._follow(state)
-        except LinkError:
+        except (LinkError, StoreLockedError):
             raise
         except ReactorError as error:
             self._say(HostPhase.REJECTED, about, why=error.message)

@@ -14,9 +14,12 @@ from reactor.fleet.release.held import HeldReleases
 
 
 class DiskShelf:
-    """``validate`` gets an unpacked bundle, and raises if its manifest does not load on this host."""
+    """``validate`` gets the directory of an unpacked bundle and its release, and raises if its manifest does not load here.
 
-    def __init__(self, held: HeldReleases, validate: Callable[[str], None]) -> None:
+    While another process holds the lock, as a push does, `receive` and `switch` raise StoreLockedError.
+    """
+
+    def __init__(self, held: HeldReleases, validate: Callable[[str, Release], None]) -> None:
         self._held = held
         self._validate = validate
 
@@ -44,7 +47,9 @@ class DiskShelf:
 
     def _receive(self, release: Release, data: bytes) -> None:
         with self._held.store.locked():
-            self._held.receive(release, io.BytesIO(data), self._validate)
+            self._held.receive(
+                release, io.BytesIO(data), lambda directory: self._validate(directory, release)
+            )
 
     async def switch(
         self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]

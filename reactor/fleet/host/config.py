@@ -1,0 +1,176 @@
+"""``/etc/reactor/fleet.yaml``: where the servers of a host are, which channel it follows, and whom it believes.
+
+::
+
+    id: web7
+    servers: ["tls://nats1.example.org:4222"]
+    credentials: /etc/reactor/fleet.creds
+    channels: [web]
+    ca: /etc/reactor/fleet-ca.pem        # the rest may be left out
+    groups: [canary]
+    signers: /etc/reactor/fleet-signers
+    require: 2
+    windows: "Mon-Thu 09:00-16:00 Europe/Vienna"
+
+A path that is not absolute is relative to the directory of the file.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple, NoReturn
+
+import yaml
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from reactor.errors import Place, ReactorError
+from reactor.fleet.documents import is_host_id
+from reactor.fleet.host.ports import Identity
+from reactor.fleet.link.errors import ContextError
+from reactor.fleet.link.options import Options, read_small_file
+from reactor.fleet.link.servers import Pool
+from reactor.fleet.release.signers import parse_signers
+from reactor.fleet.rollout.waves import WavesError
+from reactor.fleet.rollout.windows import Window, parse_windows
+
+SIGNERS = "/etc/reactor/fleet-signers"
+_LISTS = ("servers", "channels", "groups")
+_NEEDED = ("id", "servers", "credentials", "channels")
+_KNOWN = (*_NEEDED, "ca", "groups", "signers", "require", "windows")
+_INTEGER = "tag:yaml.org,2002:int"
+
+
+class HostConfigError(ReactorError):
+    """The configuration of a host in a fleet is missing or wrong."""
+
+    code = "R1009"
+
+
+class HostConfig(NamedTuple):
+    """Who the host is, and how it connects."""
+
+    identity: Identity
+    options: Options
+
+
+def read_config(path: str, version: str = "") -> HostConfig:
+    """Read the configuration, and the file of signers that it names. Raises HostConfigError, SignersError."""
+    try:
+        text = read_small_file(path, "configuration", "")
+    except ContextError as error:
+        raise HostConfigError(error.message, "write it: docs/fleet.md shows how") from error
+    return _Reader(path, text).config(version)
+
+
+class _Reader:
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._values = self._parsed(text)
+
+    def config(self, version: str) -> HostConfig:
+        name = self._name_of(self._values["id"])
+        channels = self._names("channels")
+        if len(channels) != 1:
+            self._fail(self._values["channels"], "a host follows one channel", "write channels: [NAME]")
+        credentials = self._file("credentials")
+        signers = self._file("signers") if "signers" in self._values else SIGNERS
+        options = Options(
+            servers=self._servers(),
+            name=f"reactor {name}",
+            credentials=credentials,
+            ca=self._file("ca") if "ca" in self._values else None,
+            inbox_prefix=f"_INBOX_{name}",
+            origin=self._path,
+        )
+        require, windows, groups = self._require(), self._windows(), self._names("groups")
+        try:
+            believed = parse_signers(read_small_file(signers, "file of signers", self._path), signers)
+        except ContextError as error:
+            raise HostConfigError(error.message, error.hint) from error
+        identity = Identity(name, channels, believed, groups, require, windows, version)
+        return HostConfig(identity, options)
+
+    def _parsed(self, text: str) -> dict[str, Node]:
+        start = Place(self._path, 1, 1)
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            place = Place(self._path, mark.line + 1, mark.column + 1) if mark else start
+            raise HostConfigError(f"the YAML is not valid: {error.problem}", place=place) from error
+        except (yaml.YAMLError, RecursionError) as error:
+            raise HostConfigError(f"the YAML is not valid: {error}", place=start) from error
+        if not isinstance(root, MappingNode):
+            raise HostConfigError(
+                "a map is expected here", "write id: NAME, servers: [URL], ...", place=start
+            )
+        found: dict[str, Node] = {}
+        for key, value in root.value:
+            if key.value not in _KNOWN:
+                self._fail(key, f"there is no setting {key.value!r}", f"the settings are {', '.join(_KNOWN)}")
+            if key.value in found:
+                self._fail(key, f"{key.value} is here twice")
+            found[key.value] = value
+        for name in _NEEDED:
+            if name not in found:
+                raise HostConfigError(f"{name} is missing", f"add {name}: to {self._path}", place=start)
+        return found
+
+    def _text(self, node: Node) -> str:
+        if not isinstance(node, ScalarNode) or not node.value:
+            self._fail(node, "a string is expected here")
+        return str(node.value)
+
+    def _list(self, name: str) -> list[Node]:
+        node = self._values.get(name)
+        if node is None:
+            return []
+        if not isinstance(node, SequenceNode):
+            self._fail(node, f"a list is expected here, as in {name}: [..]")
+        return list(node.value)
+
+    def _names(self, name: str) -> tuple[str, ...]:
+        return tuple(self._name_of(each) for each in self._list(name))
+
+    def _name_of(self, node: Node) -> str:
+        text = self._text(node)
+        if not is_host_id(text):
+            self._fail(node, f"{text!r} is no name", "only a-z, 0-9 and - are allowed, and - not at an end")
+        return text
+
+    def _servers(self) -> tuple[str, ...]:
+        found = []
+        for node in self._list("servers"):
+            url = self._text(node)
+            try:
+                Pool((url,))
+            except ContextError as error:
+                self._fail(node, error.message, error.hint)
+            found.append(url)
+        if not found:
+            self._fail(self._values["servers"], "at least one server is needed")
+        return tuple(found)
+
+    def _file(self, name: str) -> str:
+        return os.path.join(os.path.dirname(os.path.abspath(self._path)), self._text(self._values[name]))
+
+    def _require(self) -> int:
+        node = self._values.get("require")
+        if node is None:
+            return 1
+        if node.tag != _INTEGER or not node.value.isdecimal() or int(node.value) < 1:
+            self._fail(node, "a number from 1 is expected here: how many people must sign")
+        return int(node.value)
+
+    def _windows(self) -> tuple[Window, ...]:
+        node = self._values.get("windows")
+        if node is None:
+            return ()
+        try:
+            return parse_windows(self._text(node))
+        except WavesError as error:
+            self._fail(node, error.message, error.hint)
+
+    def _fail(self, node: Node, message: str, hint: str | None = None) -> NoReturn:
+        mark = node.start_mark
+        raise HostConfigError(message, hint, place=Place(self._path, mark.line + 1, mark.column + 1))
