@@ -48,6 +48,8 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── SignersError                reactor.fleet        the file of the people who may sign is wrong
     ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
     ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
+    ├── SecretError                 reactor.secrets      a secret can't be read
+    ├── SendError                   reactor.notify       a notification could not be sent
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     ├── LinkError                   reactor.fleet        something of the connection to NATS failed
