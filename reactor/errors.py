@@ -48,6 +48,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── SignersError                reactor.fleet        the file of the people who may sign is wrong
     ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
     ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
+    ├── HostConfigError             reactor.fleet        the configuration of a host in a fleet is wrong
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     ├── LinkError                   reactor.fleet        something of the connection to NATS failed
