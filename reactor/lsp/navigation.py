@@ -10,7 +10,7 @@ from reactor.lsp.references import Span, declared, name_at, references, rename_p
 class RenameError(ReactorError):
     """A name can't be changed here, or not to this one."""
 
-    code = "R0114"
+    code = "R0118"
 
 
 def definitions(document: Document, line: int, column: int) -> list[Span]:

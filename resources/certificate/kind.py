@@ -123,6 +123,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
     usages: tuple[Usage, ...] = ("server_auth",)
     """What it may be used for; none for an authority."""
     key_type: KeyType = "ec"
+    """The algorithm of the private key."""
     key_size: int | None = None
     """Bits: 2048, 3072, 4096 or 8192 for rsa; 256, 384 or 521 for ec. The first is the default."""
     keep_key: Flag = False

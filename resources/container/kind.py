@@ -77,14 +77,17 @@ class Container(Resource[ContainerState], kind="container"):
     environment: dict[str, str] = Field(default_factory=dict)
     """Environment variables. Their values are never shown."""
     labels: dict[str, str] = Field(default_factory=dict)
+    """Labels of the container, beside those of the image."""
     networks: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """The networks that it is in; by default that of the daemon. `host` and `none` stand alone."""
     restart: Restart = "unless-stopped"
     """When the daemon restarts it: `no`, `always`, `unless-stopped`, `on-failure:5`."""
     hostname: Annotated[str, Field(min_length=1, max_length=63)] | None = None
+    """The host name within the container; by default the daemon chooses one."""
     user: Annotated[str, Field(min_length=1)] | None = None
     """The user that its processes run as, in the container."""
     working_directory: AbsolutePath | None = None
+    """The directory that the command starts in; by default that of the image."""
     runtime: Literal["docker", "podman"] | None = None
     """Whose container it is; by default that of the daemon that is there."""
     socket: AbsolutePath | None = None
@@ -92,6 +95,7 @@ class Container(Resource[ContainerState], kind="container"):
     registry_user: Annotated[str, Field(min_length=1)] | None = None
     """The user that the image is fetched as."""
     registry_password: Annotated[str, Field(min_length=1)] | None = None
+    """The password at the registry."""
     stop_timeout: Annotated[Duration, Field(ge=0)] = 10.0
     """The time that it has to stop, before it is killed."""
     timeout: Annotated[Duration, Field(gt=0)] = 600.0

@@ -81,6 +81,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
     name: AbsolutePath
     ensure: Literal["present"] = "present"
     fstype: Literal["btrfs", "ext2", "ext3", "ext4", "swap", "vfat", "xfs"] = "ext4"
+    """The type of the file system, or swap."""
     label: Annotated[str, AfterValidator(_check_label)] | None = None
     """Its label, which is also set on an existing file system."""
     uuid: str | None = None

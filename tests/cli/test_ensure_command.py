@@ -295,6 +295,8 @@ def test_the_help_of_a_kind_has_every_property_and_an_example(reactor, kind):
 def test_the_example_of_a_kind_is_a_valid_resource(reactor, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "site.yaml").write_text("resources: []\n")
+    (tmp_path / "roles" / "base").mkdir(parents=True)
+    (tmp_path / "roles" / "base" / "manifest.yaml").write_text("resources: []\n")
     done = reactor("ensure", kind, *shlex.split(find_kind(kind).example), "--noop")
     assert done.code in (0, 1), done.err  # what it is about need not be on this host
     assert "error:" not in done.err
