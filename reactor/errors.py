@@ -49,6 +49,8 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
     ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
     ├── HostConfigError             reactor.fleet        the configuration of a host in a fleet is wrong
+    ├── SecretError                 reactor.secrets      a secret can't be read
+    ├── SendError                   reactor.notify       a notification could not be sent
     ├── RequestError                reactor.ensure       a request over a pipe is invalid
     ├── UnknownNameError            reactor.ensure       no resource of the session has that name
     ├── LinkError                   reactor.fleet        something of the connection to NATS failed
@@ -67,8 +69,6 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     │   ├── DamagedError            reactor.fleet        an object is not the one that its information describes
     │   └── ForeignServerError      reactor.fleet        the other side does not speak the protocol of NATS
     ├── RenameError                 reactor.lsp          a rename in an editor is refused
-    ├── SendError                   reactor.notify       a message could not be sent
-    ├── SecretError                 reactor.secrets      a secret can't be read
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
 Errors of the command line come from Click; ``reactor.cli.messages`` adds their codes. Exceptions that users never see,

@@ -22,7 +22,6 @@ from reactor import (
     Relations,
     Resource,
     ResourceError,
-    SandboxAccess,
     Watch,
 )
 from reactor.hostfs import ErrorContext, Parent
@@ -127,10 +126,6 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         Depends on: The directory of the file.
         """
         return Relations(provides=(self.name,), depends_on=(os.path.dirname(self.name),))
-
-    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """As a service, the right to write to the device or file."""
-        return (self.name,)
 
     def claims(self) -> Iterable[Claim]:
         """The device."""

@@ -55,7 +55,7 @@ TOOLS: Final = {
 }
 """By the name of the type, as blkid has it."""
 GROWN: Final = ("ext2", "ext3", "ext4")
-"""The types that ``resize`` can grow, mounted or not."""
+"""The types that ``resize`` can grow."""
 _SUPERBLOCK: Final = 1024
 """Its offset and length, in bytes."""
 _MAGIC: Final = 0xEF53

@@ -51,7 +51,7 @@ class World:
             "docker": [
                 "dockerd", "--data-root", f"{self.root}/data", "--exec-root", f"{self.root}/exec",
                 "--pidfile", f"{self.root}/pid", "--host", f"unix://{self.socket}", "--storage-driver", "vfs",
-                "--iptables=false", "--ip6tables=false", "--bridge=none", "--shutdown-timeout=1",
+                "--iptables=false", "--ip-forward=false", "--ip6tables=false", "--bridge=none", "--shutdown-timeout=1",
             ],
             "podman": [
                 "podman", "--root", f"{self.root}/data", "--runroot", f"{self.root}/exec", "--storage-driver", "vfs",
