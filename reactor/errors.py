@@ -69,8 +69,6 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     │   ├── DamagedError            reactor.fleet        an object is not the one that its information describes
     │   └── ForeignServerError      reactor.fleet        the other side does not speak the protocol of NATS
     ├── RenameError                 reactor.lsp          a rename in an editor is refused
-    ├── SendError                   reactor.notify       a message could not be sent
-    ├── SecretError                 reactor.secrets      a secret can't be read
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
 Errors of the command line come from Click; ``reactor.cli.messages`` adds their codes. Exceptions that users never see,
