@@ -9,7 +9,7 @@
 - ``sources/``: manifests and data in NATS, read and followed;
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
 - ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
-- ``ground``: the names of buckets and streams;
+- ``bucket_names``: the names of buckets and streams;
 - ``summary``, ``orders``: what a host tells of itself, and what is particular to it;
 - ``wake``: waits for the next reason to look;
 - ``host/``: the host's side: follows channels, switches releases, reports;

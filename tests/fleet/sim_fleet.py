@@ -4,12 +4,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import trio
-from fleet_ground import FleetGround
+from fleet_server import FleetServer
 from signers_of_tests import new_key, public, signers_of
 
+from reactor.fleet.bucket_names import CHANNELS, HOSTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.pack import Bundle
-from reactor.fleet.ground import CHANNELS, HOSTS
 from reactor.fleet.host.ports import Pace
 from reactor.fleet.link.connection import connected
 from reactor.fleet.operator.channels import Channels
@@ -31,7 +31,7 @@ class SimFleet:
     """``hosts`` follow the channel web; ``releases`` by serial."""
 
     def __init__(self, directory, names, canaries=()):
-        self.ground = FleetGround(directory)
+        self.fleet_server = FleetServer(directory)
         self.key = new_key(directory, "ann")
         self.signers = signers_of(f"ann {public(self.key)}")
         self.hosts = {
@@ -68,14 +68,14 @@ class SimFleet:
             await js.key_value(HOSTS).put(host.name, orders.to_bytes())
 
     async def run_host(self, name, *, task_status=trio.TASK_STATUS_IGNORED):
-        async with connected(self.ground.options(name), seconds=10) as connection:
+        async with connected(self.fleet_server.options(name), seconds=10) as connection:
             task_status.started()
             await self.hosts[name].run(connection)
 
     @asynccontextmanager
     async def running(self):
         """All hosts run; yields JetStream of the operator."""
-        async with self.ground.connected() as js:
+        async with self.fleet_server.connected() as js:
             await self.enrol(js)
             async with trio.open_nursery() as nursery:
                 for name in self.hosts:

@@ -6,7 +6,7 @@ import pytest
 import trio
 from sim_fleet import GATE, SimFleet, phase_of, until
 
-from reactor.fleet.ground import CHANNELS, HOSTS, STATE
+from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
@@ -29,8 +29,8 @@ WAVES = (1, 5000, 10_000)
 @pytest.fixture
 def fleet(tmp_path):
     made = SimFleet(tmp_path, NAMES, canaries=["h0"])
-    with made.ground.server:
-        trio.run(made.ground.make_streams)
+    with made.fleet_server.server:
+        trio.run(made.fleet_server.make_streams)
         yield made
 
 
@@ -83,7 +83,7 @@ async def test_a_release_goes_to_all_in_waves_and_a_bad_one_goes_back(fleet):
 
 
 async def test_two_drivers_never_both_succeed_and_the_second_goes_on_when_the_first_dies(fleet):
-    async with fleet.running() as js, fleet.ground.connected() as other:
+    async with fleet.running() as js, fleet.fleet_server.connected() as other:
         await fleet.begin(js, 1, waves=(1, 10_000), gate=Gate(soak=0.1, approve=(10_000,)))
         first, second = Driver(js, "web", "ann"), Driver(other, "web", "ben")
         assert await first.lease.keep()

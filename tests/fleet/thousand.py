@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import trio
-from fleet_ground import FleetGround
+from fleet_server import FleetServer
 from nats_servers import Cluster
 from sim_fleet import SimFleet
 
-from reactor.fleet.ground import CHANNELS
+from reactor.fleet.bucket_names import CHANNELS
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
@@ -32,12 +32,12 @@ from reactor.fleet.rollout.state import Phase
 WAVES = (100, 1000, 5000, 10_000)
 
 
-class ClusterGround(FleetGround):
+class ClusterServer(FleetServer):
     """Three servers in place of one."""
 
     def __init__(self, directory):
         super().__init__(directory)
-        with open(self.ground.path("accounts.conf")) as file:
+        with open(self.fleet_server.path("accounts.conf")) as file:
             self.cluster = Cluster(directory / "cluster")
             text = file.read()
         for server in self.cluster.servers:
@@ -46,7 +46,7 @@ class ClusterGround(FleetGround):
 
     def options(self, name=None):
         given = {} if name is None else {"inbox_prefix": f"_INBOX_{name}"}
-        path = self.ground.path(OPERATOR_CREDENTIALS) if name is None else self.host_credentials(name)
+        path = self.fleet_server.path(OPERATOR_CREDENTIALS) if name is None else self.host_credentials(name)
         return Options(servers=self.cluster.urls, credentials=path, **given)
 
 
@@ -55,7 +55,7 @@ class Thousand(SimFleet):
 
     def __init__(self, directory, hosts):
         super().__init__(directory, [f"h{number}" for number in range(hosts)])
-        self.ground = ClusterGround(directory)
+        self.fleet_server = ClusterServer(directory)
         self.outside = 0
         self.kills = []
 
@@ -64,7 +64,7 @@ class Thousand(SimFleet):
         with trio.fail_after(60):
             while True:
                 try:
-                    async with self.ground.connected() as js:
+                    async with self.fleet_server.connected() as js:
                         return await make_streams(js, wanted_streams(3))
                 except (Exception, BaseExceptionGroup):  # noqa: BLE001 - not elected yet
                     await trio.sleep(0.2)
@@ -76,9 +76,9 @@ class Thousand(SimFleet):
 
     async def kill_leader(self):
         """Kill the leader of the channels as a crash does, and start it again."""
-        async with self.ground.connected(seconds=20) as js:
+        async with self.fleet_server.connected(seconds=20) as js:
             leader = (await js.stream_info(f"KV_{CHANNELS}"))["cluster"]["leader"]
-        server = self.ground.cluster.named(leader)
+        server = self.fleet_server.cluster.named(leader)
         server.kill()
         self.kills.append(leader)
         await trio.to_thread.run_sync(server.start)
@@ -87,7 +87,7 @@ class Thousand(SimFleet):
 @asynccontextmanager
 async def driven(fleet):
     """All hosts run, and the release is driven to its end; the leader is killed when the second and third wave begin."""
-    with fleet.ground.cluster:
+    with fleet.fleet_server.cluster:
         await fleet.make()
         async with fleet.running() as js:
             began = time.monotonic()

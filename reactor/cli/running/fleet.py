@@ -25,7 +25,7 @@ from reactor.fleet.operator.hosts import admit_by_hand, change_orders, freed, he
 from reactor.fleet.operator.keyring import KeyringError, save_credentials
 from reactor.fleet.operator.overview import Overview, overviews
 from reactor.fleet.operator.releasing import Wish, begin_release, next_release, waves_of
-from reactor.fleet.operator.server_config import CONFIG, load_ground, make_ground
+from reactor.fleet.operator.server_config import CONFIG, load_operator_directory, make_operator_directory
 from reactor.fleet.operator.session import operator_session, save_servers
 from reactor.fleet.operator.streams import make_streams, wanted_streams
 from reactor.fleet.release.signing import sign
@@ -78,14 +78,14 @@ def _first(group: BaseExceptionGroup[ReactorError]) -> ReactorError:
 
 
 def initialize(home: str, servers: Sequence[str], ca: str | None, replicas: int, ccm_publishers: bool) -> int:
-    """Make the ground and the streams. Returns the exit code."""
+    """Make the accounts and the streams. Returns the exit code."""
     try:
-        ground = make_ground(home)
+        files = make_operator_directory(home)
         is_new = save_servers(home, servers, os.path.abspath(ca) if ca else None)
     except KeyringError as error:
         fail_for(error)
-    for name in (*ground.changed, *(["servers.json"] if is_new else [])):
-        click.echo(f"wrote {ground.path(name)}")
+    for name in (*files.changed, *(["servers.json"] if is_new else [])):
+        click.echo(f"wrote {files.path(name)}")
 
     async def streams() -> list[str]:
         async with operator_session(home) as js:
@@ -100,13 +100,13 @@ def initialize(home: str, servers: Sequence[str], ca: str | None, replicas: int,
     try:
         changes = trio.run(streams)
     except (IdentityError, UnreachableError) as error:
-        hint = f"include {ground.path(CONFIG)} in the configuration of each nats-server, start it, and run this again"
+        hint = f"include {files.path(CONFIG)} in the configuration of each nats-server, start it, and run this again"
         fail_for(error, 1, hint=hint)
     except ReactorError as error:
         fail_for(error, 1)
     for line in changes:
         click.echo(line)
-    if not changes and not ground.changed and not is_new:
+    if not changes and not files.changed and not is_new:
         click.echo("all is as it should be")
     if ccm_publishers:
         notice("with --ccm-publishers, any host that registers can wipe the registry", None)
@@ -116,7 +116,7 @@ def initialize(home: str, servers: Sequence[str], ca: str | None, replicas: int,
 def admit_host(home: str, host: str, channels: Sequence[str], groups: Sequence[str], output: str) -> None:
     """Admit a host by hand."""
     try:
-        keys = load_ground(home).keys
+        keys = load_operator_directory(home).keys
     except KeyringError as error:
         fail_for(error)
     credentials = _within(home, lambda js: admit_by_hand(js, keys, host, channels, groups))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reactor.fleet.bucket_names import BUNDLES
 from reactor.fleet.documents import MOST_BYTES, DocumentError
-from reactor.fleet.ground import BUNDLES
 from reactor.fleet.host.ports import Host, Shelf
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.orders import SignedPin

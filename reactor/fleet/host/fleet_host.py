@@ -8,7 +8,7 @@ from functools import partial
 import trio
 
 from reactor.errors import ReactorError
-from reactor.fleet.ground import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
+from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host.report import Reporter

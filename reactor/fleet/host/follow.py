@@ -9,9 +9,9 @@ from dataclasses import replace
 import trio
 
 from reactor.errors import ReactorError
+from reactor.fleet.bucket_names import BUNDLES, CHANNELS
 from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.ground import BUNDLES, CHANNELS
 from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
 from reactor.fleet.host.ports import Host
 from reactor.fleet.link.errors import LinkError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import trio
 
-from reactor.fleet.ground import STATE
+from reactor.fleet.bucket_names import STATE
 from reactor.fleet.host.ports import Host
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream

@@ -1,4 +1,4 @@
-"""What operators do: make the ground of a fleet, publish releases, act on rollouts, drive them.
+"""What operators do: make the accounts and streams of a fleet, publish releases, act on rollouts, drive them.
 
 - ``keyring``: the keys of the operator and of the accounts, in one directory;
 - ``accounts``: the two accounts and what a host may do, as JWTs;

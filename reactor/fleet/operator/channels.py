@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reactor.fleet.ground import CHANNELS
+from reactor.fleet.bucket_names import CHANNELS
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.clock import ServerClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
-from reactor.fleet.ground import CHANNELS
+from reactor.fleet.bucket_names import CHANNELS
 from reactor.fleet.link.errors import ForeignServerError
 from reactor.fleet.link.jetstream import JetStream
 

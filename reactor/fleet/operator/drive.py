@@ -11,8 +11,8 @@ from contextlib import ExitStack
 
 import trio
 
+from reactor.fleet.bucket_names import CHANNELS, DRIVE, STATE
 from reactor.fleet.documents import canonical
-from reactor.fleet.ground import CHANNELS, DRIVE, STATE
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels

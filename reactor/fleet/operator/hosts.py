@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from reactor.fleet.bucket_names import HOSTS, STATE
 from reactor.fleet.documents import DocumentError, is_channel_name, is_host_id
-from reactor.fleet.ground import HOSTS, STATE
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.accounts import host_token

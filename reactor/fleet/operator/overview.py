@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from reactor.fleet.bucket_names import DRIVE
 from reactor.fleet.documents import to_time_text
-from reactor.fleet.ground import DRIVE
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_orders, read_summaries

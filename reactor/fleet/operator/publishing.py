@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reactor.fleet.bucket_names import BUNDLES
 from reactor.fleet.bundle.pack import Bundle
 from reactor.fleet.documents import MOST_BYTES
-from reactor.fleet.ground import BUNDLES
 from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.release import sshsig

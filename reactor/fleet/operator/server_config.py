@@ -16,7 +16,7 @@ OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS = "operator.creds", "system.creds"
 
 
 @dataclass(frozen=True)
-class Ground:
+class OperatorDirectory:
     """The directory of an operator: keys, JWTs, credentials, and what servers include. ``changed``: files written now."""
 
     directory: str
@@ -29,7 +29,7 @@ class Ground:
         return os.path.join(self.directory, name)
 
 
-def make_ground(directory: str) -> Ground:
+def make_operator_directory(directory: str) -> OperatorDirectory:
     """Make what is missing in ``directory``, and renew what this version says otherwise. Raises KeyringError, OSError."""
     with suppress(FileExistsError):
         os.makedirs(directory, mode=0o700)
@@ -54,15 +54,15 @@ def make_ground(directory: str) -> Ground:
     if _read(os.path.join(directory, CONFIG)) != config:
         replace_file(os.path.join(directory, CONFIG), config, 0o600)
         changed.append(CONFIG)
-    return Ground(directory, keys, tokens, tuple(changed))
+    return OperatorDirectory(directory, keys, tokens, tuple(changed))
 
 
-def load_ground(directory: str) -> Ground:
-    """Read what `make_ground` made. Raises KeyringError."""
+def load_operator_directory(directory: str) -> OperatorDirectory:
+    """Read what `make_operator_directory` made. Raises KeyringError."""
     keys = Keyring.load(directory)
     if keys is None:
         raise KeyringError(f"there are no keys of a fleet in {directory}", "make them: reactor fleet init")
-    return Ground(directory, keys, _tokens(directory), ())
+    return OperatorDirectory(directory, keys, _tokens(directory), ())
 
 
 def save_tokens(directory: str, tokens: dict[str, str]) -> None:

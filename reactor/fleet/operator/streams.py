@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.fleet.ground import (
+from reactor.fleet.bucket_names import (
     BUNDLES,
     CHANNELS,
     DRIVE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from reactor.fleet.bucket_names import HOSTS, STATE
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.ground import HOSTS, STATE
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.orders import HostOrders
 from reactor.fleet.rollout.hosts import HostView

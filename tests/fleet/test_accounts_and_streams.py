@@ -2,14 +2,19 @@
 
 import pytest
 import trio
-from fleet_ground import FleetGround
+from fleet_server import FleetServer
 
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.errors import ApiError, DeniedError, IdentityError, LinkError, NoAnswerError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.keyring import Keyring, KeyringError, now, save_credentials
-from reactor.fleet.operator.server_config import CONFIG, SYSTEM_CREDENTIALS, load_ground, make_ground
+from reactor.fleet.operator.server_config import (
+    CONFIG,
+    SYSTEM_CREDENTIALS,
+    load_operator_directory,
+    make_operator_directory,
+)
 from reactor.fleet.operator.streams import differing_fields, make_streams, wanted_streams
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
@@ -20,31 +25,31 @@ REFUSED = (DeniedError, NoAnswerError, ApiError)
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
-    made = FleetGround(tmp_path_factory.mktemp("fleet"))
+    made = FleetServer(tmp_path_factory.mktemp("fleet"))
     with made.server:
         trio.run(made.make_streams)
         yield made
 
 
 def test_init_again_changes_nothing(tmp_path):
-    first = make_ground(str(tmp_path / "ground"))
+    first = make_operator_directory(str(tmp_path / "operator"))
     assert set(first.changed) == {"keys.json", "accounts.json", CONFIG, "operator.creds", SYSTEM_CREDENTIALS}
-    before = {path.name: path.read_bytes() for path in (tmp_path / "ground").iterdir()}
-    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "ground").iterdir()} == {0o600}
-    assert make_ground(str(tmp_path / "ground")).changed == ()
-    assert {path.name: path.read_bytes() for path in (tmp_path / "ground").iterdir()} == before
-    assert load_ground(str(tmp_path / "ground")).tokens == first.tokens
+    before = {path.name: path.read_bytes() for path in (tmp_path / "operator").iterdir()}
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "operator").iterdir()} == {0o600}
+    assert make_operator_directory(str(tmp_path / "operator")).changed == ()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "operator").iterdir()} == before
+    assert load_operator_directory(str(tmp_path / "operator")).tokens == first.tokens
 
 
 def test_keys_that_can_not_be_read_are_not_made_again(tmp_path):
-    make_ground(str(tmp_path))
+    make_operator_directory(str(tmp_path))
     (tmp_path / "keys.json").write_text("{")
     with pytest.raises(KeyringError, match="can't be read") as caught:
-        make_ground(str(tmp_path))
+        make_operator_directory(str(tmp_path))
     assert "restore it from a backup" in caught.value.hint
     assert (tmp_path / "keys.json").read_text() == "{"
     with pytest.raises(KeyringError, match="there are no keys of a fleet"):
-        load_ground(str(tmp_path / "other"))
+        load_operator_directory(str(tmp_path / "other"))
     assert Keyring.load(str(tmp_path / "other")) is None
 
 
@@ -63,7 +68,7 @@ async def test_streams_made_again_are_not_changed_and_a_changed_one_is_put_right
 
 
 async def test_a_server_with_a_small_disk_gets_smaller_events(tmp_path):
-    made = FleetGround(tmp_path)
+    made = FleetServer(tmp_path)
     made.server._file.write_text(
         made.server._file.read_text().replace("jetstream { ", "jetstream { max_file: 3G, ")
     )
@@ -267,7 +272,7 @@ async def test_a_host_can_not_be_another(fleet):
 
 async def test_a_key_of_hosts_makes_no_operator(fleet):
     """A JWT that the scoped key signed has the permissions of its template, whatever it says itself."""
-    keys, user = fleet.ground.keys, Key.generate("user")
+    keys, user = fleet.fleet_server.keys, Key.generate("user")
     claims = {"issuer_account": keys.hosts.public, "pub": {"allow": [">"]}, "sub": {"allow": [">"]}}
     token = signed_token("user", user.public, "evil", keys.hosts_signing, claims, issued=now())
     path = str(fleet.directory / "evil.creds")

@@ -9,19 +9,19 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
 from reactor.fleet.operator.accounts import host_token
 from reactor.fleet.operator.keyring import save_credentials
-from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS, make_ground
+from reactor.fleet.operator.server_config import CONFIG, OPERATOR_CREDENTIALS, make_operator_directory
 from reactor.fleet.operator.streams import make_streams, wanted_streams
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
 
 
-class FleetGround:
+class FleetServer:
     """The server, the directory of the operator, and connections by name."""
 
     def __init__(self, directory):
         self.directory = directory
-        self.ground = make_ground(str(directory / "operator"))
-        with open(self.ground.path(CONFIG)) as file:
+        self.fleet_server = make_operator_directory(str(directory / "operator"))
+        with open(self.fleet_server.path(CONFIG)) as file:
             text = file.read().replace('dir: "accounts"', f'dir: "{directory}/jwt"')
         self.server = NatsServer(directory / "server", text)
 
@@ -30,13 +30,15 @@ class FleetGround:
         path = self.directory / f"{name}.creds"
         if not path.exists():
             key = Key.generate("user")
-            token = host_token(self.ground.keys, name, key.public, expires)
+            token = host_token(self.fleet_server.keys, name, key.public, expires)
             save_credentials(str(path), Credentials(key, token))
         return str(path)
 
     def options(self, name=None):
         if name is None:
-            return Options(servers=(self.server.url,), credentials=self.ground.path(OPERATOR_CREDENTIALS))
+            return Options(
+                servers=(self.server.url,), credentials=self.fleet_server.path(OPERATOR_CREDENTIALS)
+            )
         return Options(
             servers=(self.server.url,), credentials=self.host_credentials(name), inbox_prefix=f"_INBOX_{name}"
         )
