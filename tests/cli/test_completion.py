@@ -36,7 +36,7 @@ def offers():
     ("words", "expected"),
     [
         (["ens"], ["ensure"]),
-        (["ensure", "fi"], ["file", "firewall"]),
+        (["ensure", "fi"], ["file", "filesystem", "firewall"]),
         (["ensure", "ap"], ["apply", "api"]),
         (["show", "us"], ["user"]),
         (["kinds", "sy"], ["sysctl"]),
@@ -117,7 +117,7 @@ def test_offering_kinds_imports_none_of_them():
         [sys.executable, "-X", "importtime", "-m", "reactor"], env=environment(**variables),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout == "plain,file\nplain,firewall\n"
+    assert done.stdout == "plain,file\nplain,filesystem\nplain,firewall\n"
     assert "pydantic" not in done.stderr
 
 

@@ -88,12 +88,12 @@ def test_what_only_goes_wrong_together_is_reported_at_the_default(tree):
 
 
 def test_they_are_in_the_schema():
-    schema = json_schema()
+    schema = jsonschema.Draft202012Validator(json_schema())
     good = {"defaults": {"file": {"mode": "0644"}, "exec": None}, "resources": []}
-    jsonschema.validate(good, schema)
+    schema.validate(good)
     for bad in ({"file": {"mod": 1}}, {"fil": {}}, {"file": {"name": "/a"}}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**good, "defaults": bad}, schema)
+            schema.validate({**good, "defaults": bad})
 
 
 def test_render_shows_them_in_each_resource(reactor, tree):
