@@ -17,6 +17,7 @@ from reactor.watchers.netlink_socket import (
     SOL_NETLINK,
     Frame,
     attributes,
+    enlarge_receive_buffer,
     open_here,
     unpack,
 )
@@ -33,8 +34,6 @@ _TABLE: Final = 1
 _NEW_GENERATION: Final = 15
 READS_AT_ONCE: Final = 32
 """Reads before the vertices are marked: the messages of one transaction should cause one check."""
-_RECEIVE_BUFFER: Final = 4 * 1024 * 1024
-_SO_RCVBUFFORCE: Final = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +118,7 @@ def _open() -> socket.socket:
     """A socket that gets all notifications, with a buffer for thousands of them as far as this process may have it."""
     opened = open_here(NETLINK_NETFILTER)
     try:
-        try:
-            opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
-        except PermissionError:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+        enlarge_receive_buffer(opened)
         opened.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, _GROUP)
     except BaseException:
         opened.close()
