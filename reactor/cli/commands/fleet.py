@@ -52,7 +52,7 @@ _host = click.argument("host")
     type=click.IntRange(1, 5),
     default=1,
     show_default=True,
-    help="Keep so many copies of each stream: 3 in a cluster of three.",
+    help="The number of copies of each stream: 3 in a cluster of three.",
 )
 @click.option(
     "--ccm-publishers",
@@ -131,7 +131,7 @@ def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output:
     default="1%,10%,50%,100%",
     show_default=True,
     metavar="N,...",
-    help="Begin with so many hosts, or so many percent, and so on to 100%.",
+    help="The sizes of the waves, as numbers of hosts or percentages, up to 100%.",
 )
 @click.option(
     "--soak",

@@ -74,7 +74,7 @@ def _which_hosts(command: _Command) -> _Command:
         click.option("-i", "--inventory", metavar="FILE", type=click.Path(exists=True), help="Read the hosts from this inventory."),
         click.option("--inventory-command", metavar="COMMAND", help="Read them from the output of COMMAND, which prints an inventory: 'ansible-inventory --list'."),
         click.option("-l", "--limit", metavar="PATTERN", help="Push only to these hosts: names, groups, globs, 'web:!web3', 'web:&eu'."),
-        click.option("--serial", metavar="N,...", callback=_parsed(_serial), help="Push in waves: so many hosts, or so many percent, first, then the next. The last one repeats.  [default: 100%]"),
+        click.option("--serial", metavar="N,...", callback=_parsed(_serial), help="Push in waves of these sizes, as numbers of hosts or percentages. The last one repeats.  [default: 100%]"),
         click.option("--max-failed", metavar="N", callback=_parsed(_amount), default="0", show_default=True, help="Begin no further wave when more hosts, or more percent of those tried, failed or could not be reached."),
         click.option("--forks", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="Push to up to N hosts at once."),
     ):  # fmt: skip
