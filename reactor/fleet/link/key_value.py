@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 from reactor.fleet.link.errors import MissingError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.reading import Reader, Start
+from reactor.fleet.link.reading import Start
 from reactor.fleet.link.stored import Stored, last_message, last_messages
+from reactor.fleet.link.watch import Watch
 
 Operation = Literal["put", "delete", "purge"]
 
@@ -123,10 +124,10 @@ class KeyValue:
     @asynccontextmanager
     async def watch(
         self, *filters: str, start: Start = "last_per_subject", **how: Any
-    ) -> AsyncIterator[KeyWatch]:
+    ) -> AsyncIterator[Watch[Entry]]:
         """Yield an iterator over the entries that match and their changes: see `Reader`, also for ``how``."""
         async with self.js.reading(self.stream, self._filters(filters), start=start, **how) as reader:
-            yield KeyWatch(self, reader)
+            yield Watch(reader, self.entry_of, self.missing)
 
     async def _past(
         self, filters: tuple[str, ...], start: Start, *, headers_only: bool = True
@@ -232,21 +233,3 @@ class KeyValue:
             f"there is no key-value bucket {self.bucket} at the NATS server {where}",
             f"make it with `nats kv add {self.bucket}`, or correct the name",
         )
-
-
-class KeyWatch:
-    """Iterate: each step gives an entry, and once None, when all that was there at the start has been given."""
-
-    def __init__(self, bucket: KeyValue, reader: Reader) -> None:
-        self._bucket = bucket
-        self._reader = reader
-
-    def __aiter__(self) -> KeyWatch:
-        return self
-
-    async def __anext__(self) -> Entry | None:
-        try:
-            stored = await anext(self._reader)
-        except MissingError as error:
-            raise self._bucket.missing() from error
-        return None if stored is None else self._bucket.entry_of(stored)

@@ -17,9 +17,9 @@ import trio
 from reactor.fleet.link.errors import DamagedError, LinkError, MissingError, NoRespondersError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.object_info import ObjectInfo, parse_info
-from reactor.fleet.link.reading import Reader
 from reactor.fleet.link.stored import Stored, last_message, messages_from
 from reactor.fleet.link.uploading import uploading
+from reactor.fleet.link.watch import Watch
 
 CHUNK = 128 << 10
 _PAGE = 8
@@ -117,11 +117,11 @@ class ObjectStore:
         return [info for info in found if not info.deleted]
 
     @asynccontextmanager
-    async def watch(self, name: str | None = None, **how: Any) -> AsyncIterator[ObjectWatch]:
+    async def watch(self, name: str | None = None, **how: Any) -> AsyncIterator[Watch[ObjectInfo]]:
         """Yield an iterator over the objects and their changes: see `Reader`, also for ``how``."""
         subject = f"$O.{self.bucket}.M.>" if name is None else self._subject(name)
         async with self.js.reading(self.stream, [subject], **how) as reader:
-            yield ObjectWatch(self, reader)
+            yield Watch(reader, self.info_of, self.missing)
 
     async def _chunks(self, info: ObjectInfo) -> AsyncGenerator[bytes, None]:
         """Yield the chunks: directly, or through a consumer where the stream does not allow that."""
@@ -253,24 +253,6 @@ class ObjectStore:
             f"there is no object store {self.bucket} at the NATS server {where}",
             f"make it with `nats object add {self.bucket}`, or correct the name",
         )
-
-
-class ObjectWatch:
-    """Iterate: each step gives what an object is, and once None, when all that was there has been given."""
-
-    def __init__(self, store: ObjectStore, reader: Reader) -> None:
-        self._store = store
-        self._reader = reader
-
-    def __aiter__(self) -> ObjectWatch:
-        return self
-
-    async def __anext__(self) -> ObjectInfo | None:
-        try:
-            stored = await anext(self._reader)
-        except MissingError as error:
-            raise self._store.missing() from error
-        return None if stored is None else self._store.info_of(stored)
 
 
 def _split(data: Iterable[bytes]) -> Iterator[bytes]:
