@@ -237,6 +237,23 @@ async def test_a_full_disk_is_reported_once_and_recovered_from(directory, monkey
     assert len(owed_on_disk(directory)) == 200
 
 
+async def test_events_that_get_no_thread_are_written_once_there_is_one(directory, monkeypatch):
+    async def refuse(*_arguments, **_options):
+        raise RuntimeError("can't start new thread")
+
+    notes = []
+    with journal_in(directory, notes) as journal:
+        journal.record(changed("file#/x"))
+        with monkeypatch.context() as patch:
+            patch.setattr(trio.to_thread, "run_sync", refuse)
+            await journal._writer.catch_up()
+        assert [note for note in notes if "no thread can be started" in note] == notes != []
+        assert kept_refs(directory) == []
+        await journal._writer.catch_up()
+        assert notes[1:] == ["the journal is written again"]
+        assert kept_refs(directory) == ["file#/x"]
+
+
 def test_events_that_a_disk_does_not_take_are_dropped_oldest_first_and_counted(directory, monkeypatch):
     monkeypatch.setattr(write_buffer, "EVENT_LIMIT", 10)
     with journal_in(directory) as journal:
