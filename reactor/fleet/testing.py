@@ -24,7 +24,7 @@ from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.summary import EngineReport
 
 
-class SimShelf:
+class SimReleases:
     """A disk in memory. ``taken``: the serials that came into force, in order."""
 
     def __init__(self) -> None:
@@ -97,8 +97,8 @@ class SimHost:
         identity = Identity(name, tuple(channels), tuple(signers), tuple(groups), require)
         self.name = name
         self.engine = SimEngine()
-        self.shelves = {channel: SimShelf() for channel in channels}
-        self.host = Host(identity, self.shelves, self.engine, clock, pace or Pace())
+        self.stores = {channel: SimReleases() for channel in channels}
+        self.host = Host(identity, self.stores, self.engine, clock, pace or Pace())
         self.fleet: FleetHost | None = None
 
     async def run(self, connection: Connection) -> None:

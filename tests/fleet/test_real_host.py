@@ -18,7 +18,7 @@ from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore, StoreLockedError
-from reactor.fleet.host.shelf import DiskShelf
+from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.operator.overview import overviews
 from reactor.fleet.operator.session import operator_session
 from reactor.fleet.release.document import Release
@@ -213,16 +213,16 @@ async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path)
         if len(valid) == 1:
             raise BundleError("not here")
 
-    shelf = DiskShelf(held, validate)
+    store = DiskReleases(held, validate)
     with pytest.raises(BundleError, match="not here"):
-        await shelf.receive(release, bundle.data)
-    assert not shelf.has_bundle(release)
-    await shelf.receive(release, bundle.data)
-    assert shelf.has_bundle(release)
+        await store.receive(release, bundle.data)
+    assert not store.has_bundle(release)
+    await store.receive(release, bundle.data)
+    assert store.has_bundle(release)
     with held.store.locked(), pytest.raises(StoreLockedError):
-        await shelf.switch(release, release.to_bytes(), b"signed", {})
-    assert shelf.in_force is None
-    await shelf.switch(release, release.to_bytes(), b"signed", {"groups": []})
-    assert (shelf.in_force, shelf.floor) == (release.digest, release.floor)
-    assert shelf.document(release.digest) == (release.to_bytes(), b"signed")
+        await store.switch(release, release.to_bytes(), b"signed", {})
+    assert store.in_force is None
+    await store.switch(release, release.to_bytes(), b"signed", {"groups": []})
+    assert (store.in_force, store.floor) == (release.digest, release.floor)
+    assert store.document(release.digest) == (release.to_bytes(), b"signed")
     assert valid == [release, release]

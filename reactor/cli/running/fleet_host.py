@@ -20,17 +20,17 @@ from reactor.errors import ReactorError
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.pack import MANIFEST
 from reactor.fleet.bundle.store import BundleStore
+from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.config import HostConfig, read_config
+from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
-from reactor.fleet.host.shelf import DiskShelf
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.summary import EngineReport
-from reactor.fleet.wake import Wake
 from reactor.journal.state_directory import StateDirectory, holder
 from reactor.manifest.inputs import Inputs
 
@@ -45,7 +45,7 @@ class RunOnce:
     """The run of a real host: `reactor run --converge-once` of the release in force, in a process of its own."""
 
     def __init__(self, held: HeldReleases, state: str) -> None:
-        self.wake = Wake()
+        self.trigger = DebouncedEvent()
         self._held = held
         self._state = state
         self._ended: tuple[str | None, HostPhase] = (None, HostPhase.MOVING)
@@ -96,16 +96,16 @@ class RunOnce:
         while True:
             digest = self._held.in_force
             if digest is None:
-                await self.wake.wait(_AGAIN)
+                await self.trigger.wait(_AGAIN)
             elif holder(self._state) is not None:
-                await self.wake.wait(_BUSY)
+                await self.trigger.wait(_BUSY)
             else:
                 ended = await self._run()
                 self._ended = digest, HostPhase.CONVERGED if ended else HostPhase.FAILED
                 notice(f"release {digest[:19]} {'has converged' if ended else 'has failed'}", None)
                 fleet.engine_changed()
                 if self._held.in_force == digest:
-                    await self.wake.wait(_AGAIN)
+                    await self.trigger.wait(_AGAIN)
 
     async def _run(self) -> bool:
         """Whether all resources are as desired. The output of the run is the output of this command."""
@@ -139,7 +139,7 @@ def _report_of(lines: Sequence[bytes]) -> EngineReport:
     return EngineReport(ok + failed + blocked, ok, failed, blocked, changed, tuple(worst[:_MOST_FAILURES]))
 
 
-class _Shelf(DiskShelf):
+class _Releases(DiskReleases):
     """The disk, which wakes the run after a switch."""
 
     def __init__(self, held: HeldReleases, run: RunOnce, groups: Sequence[str]) -> None:
@@ -150,7 +150,7 @@ class _Shelf(DiskShelf):
     async def switch(self, release: Release, data: bytes, signatures: bytes, facts: Any) -> None:
         await super().switch(release, data, signatures, facts)
         notice(f"release {release.serial} of {release.channel} is in force: {release.digest}", None)
-        self._run.wake.set()
+        self._run.trigger.set()
 
 
 def follow(config_path: str, state: str, *, check: bool) -> None:
@@ -174,9 +174,9 @@ async def _follow(config: HostConfig, state: str) -> None:
     identity = config.identity
     held = HeldReleases(BundleStore(state), identity.channels[0])
     run = RunOnce(held, state)
-    shelf = _Shelf(held, run, identity.groups)
+    store = _Releases(held, run, identity.groups)
     connection = Connection(config.options, tell=_tell)
-    fleet = FleetHost(connection, Host(identity, {identity.channels[0]: shelf}, run, pace=Pace()))
+    fleet = FleetHost(connection, Host(identity, {identity.channels[0]: store}, run, pace=Pace()))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(connection.run)
         nursery.start_soon(fleet.run)

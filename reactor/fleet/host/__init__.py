@@ -8,6 +8,6 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``follow``: follows one channel;
 - ``report``: sends the newest summary, not too often;
 - ``fleet_host``: all of it for one host;
-- ``shelf``: the disk of a real host;
+- ``disk``: the releases on the disk of a real host;
 - ``config``: the configuration of a real host.
 """

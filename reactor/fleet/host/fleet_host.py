@@ -1,4 +1,4 @@
-"""One host of a fleet: its channels, its orders, its summaries, over one connection."""
+"""One host of a fleet: its channels, its spec, its summaries, over one connection."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import trio
 
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
+from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host.report import Reporter
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.orders import HostOrders
 from reactor.fleet.summary import Summary
-from reactor.fleet.wake import Wake
 from reactor.fleet.wire.parser import Message
 
 
@@ -32,7 +32,7 @@ class FleetHost:
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
         ]
         self.reporter = Reporter(self._js, host, self.summary)
-        self._orders = Wake()
+        self._spec_changed = DebouncedEvent()
         self._epoch = -1
 
     def summary(self) -> Summary:
@@ -49,7 +49,7 @@ class FleetHost:
         """The run has converged, failed, or begun to move."""
         for each in self.followers:
             each.refresh()
-        self.reporter.wake.set()
+        self.reporter.trigger.set()
 
     async def run(self) -> None:
         """Follow and report until cancelled. Nothing of the network ends this."""
@@ -58,16 +58,16 @@ class FleetHost:
                 subject = CHANGED_CHANNEL + follower.channel
                 stack.enter_context(self._connection.subscribed(subject, partial(_hint, follower)))
             subject = CHANGED_HOST + self.host.identity.id
-            stack.enter_context(self._connection.subscribed(subject, lambda _: self._orders.set()))
+            stack.enter_context(self._connection.subscribed(subject, lambda _: self._spec_changed.set()))
             stack.enter_context(self._connection.watched(self._connected))
             await self._connection.wait_up()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._follow_orders)
+                nursery.start_soon(self._follow_spec)
                 for follower in self.followers:
                     nursery.start_soon(follower.run)
                 nursery.start_soon(self.reporter.run)
 
-    async def _follow_orders(self) -> None:
+    async def _follow_spec(self) -> None:
         """Read what is particular to this host, and let the channels look again."""
         pace = self.host.pace
         retry = pace.first_retry
@@ -76,33 +76,33 @@ class FleetHost:
                 entry = await self._js.key_value(HOSTS).last(self.host.identity.id)
             except LinkError:
                 retry = min(retry * 2, pace.longest_retry)
-                await self._orders.wait(retry)
+                await self._spec_changed.wait(retry)
                 continue
             retry = pace.first_retry
             if entry is not None and not entry.deleted:
-                self._take_orders(entry.value)
-            await self._orders.wait(pace.look)
+                self._take_spec(entry.value)
+            await self._spec_changed.wait(pace.look)
 
-    def _take_orders(self, data: bytes) -> None:
+    def _take_spec(self, data: bytes) -> None:
         try:
-            orders = HostOrders.from_bytes(data, self.host.identity.id)
+            spec = HostSpec.from_bytes(data, self.host.identity.id)
         except ReactorError:
-            return  # damaged orders are none: what was ordered before holds
+            return  # a damaged spec changes nothing: the one before holds
         for follower in self.followers:
-            if follower.orders != orders:
-                follower.orders = orders
-                follower.wake.set()
+            if follower.spec != spec:
+                follower.spec = spec
+                follower.trigger.set()
 
     def _connected(self, _: object) -> None:
         """After each connection everything is looked at again: hints were missed meanwhile."""
         if self._connection.up and self._connection.epoch != self._epoch:
             self._epoch = self._connection.epoch
-            self._orders.set()
+            self._spec_changed.set()
             for follower in self.followers:
-                follower.wake.set()
+                follower.trigger.set()
 
     def _changed(self) -> None:
-        self.reporter.wake.set()
+        self.reporter.trigger.set()
 
 
 def _hint(follower: ChannelFollower, message: Message) -> None:

@@ -37,7 +37,7 @@ class Pace(NamedTuple):
     longest_retry: float = 60.0
 
 
-class Shelf(Protocol):
+class ReleaseStore(Protocol):
     """The releases that the host keeps of one channel. See `reactor.fleet.release.held.HeldReleases`."""
 
     @property
@@ -78,10 +78,10 @@ class Engine(Protocol):
 
 @dataclass
 class Host:
-    """One host. ``clock``: its own, in seconds since 1970; ``shelves``: by channel."""
+    """One host. ``clock``: its own, in seconds since 1970; ``stores``: by channel."""
 
     identity: Identity
-    shelves: Mapping[str, Shelf]
+    stores: Mapping[str, ReleaseStore]
     engine: Engine
     clock: Callable[[], float] = field(default=time.time)
     pace: Pace = field(default_factory=Pace)

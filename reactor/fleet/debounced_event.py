@@ -11,7 +11,7 @@ _TOGETHER = 0.02
 _SPREAD = 0.2
 
 
-class Wake:
+class DebouncedEvent:
     """Set from callbacks, waited for by one task."""
 
     def __init__(self) -> None:
