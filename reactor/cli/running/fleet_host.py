@@ -7,6 +7,7 @@ the network. So the run goes on without the link, and a host that boots without 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,10 +18,12 @@ from reactor.cli.messages import fail_for, notice, warn
 from reactor.cli.options.formats import Format
 from reactor.cli.options.metrics import MetricsEndpoint
 from reactor.cli.running.converge import ConvergeCommand
-from reactor.cli.running.fleet_manifest import ChannelManifests
+from reactor.cli.running.fleet_journal import JournalEvents
+from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
 from reactor.cli.running.fleet_status import RunStatus
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
+from reactor.fleet.debounced_event import jittered
 from reactor.fleet.host.config import HostConfig, read_config
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
@@ -56,24 +59,34 @@ class FleetCompanion:
         """Take one event of the run."""
         self._status(event)
 
-    async def run(self, engine: Engine, journal: Journal | None) -> None:  # noqa: ARG002
+    async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
         self._status.attach(engine)
         connection = Connection(self._config.options, tell=_tell)
         stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
-        fleet = FleetHost(
-            connection, Host(self._config.identity, stores, self._status, pace=self._config.pace)
-        )
+        events = JournalEvents(journal, self._manifests.state) if journal is not None else None
+        config = self._config
+        host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
+        fleet = FleetHost(connection, host)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
             nursery.start_soon(self._pass_on_changes, fleet)
+            if config.identity.facts:
+                nursery.start_soon(self._follow_facts, config.identity.facts)
 
     async def _pass_on_changes(self, fleet: FleetHost) -> None:
         while True:
             await self._status.changed.wait(Pace().look)
             fleet.engine_changed()
             await trio.sleep(_PACE)
+
+    async def _follow_facts(self, expressions: Mapping[str, str]) -> None:
+        """Evaluate the facts of the summary now and then: gathering some of them takes a while."""
+        work = partial(declared_facts, expressions, self._manifests.evaluate)
+        while True:
+            self._status.set_facts(await trio.to_thread.run_sync(work))
+            await trio.sleep(jittered(self._config.pace.look))
 
 
 class _Releases(DiskReleases):
