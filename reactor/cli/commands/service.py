@@ -95,8 +95,10 @@ def install(words: tuple[str, ...], fleet: str | None, name: str, no_start: bool
     from reactor.service.program import require_own_program
 
     manifests = tuple(takewhile(lambda word: not word.startswith("-"), words))
+    wanted: Service
+    resources: list[Resource] = []
     if fleet is not None:
-        wanted, resources = _checked_fleet_service(name, fleet, words), []
+        wanted = _checked_fleet_service(name, fleet, words)
     else:
         wanted, resources = _checked_service(name, manifests, words[len(manifests) :])
     text = wanted.unit(resources)
