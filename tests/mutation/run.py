@@ -26,7 +26,10 @@ from trying import Bench
 from workshop import HERE, PROJECT, clone, run, tool
 
 PARTS = {
-    "engine": ("reactor/engine", ("tests/engine", "tests/health")),
+    "engine": (
+        "reactor/engine",
+        ("tests/engine", "tests/health", "tests/mounts/test_run_beside_a_dead_mount.py"),
+    ),
     "journal": ("reactor/journal", ("tests/journal",)),
     "manifest": (
         "reactor/manifest",
