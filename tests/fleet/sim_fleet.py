@@ -22,7 +22,7 @@ from reactor.fleet.rollout.acts import NewRelease
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.testing import SimHost
 
-PACE = Pace(look=5.0, summary=0.02, beat=2.0)
+PACE = Pace(look=5.0, summary=0.02, beat=2.0, burst=100)
 GATE = Gate(soak=0.1)
 MADE = 1_700_000_000.0
 
@@ -46,7 +46,7 @@ class SimFleet:
         """Make and sign a release with a bundle of its own; return it with bundle and signatures."""
         data = content or f"bundle {serial}".encode()
         before = self.releases[previous].digest if previous else None
-        release = Release(channel, serial, digest_of(data), len(data), before, MADE, **fields)
+        release = Release(channel, serial, digest_of(data), len(data), before, **{"created": MADE, **fields})
         self.releases[serial] = release
         return release, Bundle(data, release.bundle, 1), sign(release.to_bytes(), self.key, RELEASE)
 

@@ -6,6 +6,7 @@ import urllib.request
 
 import pytest
 import trio
+from killed_steps import killed_before_step
 from nats_servers import free_ports
 from real_hosts import CONFIG, RealFleet, file
 from signers_of_tests import new_key
@@ -240,6 +241,35 @@ def test_a_channel_in_force_that_does_not_load_any_more_is_left_out_until_its_ne
     assert "web/current" not in (tmp_path / "state/fleet/root.yaml").read_text()
     made.apply_also("web")
     assert made.applied() == ["base", "web"]
+
+
+def test_a_host_killed_at_any_step_of_its_first_release_runs_it_whole_or_not_at_all(tmp_path):
+    """The steps: unpack, validate, flush, keep the bundle, documents, floor, generation, switch, root manifest."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/manifest.yaml").write_text("resources:\n  - exec: [{'true': {refreshonly: true}}]\n")
+    bundle = pack(str(tmp_path / "site"))
+    release = Release("web", 1, bundle.digest, len(bundle.data), None, 1_700_000_000.0)
+    applied, fatal, code = set(), 0, None
+    while code != 0:
+        fatal += 5  # each step is in test_releases; here also the root manifest and the start
+        made = manifests(tmp_path / f"state{fatal}")
+
+        def take(made=made):
+            held = made.held["web"]
+            with held.store.locked():
+                held.receive(release, io.BytesIO(bundle.data), lambda place: made.validate(place, release))
+                held.switch(release, release.to_bytes(), b"", {})
+            made.apply_also("web")
+
+        code = killed_before_step(fatal, take)
+        again = manifests(tmp_path / f"state{fatal}")
+        root = (tmp_path / f"state{fatal}/fleet/root.yaml").read_text()
+        assert ("web/current" in root) == (again.held["web"].in_force == release.digest)
+        assert again.left_out == {}
+        applied.add(tuple(again.applied()))
+        assert code in (0, -signal.SIGKILL)
+    assert fatal > 15
+    assert applied == {(), ("web",)}
 
 
 def test_targets_are_judged_with_the_facts_of_this_host(tmp_path):

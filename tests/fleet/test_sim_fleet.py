@@ -1,5 +1,7 @@
 """Releases to simulated hosts on a real server: waves, halts, rollbacks, two drivers, and what a host refuses."""
 
+import time
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -7,6 +9,7 @@ import trio
 from sim_fleet import GATE, SimFleet, phase_of, until
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
+from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.operator.channels import Channels
@@ -225,3 +228,43 @@ async def test_a_summary_says_what_the_host_is(fleet):
         entry = await js.key_value(STATE).get("h1")
         assert len(entry.value) < 2048
         assert GATE.soak < 1
+
+
+async def test_clocks_that_are_wrong_by_ten_minutes_change_no_release_and_no_soak(fleet):
+    now = time.time()
+    fleet.hosts["h1"].host.clock = lambda: time.time() - 600
+    fleet.hosts["h2"].host.clock = lambda: time.time() + 600
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        assert (await driven(js)).phase is Phase.DONE
+        assert set(fleet.in_force().values()) == {1}
+        for view in await read_views(js, "web", 1):
+            assert abs(view.since - now) < 60
+
+        # The slow clock is before the release: its times are not judged. The fast one is past its end: it is refused.
+        await fleet.begin(js, 2, 1, created=now - 60, not_before=now - 60, expires=now + 300)
+        await until(lambda: report(fleet, "h2").phase is HostPhase.REJECTED)
+        await until(lambda: fleet.in_force()["h1"] == fleet.in_force()["h3"] == 2)
+        assert fleet.in_force()["h2"] == 1
+        assert "has expired" in report(fleet, "h2").why
+
+
+async def test_a_flood_of_hints_is_a_look_a_second(fleet, monkeypatch):
+    async with fleet.running() as js:
+        await fleet.begin(js, 1)
+        await driven(js)
+        follower = fleet.hosts["h1"].fleet.followers[0]
+        follower._looks = deque(maxlen=Pace().burst)
+        looks = []
+        look = follower._look
+
+        async def counted():
+            looks.append(trio.current_time())
+            return await look()
+
+        monkeypatch.setattr(follower, "_look", counted)
+        with trio.move_on_after(1.5):
+            while True:
+                follower.hint(1)
+                await trio.sleep(0.005)
+        assert 2 <= len(looks) <= 10

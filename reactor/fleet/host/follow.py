@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,6 +27,8 @@ from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.wanted import Particular, Wanted, wanted_release
 from reactor.fleet.summary import ChannelReport
 
+_LONGEST_LAG = 5.0
+"""The longest pause, in seconds, while a replica is behind the hint."""
 _SOON = 30.0
 """Seconds after which a host looks again that waits for a time or a window."""
 
@@ -44,6 +47,7 @@ class ChannelFollower:
         self._tell = tell
         self._hinted = 0
         self._seen = 0
+        self._looks: deque[float] = deque(maxlen=host.pace.burst)
 
     def hint(self, revision: int) -> None:
         """The channel has this revision now, or a later one."""
@@ -55,14 +59,23 @@ class ChannelFollower:
         pace = self._host.pace
         retry = pace.first_retry
         while True:
+            longest = min(_LONGEST_LAG, pace.longest_retry)
+            await self._await_turn()
             try:
                 done = await self._look()
             except (LinkError, StoreLockedError, OSError) as error:
                 self._say(why=str(error))
-                done = False
-            retry = pace.first_retry if done else min(retry * 2, pace.longest_retry)
+                done, longest = False, pace.longest_retry
+            retry = pace.first_retry if done else min(retry * 2, longest)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+
+    async def _await_turn(self) -> None:
+        """Wait if there were too many looks lately: anyone who may send hints could keep the host busy."""
+        burst = self._looks.maxlen or 1
+        if len(self._looks) == burst:
+            await trio.sleep(max(0.0, self._looks[0] + burst - trio.current_time()))
+        self._looks.append(trio.current_time())
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind, or there was an older state."""

@@ -34,7 +34,8 @@ class Identity:
 class Pace(NamedTuple):
     """Seconds. ``look``: between looks without a reason; ``summary``: the least between two; ``beat``: the most.
 
-    ``events``: between two batches of events.
+    ``events``: between two batches of events. ``burst``: how many looks at a channel may follow each other quickly;
+    over a longer time there is one per second, whatever hints arrive.
     """
 
     look: float = 600.0
@@ -43,6 +44,7 @@ class Pace(NamedTuple):
     first_retry: float = 0.05
     longest_retry: float = 60.0
     events: float = 1.0
+    burst: int = 10
 
 
 class ReleaseStore(Protocol):
