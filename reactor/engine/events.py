@@ -111,10 +111,14 @@ class Checked(Event):
 
 @dataclass(repr=False, eq=False)
 class Blocked(Event):
-    """A resource can't be checked because ``culprits``, which it requires directly or not, have failed."""
+    """A resource can't be checked because ``culprits``, which it requires directly or not, have failed.
+
+    For a value of the network that is not known, the culprit is ``network: kv://BUCKET/KEY``, and ``reason`` says why.
+    """
 
     ref: str
     culprits: tuple[str, ...]
+    reason: str | None = None
 
 
 @dataclass(repr=False, eq=False)

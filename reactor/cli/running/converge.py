@@ -15,6 +15,7 @@ from reactor.cli.options.formats import Format
 from reactor.cli.options.live_page import live_page_listener
 from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.engine_run import RunServices, converge
+from reactor.cli.running.network import NetworkService
 from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
@@ -23,7 +24,7 @@ from reactor.console.open_problems import name_some
 from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.graph.graph import REFRESHING
-from reactor.journal.state_directory import PAUSES_FILE
+from reactor.journal.state_directory import PAUSES_FILE, is_ours
 from reactor.loading import load
 from reactor.secrets.reader import RunSecrets
 from reactor.service.notify import Notifier
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from reactor.journal.state_directory import Location
     from reactor.loading import LoadedManifest
     from reactor.manifest.inputs import Inputs
+    from reactor.source.network import RunNetwork
 
 
 class ConvergeCommand(NamedTuple):
@@ -54,6 +56,8 @@ class ConvergeCommand(NamedTuple):
     location: Location | None
     bad_usage: int
     secret_reader: RunSecrets
+    network: RunNetwork | None = None
+    registration: str | None = None
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -72,13 +76,24 @@ class ConvergeCommand(NamedTuple):
             return self._converge(program, generation, services, window)
 
     def _load(self) -> tuple[LoadedManifest, Selection | None]:
-        program = load(self.manifests, self.inputs()._replace(secret_reader=self.secret_reader))
+        program = load(self.manifests, self._inputs())
         refuse_own_state(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None
         from reactor.graph.select import select
 
         return program, select(program.graph, self.only, self.exclude)
+
+    def _inputs(self) -> Inputs:
+        """The inputs, with the network of this run: its values survive reloads."""
+        inputs = self.inputs()._replace(secret_reader=self.secret_reader)
+        if (network := self.network) is None:
+            return inputs
+        network.context = inputs.context
+        if network.state is None and self.location is not None:
+            path = self.location.path
+            network.state = path if is_ours(path) or not os.path.exists(path) else None
+        return inputs._replace(network=network)
 
     def _reload(self, reporter: Reporter | None) -> Generation:
         if reporter is not None:
@@ -121,7 +136,10 @@ class ConvergeCommand(NamedTuple):
                 if not state.complete:
                     _warn_of_lost_refreshes(graph, display)
                 services = services._replace(
-                    directory=state.directory, journal=state.journal, backups=state.backups
+                    network=self._network_service(generation, state, display),
+                    directory=state.directory,
+                    journal=state.journal,
+                    backups=state.backups,
                 )
                 if options.watch or _has_pauses(state):
                     observe = partial(_with_observers, services, program.path, graph, options)
@@ -149,12 +167,30 @@ class ConvergeCommand(NamedTuple):
             display.flush()
         return ended, interruption
 
+    def _network_service(
+        self, generation: Generation, state: State, display: Display
+    ) -> NetworkService | None:
+        """What keeps and follows the values of the network, and publishes registrations."""
+        if self.network is None:
+            return None
+        if state.path is not None:
+            _keep_values(self.network, display)
+        names = (*self.manifests, generation.inputs.site or "")
+        return NetworkService(self.network, names, self.registration)
+
     def _open_state(self, program: LoadedManifest, display: Display) -> AbstractContextManager[State]:
         if self.options.monitor_only:
             return no_state()
         if self.options.noop:
             return read_only_state(self.location, display.warn)
         return open_state(self.location, program.path, display.warn, self.bad_usage)
+
+
+def _keep_values(network: RunNetwork, display: Display) -> None:
+    try:
+        network.keep()
+    except OSError as error:
+        display.warn(f"the values of the network can't be kept: {error.strerror}")
 
 
 def _with_observers(

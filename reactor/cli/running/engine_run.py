@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
+from reactor.cli.running.network import NetworkService
 from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
@@ -38,7 +39,8 @@ class RunServices(NamedTuple):
     - ``control`` serves the status and applies pauses;
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
     - ``reporter`` notifies the service manager;
-    - ``notifications`` are those that the manifest declares.
+    - ``notifications`` are those that the manifest declares;
+    - ``network`` follows values and publishes registrations.
     """
 
     reloader: Reloader | None = None
@@ -51,6 +53,7 @@ class RunServices(NamedTuple):
     page: LivePage | None = None
     reporter: Reporter | None = None
     notifications: RunNotifications | None = None
+    network: NetworkService | None = None
 
 
 def converge(
@@ -93,6 +96,7 @@ class _Sinks:
             services.tally,
             services.reporter,
             services.notifications,
+            services.network,
         )
         self._observers = [sink for sink in observers if sink is not None]
 
@@ -163,6 +167,9 @@ async def _run_with_services(
             nursery.start_soon(_stop_when_reader_is_gone, engine, display)
             if services.reloader:
                 nursery.start_soon(services.reloader.run)
+        if services.network and display:
+            services.network.attach(engine)
+            nursery.start_soon(services.network.run, display.warn)
         if services.journal:
             nursery.start_soon(services.journal.run)
         if services.backups:
@@ -205,6 +212,8 @@ async def _end_services(services: RunServices) -> None:
         services.reporter.ending()
     if services.notifications:
         await services.notifications.drain()
+    if services.network:
+        await services.network.drain()
     if services.control:
         await services.control.drain()
     if services.page:
