@@ -113,12 +113,12 @@ class Checked(Event):
 class Blocked(Event):
     """A resource can't be checked because ``culprits``, which it requires directly or not, have failed.
 
-    For a value of the network that is not known, the culprit is ``network: kv://BUCKET/KEY``, and ``reason`` says why.
+    For a value of the network that is not known, the culprit is ``network: kv://BUCKET/KEY``, and ``detail`` says why.
     """
 
     ref: str
     culprits: tuple[str, ...]
-    reason: str | None = None
+    detail: str | None = None
 
 
 @dataclass(repr=False, eq=False)
@@ -278,4 +278,6 @@ def as_json(event: Event) -> dict[str, Any]:
             del fields["health"]
         if event.code is None:
             del fields["code"]
+    if isinstance(event, Blocked) and event.detail is None:
+        del fields["detail"]
     return {"event": type(event).__name__.lower(), **fields}

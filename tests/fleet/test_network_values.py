@@ -7,10 +7,9 @@ import stat
 import textwrap
 
 import pytest
-import trio
 from nats_servers import NatsServer
-from processes_of_cli import environment, finish, spawned
-from test_sources import Site, on
+from nats_site import Site, on
+from processes_of_cli import finish
 
 from reactor.fleet.registry.entry import Entry
 from reactor.fleet.registry.stream import make_stream, publish, remove
@@ -33,13 +32,6 @@ TARGETS = {
     "go": '{{ (registrations "prod" "prometheus" "*" "*").PrometheusFileSD }}',
     "jet": '[[ registrations("prod", "prometheus", "*", "*").PrometheusFileSD() ]]',
 }
-
-
-@pytest.fixture
-def site(server, tmp_path, monkeypatch, request):
-    made = Site(server, tmp_path, "".join(filter(str.isalnum, request.node.name)))
-    monkeypatch.setenv("XDG_CONFIG_HOME", made.variables["XDG_CONFIG_HOME"])
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +97,167 @@ def written(site, reactor, form, engine, template):
     done = run(reactor, site, forms(body)[form])
     assert done.code == 0, done.err
     return site.out if engine != "go" else (site.root / "made/out").read_text()
+
+
+def mirrors(site):
+    return sorted((site.root / "state/network").iterdir())
+
+
+def two_files(site, first, second):
+    path = site.root / "m.yaml"
+    path.write_text(
+        "resources:\n" + textwrap.indent(file(site.root, first) + file(site.root, second, "other"), "  ")
+    )
+    return path
+
+
+def key(site, name="site.web"):
+    return f"${{ kvGet('{site.bucket}', '{name}') }}"
+
+
+def change_of(run, name):
+    """The next change, which must be of this file; and no other file was checked before."""
+
+    def is_changed(event):
+        assert event["ref"].endswith(f"/{name}"), event
+        return event["result"] == "changed"
+
+    return run.heard("checked", is_changed)
+
+
+def test_a_new_value_is_drift_of_exactly_the_resources_that_read_it(site, converger):
+    site.put("one")
+    site.put("still", "site.other")
+    run = converger(two_files(site, key(site), key(site, "site.other")))
+    site.put("two")
+    assert change_of(run, "out")["causes"] == ["drift"]
+    assert site.out == "two"
+    site.put("three")
+    assert change_of(run, "out")["causes"] == ["drift"]
+    assert (site.out, (site.root / "other").read_text()) == ("three", "still")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in mirrors(site)] == [0o600, 0o600]
+    run.process.send_signal(signal.SIGTERM)
+    assert finish(run.process).code == 0
+
+
+def test_a_new_registration_is_drift_and_so_is_its_end(site, registry, converger):
+    path = two_files(site, LISTS["expr"].replace("'prod'", "'test'"), "still")
+    run = converger(path)
+    assert site.out == ""
+    entry = Entry("test", "web", "http", "192.0.2.7", 443, 1)
+    on(site.server, lambda js: publish(js, entry))
+    change_of(run, "out")
+    assert site.out == "192.0.2.7:443"
+    on(site.server, lambda js: remove(js, entry))
+    change_of(run, "out")
+    assert site.out == ""
+
+
+def test_a_deleted_key_leaves_the_last_value_in_force_and_says_so(site, converger):
+    site.put("one")
+    run = converger(two_files(site, key(site), "still"))
+    site.delete()
+    run.warned(f"there is no key site.web in the key-value bucket {site.bucket}; the last value is used, of ")
+    (site.root / "out").write_text("drift")
+    change_of(run, "out")
+    assert site.out == "one"
+    site.put("two")
+    change_of(run, "out")
+    assert site.out == "two"
+
+
+@pytest.fixture
+def away(site, tmp_path):
+    """A server of its own, which is not running, in the context of the site."""
+    with NatsServer(tmp_path / "own") as server:
+        other = Site.__new__(Site)
+        vars(other).update(vars(site), server=server)
+        on(server, other._make)
+        other.connect_to(server.url)
+        server.kill()
+        yield other
+
+
+def test_what_was_never_read_blocks_its_resource_and_no_other(away, converger):
+    """It goes on by itself when the network is there."""
+    run = converger(two_files(away, key(away), "still"), until="blocked")
+    event = run.last
+    name = f"network: kv://{away.bucket}/site.web"
+    assert event["culprits"] == [name]
+    assert "can't reach the NATS server" in event["detail"]
+    run.heard("checked", lambda event: event["ref"].endswith("/other"))
+    assert (away.root / "other").read_text() == "still"
+    assert not (away.root / "out").exists()
+    away.server.start()
+    away.put("here")
+    run.heard("unblocked")
+    run.heard("converged")
+    assert away.out == "here"
+
+
+def test_a_single_run_without_the_network_applies_the_others_and_fails(away, reactor):
+    path = two_files(away, key(away), "still")
+    done = reactor("run", "--converge-once", "--state-dir", away.root / "state", path)
+    assert done.code == 1
+    assert f"blocked  by network: kv://{away.bucket}/site.web" in done.out
+    assert "watcher" not in done.out
+    assert (away.root / "other").read_text() == "still"
+    assert not (away.root / "out").exists()
+    why = reactor("why", "--state-dir", away.root / "state", f"file#{away.root}/out")
+    assert f"waits for network: kv://{away.bucket}/site.web: can't reach the NATS server" in why.out
+
+
+def test_the_last_value_holds_while_the_network_is_away(away, reactor):
+    away.server.start()
+    away.put("kept")
+    path = two_files(away, key(away), "still")
+    state = ("--state-dir", away.root / "state")
+    assert reactor("run", "--converge-once", *state, path).code == 0
+    away.server.kill()
+    (away.root / "out").unlink()
+    done = reactor("run", "--converge-once", *state, path)
+    assert (done.code, away.out) == (0, "kept")
+    assert f"kv://{away.bucket}/site.web: can't reach the NATS server" in done.err
+    assert "the last value is used, of 20" in done.err
+
+
+def test_a_server_that_goes_away_is_named_and_its_values_hold(away, converger):
+    away.server.start()
+    away.put("one")
+    run = converger(two_files(away, key(away), "still"))
+    away.server.kill()
+    event = run.heard(
+        "watcherchanged", lambda event: event["watcher"] == "network" and event["state"] == "down"
+    )
+    assert "the NATS server" in event["reason"]
+    (away.root / "out").write_text("drift")
+    change_of(run, "out")
+    assert away.out == "one"
+    away.server.start()
+    run.heard("watcherchanged", lambda event: event["watcher"] == "network" and event["state"] == "armed")
+    away.put("two")
+    run.heard("checked", lambda event: event["result"] == "changed")
+    assert away.out == "two"
+
+
+def test_a_missing_key_is_an_error_with_its_place_and_nothing_is_changed(site, reactor):
+    path = two_files(site, key(site, "none"), "still")
+    done = reactor("run", "--converge-once", path)
+    assert done.code == 2
+    assert "m.yaml:3:" in done.err
+    assert f"there is no key none in the key-value bucket {site.bucket}" in done.err
+    assert not (site.root / "other").exists()
+
+
+def test_a_bucket_that_is_missing_is_an_error(site, reactor):
+    done = reactor("run", "--converge-once", two_files(site, "${ kvGet('none', 'k') }", "still"))
+    assert done.code == 2
+    assert f"there is no key-value bucket none at the NATS server {site.server.url}" in done.err
+
+
+def test_without_a_context_it_is_an_error(site, reactor):
+    (site.root / "config/nats/context/CCM.json").unlink()
+    done = reactor("run", "--converge-once", two_files(site, key(site), "still"))
+    assert done.code == 2
+    assert "there is no NATS context CCM" in done.err
+    assert not (site.root / "other").exists()

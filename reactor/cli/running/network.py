@@ -63,9 +63,11 @@ class NetworkService:
     async def run(self, warn: Callable[[str], None]) -> None:
         """Follow and publish until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._network.run, warn)
             if self._publisher is not None:
                 nursery.start_soon(self._publisher.run, warn)
+            if self._engine is None or not self._engine.options.watch:
+                return
+            nursery.start_soon(self._network.run, warn)
             if not self._has_urls and self._publisher is None:
                 await self._network.used()
             if (link := _link()) is not None:

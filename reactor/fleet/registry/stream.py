@@ -99,8 +99,11 @@ async def publish(js: JetStream, entry: Entry, stream: str | None = None) -> Non
 
 
 async def remove(js: JetStream, entry: Entry, stream: str = STREAM) -> None:
-    """Remove an entry. Raises LinkError."""
+    """Remove an entry, and leave a mark of that for a minute: a purge alone announces nothing. Raises LinkError."""
     try:
-        await js.purge(stream, entry.subject)
+        purged = await js.purge(stream, entry.subject)
     except MissingError as error:
         raise MissingError(f"there is no stream {stream} with registrations", _HINT) from error
+    if purged:
+        mark = {_MARKER: "Purge", "Nats-TTL": "1m0s"}
+        await js.publish(entry.subject, b"", headers=mark, stream=stream)

@@ -47,7 +47,7 @@ class Value:
         self.read = 0.0
         """When it was known to be current, in seconds since 1970."""
         self.problem: LinkError | None = None
-        self.is_missing = False
+        self.is_wrong = False
         self.is_asked = False
         self._written = 0.0
         self._mirrors = mirrors
@@ -63,7 +63,7 @@ class Value:
         if self.function == "registrations" and value is not None:
             entries = [entry_of_record(each) for each in value]
             value, methods = [each.fields for each in entries], {"PrometheusFileSD": file_sd(entries)}
-        return NetworkValue(self.name, value, self.problem, not self.is_missing, mirror, methods)
+        return NetworkValue(self.name, value, self.problem, not self.is_wrong, mirror, methods)
 
     @property
     def warning(self) -> str | None:
@@ -96,7 +96,7 @@ class Value:
         """Take the current value. Its file is written if it differs, or if its time is old. Raises OSError."""
         is_new = value != self.value
         self.value, self.read = value, time.time()
-        self.problem, self.is_missing, self.is_asked = None, False, True
+        self.problem, self.is_wrong, self.is_asked = None, False, True
         if is_new or self.read - self._written > _CONFIRMED:
             self.write()
 
@@ -110,7 +110,7 @@ class Value:
         if self.problem is None and self.is_asked:
             self.read = time.time()
         self.problem, self.is_asked = error, True
-        self.is_missing = isinstance(error, MissingError)
+        self.is_wrong = isinstance(error, MissingError | ContextError)
 
 
 class NatsValues:
