@@ -39,6 +39,7 @@ COMMANDS = (
     "roles",
     "init",
     "fleet",
+    "registration",
     "service",
     "push",
     "receive",

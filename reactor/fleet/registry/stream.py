@@ -11,6 +11,8 @@ from reactor.fleet.registry.entry import PREFIX, STREAM, Entry, filter_subject, 
 
 _MARKER = "Nats-Marker-Reason"
 _GONE = ("MaxAge", "Remove", "Purge")
+_OTHER_STREAM = 10060
+"""The server's number for a subject that another stream takes than the expected one."""
 _HINT = "make it with `reactor registration init`"
 
 
@@ -91,6 +93,8 @@ async def publish(js: JetStream, entry: Entry, stream: str | None = None) -> Non
     except MissingError as error:
         raise MissingError(f"there is no stream {stream or STREAM} for registrations", _HINT) from error
     except ApiError as error:
+        if error.number == _OTHER_STREAM:
+            raise MissingError(f"there is no stream {stream} for registrations", _HINT) from error
         if "rollup" not in error.message:
             raise
         # A stream of `reactor fleet init` refuses rollups: any host could wipe it by one. It keeps one message anyway.

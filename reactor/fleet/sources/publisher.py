@@ -111,7 +111,8 @@ class NatsPublisher:
                 return
             except LinkError as error:
                 each.is_refused(now)
-                self._tell(f"{each.ref} can't be registered: {error}", tell)
+                hint = f"; {error.hint}" if error.hint else ""
+                self._tell(f"{each.ref} can't be registered: {error}{hint}", tell)
             else:
                 each.is_sent(now)
                 self._told = ""
