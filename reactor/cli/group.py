@@ -40,6 +40,7 @@ COMMANDS = (
     "init",
     "fleet",
     "registration",
+    "agent",
     "service",
     "push",
     "receive",
