@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
 from reactor.language.expression import parse_template
@@ -24,13 +24,14 @@ from reactor.language.secrets import (
 from reactor.language.values import describe_kind, to_string
 from reactor.manifest.evaluation import NotYetError, bare_expression
 from reactor.manifest.jet_templates import TemplateData, render
-from reactor.manifest.network_functions import NetworkFunctions
 from reactor.manifest.source import LineMap
 from reactor.resource.declared import Outputs
-from reactor.resource.network_value import Network
 from reactor.resource.redaction import register_secret, with_each_secret
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
+
+if TYPE_CHECKING:
+    from reactor.resource.network_value import Network
 
 MAX_FILE = 16 * 1024 * 1024
 """The largest file, in bytes, that an expression can read."""
@@ -130,7 +131,8 @@ class ExpressionFunctions:
             "readFile": self.read_file,
             "file": self.read_file,
             "template": self.template,
-            **NetworkFunctions(self.network, self._reads_mirror).functions(lambda: self.scope.is_brief),
+            "registrations": self.registrations,
+            "kvGet": self.kv_get,
         }
 
     def for_templates(self) -> TemplateData:
@@ -212,8 +214,20 @@ class ExpressionFunctions:
         except UnicodeDecodeError as error:
             raise FunctionError(f'failed to read file "{path}": it is not UTF-8 text') from error
 
-    def _reads_mirror(self, path: str) -> None:
-        self.reads.add(path)
+    def registrations(self, *arguments: Any) -> Any:
+        """Return the services that are registered: cluster, protocol, service, address."""
+        return self._from_network("registrations", arguments)
+
+    def kv_get(self, *arguments: Any) -> Any:
+        """Return the value of a key: bucket, key."""
+        return self._from_network("kvGet", arguments)
+
+    def _from_network(self, function: str, arguments: tuple[Any, ...]) -> Any:
+        from reactor.manifest.network_functions import value_from_network  # noqa: PLC0415 - few manifests need it
+
+        return value_from_network(
+            self.network, function, arguments, self.reads.add, briefly=self.scope.is_brief
+        )
 
     def template(self, text: str) -> Any:
         """Evaluate a string with expressions, or the file that it names: ``x.templ``, or ``x.jet`` for Jet."""

@@ -31,41 +31,34 @@ _FUNCTIONS = {
 }
 
 
-class NetworkFunctions:
-    """``network`` reads the values; None makes every call an error. ``note`` gets the path of each mirror file."""
+def value_from_network(
+    network: Network | None,
+    name: str,
+    arguments: tuple[Any, ...],
+    note: Callable[[str], None],
+    *,
+    briefly: bool,
+) -> Any:
+    """Return what the function ``name`` gives. ``note`` gets the path of the mirror file.
 
-    def __init__(self, network: Network | None, note: Callable[[str], None]) -> None:
-        self._network = network
-        self._note = note
-
-    def functions(self, is_brief: Callable[[], bool]) -> dict[str, Callable[..., Any]]:
-        """Return the functions by name. ``is_brief``: whether a call must not block now."""
-
-        def registrations(*arguments: Any) -> Any:
-            return self._call("registrations", arguments, is_brief())
-
-        def kv_get(*arguments: Any) -> Any:
-            return self._call("kvGet", arguments, is_brief())
-
-        return {"registrations": registrations, "kvGet": kv_get}
-
-    def _call(self, name: str, arguments: tuple[Any, ...], is_brief: bool) -> Any:
-        """Raises FunctionError, BriefLimitError, or UnknownNetworkValueError for a value that may be known later."""
-        function = _FUNCTIONS[name]
-        if len(arguments) != len(function.parameters) or not all(isinstance(each, str) for each in arguments):
-            names = ", ".join(function.parameters)
-            raise FunctionError(f"{name} requires {len(function.parameters)} string arguments: {names}")
-        if self._network is None:
-            raise FunctionError(function.without_network, function.hint)
-        found = self._network.read(name, arguments, briefly=is_brief)
-        if found is None:
-            raise BriefLimitError
-        if found.mirror is not None:
-            self._note(found.mirror)
-        if found.value is None:
-            problem = found.problem
-            message, hint = ("it is not known", None) if problem is None else (problem.message, problem.hint)
-            if found.may_pass:
-                raise UnknownNetworkValueError(found.name, message, hint)
-            raise FunctionError(f"{name}: {message}", hint)
-        return found.value if found.methods is None else ListWithMethods(found.value, found.methods)
+    Raises FunctionError; BriefLimitError if it would block and ``briefly`` is set; UnknownNetworkValueError for a value
+    that may be known later.
+    """
+    function = _FUNCTIONS[name]
+    if len(arguments) != len(function.parameters) or not all(isinstance(each, str) for each in arguments):
+        names = ", ".join(function.parameters)
+        raise FunctionError(f"{name} requires {len(function.parameters)} string arguments: {names}")
+    if network is None:
+        raise FunctionError(function.without_network, function.hint)
+    found = network.read(name, arguments, briefly=briefly)
+    if found is None:
+        raise BriefLimitError
+    if found.mirror is not None:
+        note(found.mirror)
+    if found.value is None:
+        problem = found.problem
+        message, hint = ("it is not known", None) if problem is None else (problem.message, problem.hint)
+        if found.may_pass:
+            raise UnknownNetworkValueError(found.name, message, hint)
+        raise FunctionError(f"{name}: {message}", hint)
+    return found.value if found.methods is None else ListWithMethods(found.value, found.methods)

@@ -2,7 +2,6 @@
 
 - ``address``: the parts of a URL, and the form that messages may show;
 - ``links``: the table of further schemes, filled by entry points;
-- ``network``: the values of a network that expressions read;
 - ``download``: one conditional GET, with limits;
 - ``temp_directory``: a directory for incomplete downloads;
 - ``cache``: the downloaded versions; provides the last good version while the source can't be reached.

@@ -49,6 +49,9 @@ class LinkedValues(Protocol):
     def use(self, state: str) -> None:
         """Read the last values below the state directory ``state``."""
 
+    def stale(self) -> dict[str, str]:
+        """Return what to say of the values that are not current, by the path of their mirror file."""
+
     def keep(self) -> None:
         """Write the values below the state directory from now on. Raises OSError."""
 

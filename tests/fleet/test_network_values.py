@@ -9,7 +9,7 @@ import textwrap
 import pytest
 from nats_servers import NatsServer
 from nats_site import Site, on
-from processes_of_cli import finish
+from processes_of_cli import finish, wait_until
 
 from reactor.fleet.registry.entry import Entry
 from reactor.fleet.registry.stream import make_stream, publish, remove
@@ -221,7 +221,7 @@ def test_the_last_value_holds_while_the_network_is_away(away, reactor):
     assert "the last value is used, of 20" in done.err
 
 
-def test_a_server_that_goes_away_is_named_and_its_values_hold(away, converger):
+def test_a_server_that_goes_away_is_named_and_its_values_hold(away, converger, reactor):
     away.server.start()
     away.put("one")
     run = converger(two_files(away, key(away), "still"))
@@ -230,11 +230,15 @@ def test_a_server_that_goes_away_is_named_and_its_values_hold(away, converger):
         "watcherchanged", lambda event: event["watcher"] == "network" and event["state"] == "down"
     )
     assert "the NATS server" in event["reason"]
+    words = ("why", "--state-dir", away.root / "state", f"file#{away.root}/out")
+    wait_until(lambda: f"kv://{away.bucket}/site.web: " in reactor(*words).out)
+    assert "the last value is used, of 20" in reactor(*words).out
     (away.root / "out").write_text("drift")
     change_of(run, "out")
     assert away.out == "one"
     away.server.start()
     run.heard("watcherchanged", lambda event: event["watcher"] == "network" and event["state"] == "armed")
+    assert "the last value" not in reactor(*words).out
     away.put("two")
     run.heard("checked", lambda event: event["result"] == "changed")
     assert away.out == "two"

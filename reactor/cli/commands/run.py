@@ -151,10 +151,10 @@ def run(
     endpoint: MetricsEndpoint | None,
 ) -> None:
     """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
+    from reactor.cli.options.network import RunNetwork
     from reactor.cli.running.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
     from reactor.secrets.reader import RunSecrets
-    from reactor.source.network import RunNetwork
 
     bad_usage = exitcodes.bad_usage_code(detailed=detailed_exitcodes)
     if render:

@@ -190,7 +190,7 @@ def _inputs_options(
         **options: Any,
     ) -> Any:
         def read() -> Inputs:
-            from reactor.source.network import RunNetwork
+            from reactor.cli.options.network import RunNetwork
 
             site = hiera or os.environ.get(DATA_VARIABLE) or (_own_data() if own_data else None)
             found = _inputs(facts_given, Given(data_file, data), site, cache, read_env=read_env)

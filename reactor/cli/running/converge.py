@@ -15,7 +15,6 @@ from reactor.cli.options.formats import Format
 from reactor.cli.options.live_page import live_page_listener
 from reactor.cli.options.metrics import MetricsEndpoint, metrics_listener
 from reactor.cli.running.engine_run import RunServices, converge
-from reactor.cli.running.network import NetworkService
 from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Generation, Reloader
 from reactor.cli.running.state import State, no_state, open_state, read_only_state, refuse_own_state
@@ -32,6 +31,8 @@ from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
     from reactor.cli.options.live_page import PageListener
+    from reactor.cli.options.network import RunNetwork
+    from reactor.cli.running.network import NetworkService
     from reactor.cli.running.signals import Interruption
     from reactor.control.listen_address import Address
     from reactor.engine.events import Ended
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from reactor.journal.state_directory import Location
     from reactor.loading import LoadedManifest
     from reactor.manifest.inputs import Inputs
-    from reactor.source.network import RunNetwork
 
 
 class ConvergeCommand(NamedTuple):
@@ -171,12 +171,15 @@ class ConvergeCommand(NamedTuple):
         self, generation: Generation, state: State, display: Display
     ) -> NetworkService | None:
         """What keeps and follows the values of the network, and publishes registrations."""
-        if self.network is None:
+        network = self.network
+        if network is None or not (self.options.watch or network.is_used or self.registration):
             return None
+        from reactor.cli.running.network import NetworkService
+
         if state.path is not None:
-            _keep_values(self.network, display)
+            _keep_values(network, display)
         names = (*self.manifests, generation.inputs.site or "")
-        return NetworkService(self.network, names, self.registration)
+        return NetworkService(network, names, self.registration)
 
     def _open_state(self, program: LoadedManifest, display: Display) -> AbstractContextManager[State]:
         if self.options.monitor_only:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
-from reactor.cli.running.network import NetworkService
 from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
@@ -25,6 +24,7 @@ from reactor.resource.redaction import redacted
 from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:  # many runs use none of these
+    from reactor.cli.running.network import NetworkService
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
     from reactor.metrics.tally import Tally

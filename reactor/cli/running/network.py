@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
 
+from reactor.atomic_write import replace_file
 from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped, WatcherChanged
 from reactor.loading import is_elsewhere
 from reactor.resource.watch import WatchState
 
 if TYPE_CHECKING:
+    from reactor.cli.options.network import RunNetwork
     from reactor.engine.engine import Engine
     from reactor.source.links import Link, Publisher
-    from reactor.source.network import RunNetwork
 
+STALE = ("network", "stale.json")
+"""The file below the state directory that has the values that are not current, by resource."""
 WATCHER = "network"
 """The name under which the status shows the connection."""
 _STATES = {"armed": WatchState.ARMED, "down": WatchState.DOWN, "denied": WatchState.DOWN}
@@ -37,6 +43,7 @@ class NetworkService:
         self._registration = registration
         self._publisher: Publisher | None = None
         self._engine: Engine | None = None
+        self._has_recorded = False
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -81,8 +88,34 @@ class NetworkService:
 
     def _show(self, state: str, reason: str) -> None:
         if self._engine is not None:
+            self._record_stale(self._engine, {} if state == "armed" else self._network.stale())
             words = f"denied: {reason}" if state == "denied" else reason
             self._engine.emit(WatcherChanged(time.time(), WATCHER, _STATES[state], words))
+
+    def _record_stale(self, engine: Engine, stale: dict[str, str]) -> None:
+        """Record for `reactor why` which resources use values that are not current."""
+        if self._network.state is None or (not stale and not self._has_recorded):
+            return
+        self._has_recorded = bool(stale)
+        table = engine.vertex_table
+        found: dict[str, list[str]] = {}
+        for vertex in table.present if stale else ():
+            resource = table.resources[vertex]
+            read = resource.declared.deferred.reads if resource.declared.deferred is not None else ()
+            if words := [stale[path] for path in {*read, *resource.source_files()} if path in stale]:
+                found[resource.ref] = sorted(words)
+        with suppress(OSError):
+            replace_file(os.path.join(self._network.state, *STALE), json.dumps(found).encode(), 0o600)
+
+
+def stale_values(state: str, ref: str) -> list[str]:
+    """Return what a run has recorded about the values of a resource that are not current."""
+    try:
+        with open(os.path.join(state, *STALE), encoding="utf-8") as file:
+            found = json.load(file)
+        return [str(each) for each in found.get(ref, [])]
+    except (OSError, ValueError, AttributeError, TypeError):
+        return []
 
 
 def _link() -> Link | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -155,13 +155,15 @@ class NatsValues:
         """What people should know of values that are not current."""
         return [warning for value in self._values.values() if (warning := value.warning) is not None]
 
-    def ages(self) -> Mapping[str, tuple[float, str]]:
-        """Return by mirror file the values that are not current: when each was, and why it is not now."""
+    def stale(self) -> dict[str, str]:
+        """Return the warnings about the values that are not current, by mirror file."""
         mirrors = self._mirrors
+        if mirrors is None:
+            return {}
         return {
-            mirrors.path(value.name): (value.read, value.warning)
+            mirrors.path(value.name): warning
             for value in self._values.values()
-            if mirrors is not None and value.warning is not None
+            if (warning := value.warning) is not None
         }
 
     def _ask(self, value: Value) -> None:

@@ -7,12 +7,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import trio
-
-from reactor.resource.network_value import NetworkValue
-from reactor.source.links import link_of
-
 if TYPE_CHECKING:
+    from reactor.resource.network_value import NetworkValue
     from reactor.source.links import LinkedValues
 
 _SCHEME = "kv://"
@@ -35,6 +31,8 @@ class RunNetwork:
 
     @cached_property
     def _values(self) -> LinkedValues | None:
+        from reactor.source.links import link_of
+
         link = link_of(_SCHEME)
         if link is None:
             return None
@@ -54,6 +52,8 @@ class RunNetwork:
                 if self._wake is not None:
                     self._wake()
         if values is None:
+            from reactor.resource.network_value import NetworkValue
+
             return NetworkValue(f"{function}({', '.join(arguments)})", may_pass=False)
         return values.read(function, arguments, briefly=briefly)
 
@@ -61,14 +61,25 @@ class RunNetwork:
         """Return what people should know of values that are not current."""
         return self._values.warnings() if self._is_used and self._values is not None else []
 
+    def stale(self) -> dict[str, str]:
+        """Return what to say of the values that are not current, by the path of their mirror file."""
+        return self._values.stale() if self._is_used and self._values is not None else {}
+
     def keep(self) -> None:
         """Keep the values below the state directory from now on. Raises OSError."""
         self._is_kept = True
         if self._is_used and self._values is not None:
             self._values.keep()
 
+    @property
+    def is_used(self) -> bool:
+        """Whether an expression has read a value."""
+        return self._is_used
+
     async def used(self) -> None:
         """Wait until an expression reads a value."""
+        import trio
+
         used = trio.Event()
         token = trio.lowlevel.current_trio_token()
         with self._lock:
