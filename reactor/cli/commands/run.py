@@ -177,7 +177,7 @@ def run(
     network.registers = registration is not None
     asked = ConvergeCommand(
         manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage, RunSecrets(),
-        network, None if noop else registration,
+        network=network, registration=None if noop else registration,
     )  # fmt: skip
     ended, interruption = asked.converge(endpoint, ui)
     code = exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)

@@ -24,6 +24,7 @@ from reactor.resource.redaction import redacted
 from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:  # many runs use none of these
+    from reactor.cli.running.companions import Companion
     from reactor.cli.running.network import NetworkService
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
@@ -40,7 +41,8 @@ class RunServices(NamedTuple):
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
     - ``reporter`` notifies the service manager;
     - ``notifications`` are those that the manifest declares;
-    - ``network`` follows values and publishes registrations.
+    - ``network`` follows values and publishes registrations;
+    - ``companions`` are further tasks, which may fail.
     """
 
     reloader: Reloader | None = None
@@ -54,6 +56,7 @@ class RunServices(NamedTuple):
     reporter: Reporter | None = None
     notifications: RunNotifications | None = None
     network: NetworkService | None = None
+    companions: tuple[Companion, ...] = ()
 
 
 def converge(
@@ -97,6 +100,7 @@ class _Sinks:
             services.reporter,
             services.notifications,
             services.network,
+            *services.companions,
         )
         self._observers = [sink for sink in observers if sink is not None]
 
@@ -167,9 +171,6 @@ async def _run_with_services(
             nursery.start_soon(_stop_when_reader_is_gone, engine, display)
             if services.reloader:
                 nursery.start_soon(services.reloader.run)
-        if services.network and display:
-            services.network.attach(engine)
-            nursery.start_soon(services.network.run, display.warn)
         if services.journal:
             nursery.start_soon(services.journal.run)
         if services.backups:
@@ -184,6 +185,8 @@ async def _run_with_services(
 
             keep = (engine, services.directory, services.journal, services.control, display.warn)
             nursery.start_soon(guard_state, *keep)
+        if services.companions and display:
+            _accompany(nursery, engine, display, services)
         ended = await engine.run()
         await _end_services(services)
         nursery.cancel_scope.cancel()
@@ -191,11 +194,22 @@ async def _run_with_services(
 
 
 def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:
-    """Serve the metrics and the live page."""
+    """Serve the metrics and the live page, and follow the network."""
+    if services.network:
+        services.network.attach(engine)
+        nursery.start_soon(services.network.run, display.warn)
     if services.metrics_port and services.tally:
         nursery.start_soon(services.metrics_port.run, services.tally, engine, display.warn)
     if services.page:
         nursery.start_soon(services.page.run, engine, display.warn)
+
+
+def _accompany(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:
+    """Start the companions. Few runs have any."""
+    from reactor.cli.running.companions import supervise
+
+    for companion in services.companions:
+        nursery.start_soon(supervise, companion, engine, services.journal, display.warn)
 
 
 async def _report(nursery: trio.Nursery, engine: Engine, services: RunServices) -> None:
