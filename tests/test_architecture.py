@@ -228,7 +228,8 @@ FLEET = {
     "wire": set(),
     "link": {"wire"},
     "push": {"bundle"},
-    "sources": {"link"},
+    "registry": {"link"},
+    "sources": {"link", "registry"},
 }
 """Inside ``reactor.fleet``: what a part may import of the others. A part that is not here may import all."""
 

@@ -39,6 +39,8 @@ COMMANDS = (
     "roles",
     "init",
     "fleet",
+    "registration",
+    "agent",
     "service",
     "push",
     "receive",

@@ -92,7 +92,11 @@ class Explanation:
             yield f"{_INDENT * 2}… and {len(lines) - _MOST_LINES} more lines: reactor events --diff shows them"
 
     def _blocked(self, entry: Entry, indent: str) -> Iterator[str]:
-        yield f"{indent}{entry.ref} was blocked {self._when(entry.time)}, because a resource that it requires failed."
+        when = self._when(entry.time)
+        if (reason := entry.record.get("detail")) is not None:
+            yield f"{indent}{entry.ref} was blocked {when}: {reason}."
+            return
+        yield f"{indent}{entry.ref} was blocked {when}, because a resource that it requires failed."
         for culprit in entry.record["culprits"]:
             if failure := self._history.last(culprit, result="failed"):
                 yield from self._entry(failure, indent + _INDENT * 2)

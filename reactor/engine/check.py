@@ -86,6 +86,8 @@ class Verdict(NamedTuple):
     """What differs again because another program changed it after all actions were done."""
     code: str | None = None
     """The error code of ``error``."""
+    waits_for: str | None = None
+    """What blocks the resource and is no resource, as in a `ResourceError`."""
 
     @classmethod
     def failed(cls, error: ResourceError, actions: tuple[str, ...] = ()) -> Verdict:
@@ -97,6 +99,7 @@ class Verdict(NamedTuple):
             hint=error.hint,
             missing=error.missing,
             code=error.code,
+            waits_for=error.waits_for,
         )
 
 
@@ -147,20 +150,19 @@ async def _verdict_in_time(resource: Resource, seconds: float, refresh: bool, ho
 
 
 async def _verdict(resource: Resource, refresh: bool, how: _How, done: list[str]) -> Verdict:
-    missing = None
     try:
         state = await resource.observe()
         if not (plan := resource.plan(state, refresh=refresh)):
             return AS_DESIRED
         return await _carried_out(resource, state, plan, how, done)
     except ResourceError as failure:
-        error, hint, missing, code = failure.message, failure.hint, failure.missing, failure.code
+        return Verdict.failed(failure, tuple(done))
     except OSError as failure:
         error, hint, code = _os_error_text(failure), None, "R0502"
     except Exception as failure:  # noqa: BLE001 - a bug in one kind must not end the others' run
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
         hint, code = "this is a bug in the kind; please report it", "R0506"
-    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, missing=missing, code=code)
+    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, code=code)
 
 
 async def _carried_out(resource: Resource, state: Any, plan: Plan, how: _How, done: list[str]) -> Verdict:

@@ -47,6 +47,8 @@ class Results:
         self._changed: set[int] = set()
         self.would_change: set[int] = set()
         """The vertices whose last check only reported what it would change."""
+        self.waits: dict[int, str] = {}
+        """What blocks a vertex and is no resource, such as a value of the network, by vertex."""
         self.changes = 0
         """How many checks changed something."""
 
@@ -67,6 +69,7 @@ class Results:
             self._results.pop(vertex, None)
             self._changed.discard(vertex)
             self.would_change.discard(vertex)
+            self.waits.pop(vertex, None)
 
     def result(self, vertex: int, blocked: Collection[int]) -> Result | None:
         """The current result of ``vertex``; None if it was never checked."""
@@ -118,6 +121,11 @@ class EventRecorder:
         """Emit the result of a check, and record it."""
         if vertex not in self._vertex_table.present:
             return
+        if verdict.waits_for is not None:
+            self._waits(vertex, verdict.waits_for, verdict.error)
+            return
+        if self._results.waits.pop(vertex, None) is not None:
+            self._emit(Unblocked(time.time(), self._vertex_table.refs[vertex]))
         if verdict.declined is not None:
             self._declined(vertex, verdict.declined)
             return
@@ -132,6 +140,13 @@ class EventRecorder:
         )  # fmt: skip
         if result is _CHANGED and causes is Cause.AUDIT:
             self._emit(AuditFound(now, ref))
+
+    def _waits(self, vertex: int, cause: str, reason: str | None) -> None:
+        """The vertex is blocked by ``cause``, which is no resource. Its attempts emit one event."""
+        if self._results.waits.get(vertex) != cause:
+            self._results.waits[vertex] = cause
+            self._results.record(vertex, Result.BLOCKED)
+            self._emit(Blocked(time.time(), self._vertex_table.refs[vertex], (cause,), reason))
 
     def _declined(self, vertex: int, reason: str) -> None:
         if self._results.result(vertex, ()) is not Result.SKIPPED:

@@ -111,10 +111,14 @@ class Checked(Event):
 
 @dataclass(repr=False, eq=False)
 class Blocked(Event):
-    """A resource can't be checked because ``culprits``, which it requires directly or not, have failed."""
+    """A resource can't be checked because ``culprits``, which it requires directly or not, have failed.
+
+    For a value of the network that is not known, the culprit is ``network: kv://BUCKET/KEY``, and ``detail`` says why.
+    """
 
     ref: str
     culprits: tuple[str, ...]
+    detail: str | None = None
 
 
 @dataclass(repr=False, eq=False)
@@ -274,4 +278,6 @@ def as_json(event: Event) -> dict[str, Any]:
             del fields["health"]
         if event.code is None:
             del fields["code"]
+    if isinstance(event, Blocked) and event.detail is None:
+        del fields["detail"]
     return {"event": type(event).__name__.lower(), **fields}

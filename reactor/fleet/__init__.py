@@ -6,7 +6,8 @@
 - ``release/``: signed releases: documents, signatures, what a host refuses, and what it keeps of them on disk;
 - ``wire/``: the protocol of NATS without I/O; nkeys, credentials and JWTs;
 - ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores;
-- ``sources/``: manifests and data in NATS, read and followed;
+- ``sources/``: manifests, data and values in NATS, read and followed; registrations of a run, published;
+- ``registry/``: the registry of services in the formats of CCM;
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
 - ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
 - ``bucket_names``: the names of buckets and streams;

@@ -40,7 +40,7 @@ _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
 }
 """Type of a field, as annotated -> a function that says whether a JSON value is valid for it."""
 
-_LEFT_OUT: Final = {"health", "code"}
+_LEFT_OUT: Final = {"health", "code", "detail"}
 """Optional fields of a record."""
 
 _OTHERS: Final = {"recordslost": {"count": "int"}, "ensured": {"culprits": "tuple[str, ...]"}}

@@ -7,7 +7,7 @@ provides such an object by mistake, expressions can pass it around, but can't re
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final
 
@@ -38,6 +38,19 @@ _DERIVED: Final[tuple[tuple[type, str], ...]] = (
 _BYTES: Final = (bytes, bytearray, memoryview)
 """Types that are sequences in Python, but not lists of this language."""
 _SHOWN: Final = {"nil": "<nil>", "array": "list"}
+
+
+class ListWithMethods(list[Any]):
+    """A list of the host with methods that take no arguments, such as ``PrometheusFileSD()``: each gives a string."""
+
+    def __init__(self, items: Iterable[Any], methods: Mapping[str, str]) -> None:
+        super().__init__(items)
+        self.methods = methods
+
+
+def method_text(value: Any, name: str) -> str | None:
+    """Return what the method ``name`` of a list of the host gives; None if ``value`` has no such method."""
+    return value.methods.get(name) if type(value) is ListWithMethods else None
 
 
 def kind(value: Any) -> str:

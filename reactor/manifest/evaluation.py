@@ -9,6 +9,7 @@ from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_expression
 from reactor.manifest.source import Problems, Source
 from reactor.resource.diagnostic import PropertyPath
+from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
     from reactor.language.expression.expression import Expression
@@ -53,6 +54,17 @@ class UnknownSecretError(NotYetError):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class UnknownNetworkValueError(NotYetError, ResourceError):
+    """An expression reads a value of the network that is not known yet. ``name`` is like ``kv://BUCKET/KEY``."""
+
+    code = "R0139"
+
+    def __init__(self, name: str, reason: str, hint: str | None) -> None:
+        self.name = f"network: {name}"
+        message = f"waits for {self.name}: {reason}"
+        ResourceError.__init__(self, message, hint, code=self.code, waits_for=self.name)
 
 
 class MisplacedError(Exception):

@@ -38,6 +38,7 @@ class TemplateValues:
             expression_functions.scope.secrets,
             strict=expression_functions.scope.strict,
             moment=expression_functions.moment,
+            network=expression_functions.network,
         )
         self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
@@ -100,9 +101,10 @@ class ExpressionContext(NamedTuple):
             (*(("Data", *path) for path in secrets), *(("Secrets", name) for name in values))
         )
         base = os.path.dirname(os.path.abspath(source.file))
-        return cls(
-            source, ExpressionFunctions(base, names, secret_paths, strict=strict, moment=inputs.moment)
+        functions = ExpressionFunctions(
+            base, names, secret_paths, strict=strict, moment=inputs.moment, network=inputs.network
         )
+        return cls(source, functions)
 
     def inside(self, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> ExpressionContext:
         """Return the context of one iteration of a loop.

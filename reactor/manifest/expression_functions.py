@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
 from reactor.language.expression import parse_template
@@ -30,26 +30,8 @@ from reactor.resource.redaction import register_secret, with_each_secret
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
 
-
-def registrations(*arguments: Any) -> NoReturn:
-    """Raise FunctionError: the registrations of a service (by cluster, protocol, service, address) need a network."""
-    _expect("registrations", arguments, ("cluster", "protocol", "service", "address"))
-    raise FunctionError(
-        "registrations: no network is configured, so who is registered is not known",
-        "give the list as data: --data-file FILE",
-    )
-
-
-def kv_get(*arguments: Any) -> NoReturn:
-    """Raise FunctionError: reading a key needs a key-value store, and there is none."""
-    _expect("kvGet", arguments, ("bucket", "key"))
-    raise FunctionError("kvGet: no key-value store is configured", "give the value as data: --data KEY=VALUE")
-
-
-def _expect(function: str, arguments: tuple[Any, ...], names: tuple[str, ...]) -> None:
-    if len(arguments) != len(names) or not all(isinstance(each, str) for each in arguments):
-        raise FunctionError(f"{function} requires {len(names)} string arguments: {', '.join(names)}")
-
+if TYPE_CHECKING:
+    from reactor.resource.network_value import Network
 
 MAX_FILE = 16 * 1024 * 1024
 """The largest file, in bytes, that an expression can read."""
@@ -88,6 +70,7 @@ class ExpressionFunctions:
 
     ``reads`` collects the absolute paths of the files that they read. `reading` sets the outputs of other resources.
     The clock stays at ``moment``, when the manifest was loaded: a value must not change by itself between checks.
+    ``network`` gives the values of `registrations` and `kvGet`; without it, calling them is an error.
     """
 
     def __init__(
@@ -98,8 +81,10 @@ class ExpressionFunctions:
         *,
         strict: bool,
         moment: datetime | None = None,
+        network: Network | None = None,
     ) -> None:
         self.base = base
+        self.network = network
         self.moment = moment or datetime.now(UTC)
         self.reads: set[str] = set()
         self.scope = Scope(
@@ -130,7 +115,7 @@ class ExpressionFunctions:
     def _scrambled(self) -> _Scrambled:
         secrets = self.scope.secrets
         names = scramble_paths(self.scope.names, secrets, partial(with_each_secret, make=scrambled))
-        return _Scrambled(self.base, names, secrets, self.moment)
+        return _Scrambled(self.base, names, secrets, self.moment, self.network)
 
     def _other_secrets(self) -> Scope:
         return self._scrambled.lent(self._outputs, may_wait=self._may_wait)
@@ -146,8 +131,8 @@ class ExpressionFunctions:
             "readFile": self.read_file,
             "file": self.read_file,
             "template": self.template,
-            "registrations": registrations,
-            "kvGet": kv_get,
+            "registrations": self.registrations,
+            "kvGet": self.kv_get,
         }
 
     def for_templates(self) -> TemplateData:
@@ -182,6 +167,7 @@ class ExpressionFunctions:
             scope.secrets | secrets,
             strict=scope.strict,
             moment=self.moment,
+            network=self.network,
         )
         found.reads, found.scope.warnings = self.reads, scope.warnings
         return found
@@ -196,7 +182,9 @@ class ExpressionFunctions:
 
     def _copy(self, moment: datetime) -> ExpressionFunctions:
         scope = self.scope
-        found = ExpressionFunctions(self.base, scope.names, scope.secrets, strict=scope.strict, moment=moment)
+        found = ExpressionFunctions(
+            self.base, scope.names, scope.secrets, strict=scope.strict, moment=moment, network=self.network
+        )
         found.scope.warnings = self.scope.warnings.for_thread()
         return found
 
@@ -225,6 +213,21 @@ class ExpressionFunctions:
             return content.decode()
         except UnicodeDecodeError as error:
             raise FunctionError(f'failed to read file "{path}": it is not UTF-8 text') from error
+
+    def registrations(self, *arguments: Any) -> Any:
+        """Return the services that are registered: cluster, protocol, service, address."""
+        return self._from_network("registrations", arguments)
+
+    def kv_get(self, *arguments: Any) -> Any:
+        """Return the value of a key: bucket, key."""
+        return self._from_network("kvGet", arguments)
+
+    def _from_network(self, function: str, arguments: tuple[Any, ...]) -> Any:
+        from reactor.manifest.network_functions import value_from_network  # noqa: PLC0415 - few manifests need it
+
+        return value_from_network(
+            self.network, function, arguments, self.reads.add, briefly=self.scope.is_brief
+        )
 
     def template(self, text: str) -> Any:
         """Evaluate a string with expressions, or the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
@@ -321,9 +324,14 @@ class _Scrambled(ExpressionFunctions):
     """The same functions with other secrets: the parts of a result that differ were made from secrets."""
 
     def __init__(
-        self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], moment: datetime
+        self,
+        base: str,
+        names: Mapping[str, Any],
+        secrets: frozenset[tuple[str, ...]],
+        moment: datetime,
+        network: Network | None,
     ) -> None:
-        super().__init__(base, names, secrets, strict=False, moment=moment)
+        super().__init__(base, names, secrets, strict=False, moment=moment, network=network)
         functions = {**self._functions, "secret": lambda value: SecretText(scrambled(to_string(value)))}
         self.scope = Scope(names, functions, secrets=secrets)
         self.scope.moment = moment

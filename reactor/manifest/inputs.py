@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
+    from reactor.resource.network_value import Network
     from reactor.resource.role import RemoteRole
 
 
@@ -76,7 +77,8 @@ class Inputs(NamedTuple):
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
     those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
-    ``context`` names the settings of the network that manifests and data are read from.
+    ``context`` names the settings of the network that manifests and data are read from. ``network`` gives the values
+    that expressions read from it; without one, such an expression is an error.
     ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path.
     """
 
@@ -94,6 +96,7 @@ class Inputs(NamedTuple):
     unsaved: Mapping[str, str] = _NOTHING
     secret_reader: SecretReader | None = None
     context: str = ""
+    network: Network | None = None
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""
@@ -111,7 +114,8 @@ class Inputs(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """Remarks to show to the user, including those about facts that could not be gathered."""
-        return [*self.remarks, *(self.facts.notes if isinstance(self.facts, HostFacts) else ())]
+        facts = self.facts.notes if isinstance(self.facts, HostFacts) else ()
+        return [*self.remarks, *facts, *(() if self.network is None else self.network.warnings())]
 
 
 NO_INPUTS = Inputs()

@@ -97,11 +97,12 @@ class ResourceFactory:
         secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
-        if resource.register_when_stable:
+        network = expression_context.expression_functions.network
+        if resource.register_when_stable and not (network is not None and network.registers):
             at = declaration.find(model, ("register_when_stable",)).at
             self._resource_table.warnings.append(
                 f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
-                "no network is configured"
+                "--registration names no destination"
             )
         unknown = frozenset[str]() if deferred is None else deferred.unknown
         for warning in resource.warnings():

@@ -11,7 +11,12 @@ from pydantic import BaseModel
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_template
 from reactor.language.secrets import holds_secret
-from reactor.manifest.evaluation import Expressive, UnknownSecretError, report_expression
+from reactor.manifest.evaluation import (
+    Expressive,
+    UnknownNetworkValueError,
+    UnknownSecretError,
+    report_expression,
+)
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems
@@ -160,16 +165,17 @@ class ValueReader:
         return value
 
     def _known(self, expressive: Expressive, scope: Scope) -> Any:
-        """Return the value; the expression itself if it reads a secret that is not known and the property can wait.
+        """Return the value; the expression itself if it reads what is not known and the property can wait.
 
         Raises ExpressionError.
         """
         try:
             return expressive.evaluate(scope)
-        except UnknownSecretError as unknown:
+        except (UnknownSecretError, UnknownNetworkValueError) as unknown:
             if not self._can_wait:
                 raise ExpressionError(
                     unknown.message, 0, len(expressive.text), unknown.hint, code=unknown.code
                 ) from unknown
-            self._is_deferred = self._is_secret = True
+            self._is_deferred = True
+            self._is_secret |= isinstance(unknown, UnknownSecretError)
             return expressive

@@ -22,7 +22,7 @@ from prometheus_client.utils import floatToGoString
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
 from reactor.engine.scheduler import Scheduler
-from reactor.metrics.tally import BOUNDS, Histogram, Tally
+from reactor.metrics.tally import BOUNDS, NETWORK, Histogram, Tally
 from reactor.resource.entry_points import installed_version
 from reactor.resource.watch import WatchState
 
@@ -122,6 +122,15 @@ class Families(Collector):
             ("watcher", "state"),
             {(name, state): badly[name, state] for state in worse for name in tally.watchers},
         )  # fmt: skip
+        if (link := tally.watchers.get(NETWORK)) is not None:
+            yield GaugeMetricFamily(
+                "reactor_link_up", "Whether there is a connection to NATS.", link is WatchState.ARMED
+            )
+            yield _counter(
+                "reactor_link_reconnects",
+                "Connections to NATS after the first.",
+                max(0, tally.connections - 1),
+            )
         yield _counters(
             "reactor_events_lost", "Times that a watcher lost events, so that all its resources were checked.", ("watcher",),
             {(name,): n for name, n in tally.events_lost.items()},

@@ -28,6 +28,9 @@ from reactor.resource.watch import WatchState
 OUTCOMES = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED)
 """The results of a check."""
 
+NETWORK = "network"
+"""The watcher that stands for the connection of the run to a network such as NATS."""
+
 HEALTH = ("ok", "warning", "critical", "unknown")
 """The results of a health check."""
 
@@ -94,6 +97,8 @@ class Tally:
         self.generation_time = started
         self.reloads = {"accepted": 0, "rejected": 0}
         self.converged_time = 0.0
+        self.connections = 0
+        """How often the run has connected to its network."""
         self.gauges: list[Callable[[], Iterable[Gauge]]] = []
         """Those of further parts of the run, called for each page."""
         self._has_drifted = False
@@ -133,6 +138,8 @@ class Tally:
             case WatcherChanged(ref=None):
                 self._know_watcher(event.watcher)
                 self.watchers[event.watcher] = event.state
+                if event.watcher == NETWORK and event.state is WatchState.ARMED:
+                    self.connections += 1
             case WatcherChanged(ref=str(ref)):
                 self._watch(event.watcher, ref, event.state)
             case EventsLost():

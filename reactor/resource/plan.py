@@ -65,6 +65,7 @@ class ResourceError(ReactorError):
     ``hint`` says how to fix it, if the kind knows. ``missing`` names what does not exist, but may be provided by
     something that goes first: an absolute path; a name such as ``user#ada``; a ``package#nginx`` that no repository
     offers; or what an expression reads. A dry run then answers "can't tell".
+    ``waits_for`` names what is no resource, and blocks this one until it is there, as a resource would that it requires.
     """
 
     code = "R0501"
@@ -76,9 +77,11 @@ class ResourceError(ReactorError):
         *,
         missing: str | None = None,
         code: str | None = None,
+        waits_for: str | None = None,
     ) -> None:
         super().__init__(message, hint, code=code or (None if missing is None else "R0505"))
         self.missing = missing
+        self.waits_for = waits_for
 
 
 class GroupError(ResourceError):

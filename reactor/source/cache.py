@@ -96,7 +96,7 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
         raise
     except (ReactorError, OSError) as error:
         if (last := source.last_good()) is None:
-            raise ManifestError([_diagnostic(error, home)]) from error
+            raise ManifestError([_diagnostic(error, home, address.shown)]) from error
         age = _age(time.time() - source.fetched_at())
         warn(f"{error}; the last good version of {address.shown}, fetched {age} ago, is used")
         return last
@@ -132,8 +132,12 @@ def _distrusted(directory: Path, error: DistrustedError) -> ManifestError:
     return ManifestError([Diagnostic("R0401", message, None, hint)])
 
 
-def _diagnostic(error: Exception, home: Path) -> Diagnostic:
-    """Return the diagnostic for an error of the cache or of the download."""
+def _diagnostic(error: Exception, home: Path, shown: str) -> Diagnostic:
+    """Return the diagnostic for an error of the cache or of the download of ``shown``."""
+    if isinstance(error, UnpackingError):
+        hint = error.hint or "pack manifest.yaml and what belongs to it with tar -czf"
+        code = "R0404" if error.hint is None else error.code
+        return Diagnostic(code, f"{shown}: {error.message}", None, hint)
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
         message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
         return Diagnostic("R0404", message, None, "name another directory with --cache")

@@ -6,13 +6,57 @@ from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from reactor.resource.entry_points import installed_entry_points
+from reactor.resource.network_value import NetworkValue
 
 if TYPE_CHECKING:
+    from reactor.resource.common_properties import Registration
     from reactor.source.address import Address
     from reactor.source.download import Version
 
 GROUP = "reactor.links"
 """The group of the entry points. Their names are the schemes."""
+
+
+class Publisher(Protocol):
+    """Publishes registrations while their resources are stable."""
+
+    def stable(self, ref: str, registrations: Sequence[Registration]) -> None:
+        """A check of ``ref`` has ended well: publish now, and again while that stays true."""
+
+    def unstable(self, ref: str) -> None:
+        """The resource is not stable any more, or has left the manifest: publish nothing for it."""
+
+    async def run(self, tell: Callable[[str], None]) -> None:
+        """Publish until cancelled."""
+
+    async def drain(self) -> None:
+        """Wait until nothing is due."""
+
+
+State = Callable[[str, str], None]
+"""Takes a new state of a connection: ``armed``, ``down`` or ``denied``, and the server or the reason."""
+
+
+class LinkedValues(Protocol):
+    """The values of a network that one command reads."""
+
+    def read(self, function: str, arguments: tuple[str, ...], *, briefly: bool) -> NetworkValue | None:
+        """Implements `reactor.resource.network_value.Network`."""
+
+    def warnings(self) -> list[str]:
+        """Implements `reactor.resource.network_value.Network`."""
+
+    def use(self, state: str) -> None:
+        """Read the last values below the state directory ``state``."""
+
+    def stale(self) -> dict[str, str]:
+        """Return what to say of the values that are not current, by the path of their mirror file."""
+
+    def keep(self) -> None:
+        """Write the values below the state directory from now on. Raises OSError."""
+
+    async def run(self, tell: Callable[[str], None]) -> None:
+        """Follow the values that were read, and those that are read later, until cancelled."""
 
 
 class Link(Protocol):
@@ -31,6 +75,15 @@ class Link(Protocol):
 
         ``tell`` gets what people should know, such as the reason why changes are not seen at once.
         """
+
+    def network(self, context: str, stream: str | None) -> LinkedValues:
+        """Return the values that expressions may read. ``stream`` has the registrations; None for the usual one."""
+
+    def publisher(self, context: str, destination: str, stream: str | None) -> Publisher:
+        """Return what publishes the registrations of a run to ``destination``: ``nats`` or ``jetstream``."""
+
+    def watch_state(self, context: str, changed: State) -> None:
+        """Call ``changed`` at each change of the state of the connection that this process keeps."""
 
 
 def link_of(url: str) -> Link | None:

@@ -67,7 +67,10 @@ BOTH_FORMS = pytest.mark.parametrize(
 
 
 @BOTH_FORMS
-def test_a_user_who_is_registered_is_an_error_where_no_one_can_be_asked(head, indent, tmp_path, reactor):
+def test_a_user_who_is_registered_is_an_error_where_no_one_can_be_asked(
+    head, indent, tmp_path, monkeypatch, reactor
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     balancer = tmp_path / "balancer.conf"
     balancer.write_text("server 192.0.2.1\n")
     manifest = tmp_path / "m.yaml"
@@ -85,7 +88,7 @@ def test_a_user_who_is_registered_is_an_error_where_no_one_can_be_asked(head, in
     manifest.write_text(head + textwrap.indent(body, f"{indent}  "))
     done = reactor("run", "--converge-once", manifest)
     assert done.code == 2
-    assert "registrations: no network is configured" in done.out + done.err
+    assert "registrations: there is no NATS context CCM" in done.out + done.err
     assert balancer.read_text() == "server 192.0.2.1\n"
     assert not (tmp_path / "reloaded").exists()
 

@@ -1,5 +1,9 @@
+import sys
+
 import pytest
 from nats_servers import NatsServer
+from nats_site import Run, Site
+from processes_of_cli import environment, spawned
 from ssh_hosts import ssh_world
 
 
@@ -15,3 +19,28 @@ def world(tmp_path_factory):
     """A world without hosts; each module starts its own."""
     with ssh_world(tmp_path_factory.mktemp("ssh")) as made:
         yield made
+
+
+@pytest.fixture
+def site(server, tmp_path, monkeypatch, request):
+    made = Site(server, tmp_path, "".join(filter(str.isalnum, request.node.name)))
+    monkeypatch.setenv("XDG_CONFIG_HOME", made.variables["XDG_CONFIG_HOME"])
+    return made
+
+
+@pytest.fixture
+def converger(site):
+    """Start a converger, and wait until it has converged."""
+    started = []
+
+    def start(*args, until="converged"):
+        options = ["--format", "json", "--cache", site.root / "cache", "--state-dir", site.root / "state"]
+        running = spawned("run", *options, *args, env=environment(**site.variables))
+        started.append(running)
+        run = Run(running.__enter__())
+        run.last = run.heard(until)
+        return run
+
+    yield start
+    for running in started:
+        running.__exit__(*sys.exc_info())

@@ -1,94 +1,16 @@
 """Manifests and data in NATS: read from a real server, and followed by a running converger."""
 
-import io
 import json
 import os
 import signal
-import sys
-import tarfile
 
 import pytest
-import trio
 from nats_servers import NatsServer, free_ports
+from nats_site import Site, archive, manifest, on
 from processes_of_cli import environment, finish, spawned
 
-from reactor import ManifestError, load
-from reactor.fleet.link.connection import connected
-from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.link.options import Options
-from reactor.manifest.inputs import Inputs
+from reactor import ManifestError
 from reactor.source.address import parse_address, parse_data_address
-
-
-def archive(text):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        info = tarfile.TarInfo("site/manifest.yaml")
-        info.size = len(text.encode())
-        tar.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
-
-
-def manifest(root, content):
-    own = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
-    return f"resources: [{{file: [{{'{root}/out': {{{own}, content: '{content}'}}}}]}}]"
-
-
-def on(server, work):
-    """Call ``work`` with JetStream of the server, and return what it returns."""
-
-    async def connect():
-        async with connected(Options(servers=(server.url,))) as connection:
-            return await work(JetStream(connection))
-
-    return trio.run(connect)
-
-
-class Site:
-    """Where a test keeps its manifest and data: in a bucket that is named after the test."""
-
-    def __init__(self, server, root, name):
-        self.server, self.root, self.bucket = server, root, name
-        self.variables = {"XDG_CONFIG_HOME": str(root / "config")}
-        self.data, self.manifest = f"kv://{name}/site.web", f"obj://{name}/site.tar.gz"
-        (root / "config/nats/context").mkdir(parents=True)
-        self.connect_to(server.url)
-        on(server, self._make)
-
-    async def _make(self, js):
-        await js.key_value(self.bucket).create_bucket()
-        await js.objects(self.bucket).create_bucket()
-
-    def connect_to(self, url, name="CCM"):
-        (self.root / f"config/nats/context/{name}.json").write_text(json.dumps({"url": url}))
-
-    def put(self, text, key="site.web"):
-        on(self.server, lambda js: js.key_value(self.bucket).put(key, text.encode()))
-
-    def delete(self):
-        on(self.server, lambda js: js.key_value(self.bucket).delete("site.web"))
-
-    def store(self, data, name="site.tar.gz"):
-        on(self.server, lambda js: js.objects(self.bucket).put(name, data))
-
-    def load(self, path, **inputs):
-        return load(str(path), Inputs(cache=str(self.root / "cache"), context="CCM", **inputs))
-
-    def written(self, text="${ Data.content }"):
-        path = self.root / "m.yaml"
-        path.write_text(manifest(self.root, text))
-        return path
-
-    @property
-    def out(self):
-        return (self.root / "out").read_text()
-
-
-@pytest.fixture
-def site(server, tmp_path, monkeypatch, request):
-    made = Site(server, tmp_path, "".join(filter(str.isalnum, request.node.name)))
-    monkeypatch.setenv("XDG_CONFIG_HOME", made.variables["XDG_CONFIG_HOME"])
-    return made
 
 
 def test_a_manifest_is_read_from_an_object_store(site):
@@ -195,46 +117,6 @@ def test_without_the_network_the_cached_copy_is_used_with_its_age(site):
     [warning] = program.warnings
     assert "can't reach the NATS server" in warning
     assert f"the last good version of {site.data}, fetched 3 h ago, is used" in warning
-
-
-class Run:
-    """A converger that runs on a site."""
-
-    def __init__(self, process):
-        self.process = process
-        self.warnings = []
-
-    def heard(self, kind, holds=lambda _: True):
-        for line in self.process.stdout:
-            event = json.loads(line)
-            if event["event"] == "warning":
-                self.warnings.append(event["text"])
-            if event["event"] == kind and holds(event):
-                return event
-        raise AssertionError(f"ended without {kind}: {self.process.stderr.read().decode()}")
-
-    def warned(self, words):
-        """Wait for a warning, if it has not come yet."""
-        if not any(words in each for each in self.warnings):
-            self.heard("warning", lambda event: words in event["text"])
-
-
-@pytest.fixture
-def converger(site):
-    """Start a converger, and wait until it has converged."""
-    started = []
-
-    def start(*args):
-        options = ["--format", "json", "--cache", site.root / "cache", "--state-dir", site.root / "state"]
-        running = spawned("run", *options, *args, env=environment(**site.variables))
-        started.append(running)
-        run = Run(running.__enter__())
-        run.heard("converged")
-        return run
-
-    yield start
-    for running in started:
-        running.__exit__(*sys.exc_info())
 
 
 def test_new_data_are_in_force_at_once_and_deleted_ones_stay_in_force(site, converger):

@@ -22,7 +22,7 @@ from reactor.engine.events import (
     Reversing,
     WatcherChanged,
 )
-from reactor.metrics.tally import BOUNDS, HEALTH, OUTCOMES, Histogram, Tally
+from reactor.metrics.tally import BOUNDS, HEALTH, NETWORK, OUTCOMES, Histogram, Tally
 from reactor.resource.health import Examination, HealthStatus
 from reactor.resource.watch import WatchState
 
@@ -162,3 +162,11 @@ def test_a_check_that_found_all_well_costs_about_a_microsecond_at_most(tally):
     event = checked()
     best = min(repeat(lambda: tally(event), number=2000, repeat=20)) / 2000
     assert best < 3e-6, "measured 0.38 µs; the rest is room for a loaded machine"
+
+
+def test_connections_to_a_network_are_counted_and_a_run_without_one_has_none():
+    tally = Tally([], ["inotify"], 0.0)
+    assert (tally.connections, NETWORK in tally.watchers) == (0, False)
+    for state in (WatchState.ARMED, WatchState.DOWN, WatchState.ARMED):
+        tally(WatcherChanged(1.0, NETWORK, state, ""))
+    assert (tally.connections, tally.watchers[NETWORK]) == (2, WatchState.ARMED)

@@ -127,6 +127,8 @@ def output(*command: str, **options: str) -> str:
 
 def stays(example: str) -> bool:
     """Whether it goes on until it is told to end."""
+    if example.startswith(("reactor registration watch", "reactor agent ")):
+        return True
     return "--follow" in example or (example.startswith("reactor run ") and "--converge-once" not in example)
 
 
@@ -153,7 +155,7 @@ class Host:
             (self.directory / "site/motd").write_text(content)
             self.do("reactor push site/ -i hosts.yaml")
         converger = f"reactor run --state-dir {self.state} --ui 127.0.0.1:0 site.yaml"
-        with self._serving(), self._fleet(), self._started(converger) as run:
+        with self._serving(), self._registry(), self._fleet(), self._started(converger) as run:
             for line in run.stdout:
                 if "converged" in line:
                     break
@@ -185,7 +187,9 @@ class Host:
                 Path("/etc/nginx/nginx.conf").write_text("drift")
             TROUBLE.unlink(missing_ok=True)
             said = ""
-            while not re.search("converged|failed", said) and (line := process.stdout.readline()):
+            while not re.search("converged|failed|Removed entry", said) and (
+                line := process.stdout.readline()
+            ):
                 said += line
             process.send_signal(signal.SIGINT)
             rest, _ = process.communicate(timeout=TIMEOUT)
@@ -201,7 +205,9 @@ class Host:
         session = self.directory / "session"
         shutil.rmtree(session, ignore_errors=True)
         session.mkdir()
-        state = self.state if "reactor run " not in example else self.directory / "another-state"
+        state = (
+            self.state if not re.search("reactor (run|agent) ", example) else self.directory / "another-state"
+        )
         return {**self._environment, "REACTOR_STATE_DIR": str(state), "REACTOR_SESSION": str(session)}
 
     def _provide_program(self) -> None:
@@ -359,6 +365,18 @@ class Host:
                 "id: web7\nservers: ['nats://127.0.0.1:4222']\ncredentials: web7.creds\nchannels: [web]\n"
             )
             Path("/etc/reactor/fleet.yaml").write_text(settings)
+            yield
+
+    @contextmanager
+    def _registry(self) -> Iterator[None]:
+        """A NATS server for registrations, in the context CCM."""
+        with NatsServer(self.directory / "registry") as server:
+            contexts = Path("~/.config/nats/context").expanduser()
+            contexts.mkdir(parents=True, exist_ok=True)
+            (contexts / "CCM.json").write_text(json.dumps({"url": server.url}))
+            agent = Path("/etc/choria/ccm/config.yaml")
+            agent.parent.mkdir(parents=True, exist_ok=True)
+            agent.write_text(f"manifests: [{self.directory}/site.yaml]\ncache_dir: {self.directory}/cache\n")
             yield
 
     def _prepare_rollout(self, example: str) -> None:

@@ -117,6 +117,16 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 )
 @click.option("--render", is_flag=True, help="Show the manifest as 'reactor render' does, and exit.")
 @ui_option
+@click.option(
+    "--registration",
+    type=click.Choice(["nats", "jetstream"]),
+    help="Where register_when_stable is published: by NATS alone, or to a stream.  [default: nowhere]",
+)
+@click.option(
+    "--registration-stream",
+    metavar="NAME",
+    help="The stream that registrations are in.  [default: REGISTRATION]",
+)
 @inputs_options
 @metrics_options
 @state_dir_option
@@ -136,9 +146,12 @@ def run(
     state_dir: str | None,
     inputs: Callable[[], Inputs],
     ui: Address | None,
+    registration: str | None,
+    registration_stream: str | None,
     endpoint: MetricsEndpoint | None,
 ) -> None:
     """Apply the manifests, and repair drift until stopped. The help is `_HELP`."""
+    from reactor.cli.options.network import RunNetwork
     from reactor.cli.running.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
     from reactor.secrets.reader import RunSecrets
@@ -159,9 +172,13 @@ def run(
         diff=diff,
         converged_timeout=converged_timeout,
     )
+    network = RunNetwork("")
+    network.stream = registration_stream
+    network.registers = registration is not None
     asked = ConvergeCommand(
-        manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage, RunSecrets()
-    )
+        manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage, RunSecrets(),
+        network=network, registration=None if noop else registration,
+    )  # fmt: skip
     ended, interruption = asked.converge(endpoint, ui)
     code = exitcodes.run_code(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (converge_once and interruption.left_work):

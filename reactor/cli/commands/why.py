@@ -32,6 +32,7 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
       reactor why file#/etc/motd
       reactor why 'exec#restart app'
     """
+    from reactor.cli.running.network import stale_values
     from reactor.console.jsonlines import line
     from reactor.control.explanation import Explanation
     from reactor.journal.history import History, HistoryError
@@ -43,6 +44,7 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
             sentences = explanation.explain(ref) or explanation.explain(history.aliases().get(ref, ref))
             if sentences is None:
                 fail("R0605", f"the journal has no resource {ref}", hint_from(history, ref), 1)
+            sentences += stale_values(directory, history.aliases().get(ref, ref))
     except HistoryError as error:
         fail_for(error, 1, hint=hint_about(directory))
     if form == "json":

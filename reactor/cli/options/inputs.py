@@ -190,10 +190,12 @@ def _inputs_options(
         **options: Any,
     ) -> Any:
         def read() -> Inputs:
+            from reactor.cli.options.network import RunNetwork
+
             site = hiera or os.environ.get(DATA_VARIABLE) or (_own_data() if own_data else None)
             found = _inputs(facts_given, Given(data_file, data), site, cache, read_env=read_env)
             context = context_name or os.environ.get(CONTEXT_VARIABLE) or DEFAULT_CONTEXT
-            return found._replace(context=context)
+            return found._replace(context=context, network=RunNetwork(context))
 
         return command(*args, inputs=read, **options)
 

@@ -23,7 +23,7 @@ from reactor.console.open_problems import name_some
 from reactor.console.run_header import message_record, metrics_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.graph.graph import REFRESHING
-from reactor.journal.state_directory import PAUSES_FILE
+from reactor.journal.state_directory import PAUSES_FILE, is_ours
 from reactor.loading import load
 from reactor.secrets.reader import RunSecrets
 from reactor.service.notify import Notifier
@@ -31,7 +31,9 @@ from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
     from reactor.cli.options.live_page import PageListener
+    from reactor.cli.options.network import RunNetwork
     from reactor.cli.running.companions import Companion
+    from reactor.cli.running.network import NetworkService
     from reactor.cli.running.signals import Interruption
     from reactor.control.listen_address import Address
     from reactor.engine.events import Ended
@@ -56,6 +58,8 @@ class ConvergeCommand(NamedTuple):
     bad_usage: int
     secret_reader: RunSecrets
     companions: tuple[Companion, ...] = ()
+    network: RunNetwork | None = None
+    registration: str | None = None
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -74,13 +78,24 @@ class ConvergeCommand(NamedTuple):
             return self._converge(program, generation, services, window)
 
     def _load(self) -> tuple[LoadedManifest, Selection | None]:
-        program = load(self.manifests, self.inputs()._replace(secret_reader=self.secret_reader))
+        program = load(self.manifests, self._inputs())
         refuse_own_state(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None
         from reactor.graph.select import select
 
         return program, select(program.graph, self.only, self.exclude)
+
+    def _inputs(self) -> Inputs:
+        """The inputs, with the network of this run: its values survive reloads."""
+        inputs = self.inputs()._replace(secret_reader=self.secret_reader)
+        if (network := self.network) is None:
+            return inputs
+        network.context = inputs.context
+        if network.state is None and self.location is not None:
+            path = self.location.path
+            network.state = path if is_ours(path) or not os.path.exists(path) else None
+        return inputs._replace(network=network)
 
     def _reload(self, reporter: Reporter | None) -> Generation:
         if reporter is not None:
@@ -123,7 +138,10 @@ class ConvergeCommand(NamedTuple):
                 if not state.complete:
                     _warn_of_lost_refreshes(graph, display)
                 services = services._replace(
-                    directory=state.directory, journal=state.journal, backups=state.backups
+                    network=self._network_service(generation, state, display),
+                    directory=state.directory,
+                    journal=state.journal,
+                    backups=state.backups,
                 )
                 if options.watch or _has_pauses(state):
                     observe = partial(_with_observers, services, program.path, graph, options)
@@ -151,12 +169,33 @@ class ConvergeCommand(NamedTuple):
             display.flush()
         return ended, interruption
 
+    def _network_service(
+        self, generation: Generation, state: State, display: Display
+    ) -> NetworkService | None:
+        """What keeps and follows the values of the network, and publishes registrations."""
+        network = self.network
+        if network is None or not (self.options.watch or network.is_used or self.registration):
+            return None
+        from reactor.cli.running.network import NetworkService
+
+        if state.path is not None:
+            _keep_values(network, display)
+        names = (*self.manifests, generation.inputs.site or "")
+        return NetworkService(network, names, self.registration)
+
     def _open_state(self, program: LoadedManifest, display: Display) -> AbstractContextManager[State]:
         if self.options.monitor_only:
             return no_state()
         if self.options.noop:
             return read_only_state(self.location, display.warn)
         return open_state(self.location, program.path, display.warn, self.bad_usage)
+
+
+def _keep_values(network: RunNetwork, display: Display) -> None:
+    try:
+        network.keep()
+    except OSError as error:
+        display.warn(f"the values of the network can't be kept: {error.strerror}")
 
 
 def _with_observers(

@@ -25,6 +25,7 @@ from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:  # many runs use none of these
     from reactor.cli.running.companions import Companion
+    from reactor.cli.running.network import NetworkService
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
     from reactor.metrics.tally import Tally
@@ -40,6 +41,7 @@ class RunServices(NamedTuple):
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
     - ``reporter`` notifies the service manager;
     - ``notifications`` are those that the manifest declares;
+    - ``network`` follows values and publishes registrations;
     - ``companions`` are further tasks, which may fail.
     """
 
@@ -53,6 +55,7 @@ class RunServices(NamedTuple):
     page: LivePage | None = None
     reporter: Reporter | None = None
     notifications: RunNotifications | None = None
+    network: NetworkService | None = None
     companions: tuple[Companion, ...] = ()
 
 
@@ -96,6 +99,7 @@ class _Sinks:
             services.tally,
             services.reporter,
             services.notifications,
+            services.network,
             *services.companions,
         )
         self._observers = [sink for sink in observers if sink is not None]
@@ -190,7 +194,10 @@ async def _run_with_services(
 
 
 def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:
-    """Serve the metrics and the live page."""
+    """Serve the metrics and the live page, and follow the network."""
+    if services.network:
+        services.network.attach(engine)
+        nursery.start_soon(services.network.run, display.warn)
     if services.metrics_port and services.tally:
         nursery.start_soon(services.metrics_port.run, services.tally, engine, display.warn)
     if services.page:
@@ -219,6 +226,8 @@ async def _end_services(services: RunServices) -> None:
         services.reporter.ending()
     if services.notifications:
         await services.notifications.drain()
+    if services.network:
+        await services.network.drain()
     if services.control:
         await services.control.drain()
     if services.page:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import trio
 
 from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.context import read_context
-from reactor.fleet.link.errors import LinkError, MissingError
+from reactor.fleet.link.errors import (
+    ContextError,
+    DeniedError,
+    IdentityError,
+    LinkError,
+    MissingError,
+    UnreachableError,
+)
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.status import Status
 from reactor.fleet.sources import place as places
 from reactor.fleet.sources.place import Place, parse_place
 from reactor.source.address import Address
 from reactor.source.download import MAX_BYTES, DownloadError, Version
+from reactor.source.links import State
+
+if TYPE_CHECKING:
+    from reactor.fleet.sources.publisher import NatsPublisher
+    from reactor.fleet.sources.values import NatsValues
+
+T = TypeVar("T")
 
 CONNECTING = 3.0
 """Seconds within which a server must answer."""
@@ -30,6 +46,7 @@ class NatsLink:
 
     def __init__(self) -> None:
         self._live: dict[str, tuple[trio.lowlevel.TrioToken, JetStream]] = {}
+        self._states: dict[str, State] = {}
 
     def fault(self, url: str, *, archive: bool) -> tuple[str, str] | None:
         """Implements `reactor.source.links.Link`."""
@@ -53,30 +70,90 @@ class NatsLink:
         self, addresses: Sequence[Address], changed: Callable[[], None], tell: Callable[[str], None]
     ) -> None:
         """Implements `reactor.source.links.Link`. All addresses have the same context."""
-        context = addresses[0].context
         try:
-            connection = Connection(read_context(context), tell=lambda error: tell(str(error)))
-        except LinkError as error:
-            tell(f"changes in NATS are not seen at once: {error}")
-            return
-        js = JetStream(connection)
-        with self._shared(context, js):
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(connection.run)
+            async with self.live(addresses[0].context, tell) as js, trio.open_nursery() as nursery:
                 for address in addresses:
                     nursery.start_soon(_watch, js, parse_place(address.url), changed, tell)
+        except ContextError as error:
+            tell(f"changes in NATS are not seen at once: {error}")
 
-    @contextmanager
-    def _shared(self, context: str, js: JetStream) -> Iterator[None]:
-        """Let `download` use the connection in the block."""
+    def network(self, context: str, stream: str | None) -> NatsValues:
+        """Implements `reactor.source.links.Link`."""
+        from reactor.fleet.sources.values import NatsValues  # noqa: PLC0415 - most manifests read no values
+
+        return NatsValues(self, context, stream)
+
+    def publisher(self, context: str, destination: str, stream: str | None) -> NatsPublisher:
+        """Implements `reactor.source.links.Link`."""
+        from reactor.fleet.sources.publisher import NatsPublisher  # noqa: PLC0415 - most runs register nothing
+
+        return NatsPublisher(self, context, destination, stream)
+
+    def watch_state(self, context: str, changed: State) -> None:
+        """Implements `reactor.source.links.Link`."""
+        self._states[context] = changed
+
+    @asynccontextmanager
+    async def live(self, context: str, tell: Callable[[str], None]) -> AsyncIterator[JetStream]:
+        """Yield a connection that stays, for all of this run that use the context. Raises ContextError.
+
+        The first user keeps it, so all must end together. In the block, `download` uses it too.
+        """
+        if (found := self._live.get(context)) is not None:
+            yield found[1]
+            return
+        connection = Connection(read_context(context), tell=lambda error: tell(str(error)))
+        js = JetStream(connection)
         self._live[context] = (trio.lowlevel.current_trio_token(), js)
+        failure: Exception | None = None
         try:
-            yield
+            with connection.watched(partial(self._report, context)):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(connection.run)
+                    try:
+                        yield js
+                    except Exception as error:  # noqa: BLE001 - it leaves below, where the nursery does not wrap it
+                        failure = error
+                    nursery.cancel_scope.cancel()
         finally:
             del self._live[context]
+        if failure is not None:
+            raise failure
+
+    def _report(self, context: str, status: Status) -> None:
+        """Pass on the state of a connection."""
+        if (changed := self._states.get(context)) is None:
+            return
+        if status.up:
+            changed("armed", f"connected to {status.server}")
+        elif status.why is not None:
+            state = "denied" if isinstance(status.why, IdentityError | DeniedError) else "down"
+            changed(state, str(status.why))
+
+    def call(self, context: str, work: Callable[[JetStream], Awaitable[T]]) -> T:
+        """Do ``work`` with the connection of the run, or else with one of its own. Blocks. Raises LinkError."""
+        token, js = self._live.get(context, (None, None))
+        if trio_token() is not None:
+            raise UnreachableError("the value would have to be read while everything else waits")
+        if js is not None:
+            if not js.connection.up:
+                raise js.connection.status.why or UnreachableError("there is no connection to NATS yet")
+            try:
+                return trio.from_thread.run(work, js, trio_token=token)
+            except trio.RunFinishedError:  # the run ends, and what is read now is not used
+                raise UnreachableError("the run has ended") from None
+        return trio.run(_alone, context, work)
 
 
-async def _alone(context: str, read: Callable[[JetStream], Awaitable[Version | None]]) -> Version | None:
+def trio_token() -> trio.lowlevel.TrioToken | None:
+    """Return the token of the event loop that runs in this thread; None if there is none."""
+    try:
+        return trio.lowlevel.current_trio_token()
+    except RuntimeError:
+        return None
+
+
+async def _alone(context: str, read: Callable[[JetStream], Awaitable[T]]) -> T:
     async with connected(read_context(context), seconds=CONNECTING) as connection:
         return await read(JetStream(connection))
 

@@ -21,7 +21,7 @@ from reactor.language.expression.evaluation import (
 )
 from reactor.language.expression.gjson.paths import get
 from reactor.language.expression.nodes import Call, Method, Predicate, walk
-from reactor.language.values import describe_kind, kind
+from reactor.language.values import describe_kind, kind, method_text
 
 _HOST_COST = 100
 _LONGEST_PATH = 10_000
@@ -129,6 +129,8 @@ def _method(node: Method, compile_child: CompileChild) -> Closure:
 
     def method(evaluation: Evaluation) -> Any:
         value = of(evaluation)
+        if not arguments and (text := method_text(value, node.name)) is not None:
+            return evaluation.charge_result(text)
         found = METHODS.get(kind(value), {}).get(node.name)
         if found is None:
             hint = "only times and durations have methods"

@@ -11,6 +11,7 @@ from reactor.language.templates.calls import ANY, Functions, Signature, call_fun
 from reactor.language.templates.go import nodes
 from reactor.language.templates.missing_values import MissingValues, no_such_key, no_value
 from reactor.language.templates.values import go_type
+from reactor.language.values import method_text
 
 
 class Missing:
@@ -128,6 +129,8 @@ class Evaluator:
                 raise Fault(
                     f"nil pointer evaluating interface {{}}.{name}", "test it first: if, with or default"
                 )
+            elif (text := method_text(value, name)) is not None:
+                value = text
             elif value is not MISSING:
                 raise Fault(f"can't evaluate field {name} in type {go_type(value)}")
         return value

@@ -11,7 +11,7 @@ from typing import Any, Final
 from reactor.language.errors import Fault
 from reactor.language.templates.budget import current_budget
 from reactor.language.templates.values import go_type, string_of
-from reactor.language.values import wrap_int64
+from reactor.language.values import method_text, wrap_int64
 
 
 class Invalid:
@@ -152,7 +152,7 @@ def _numeric(value: Any) -> float:
 
 
 def member(value: Any, key: Any) -> Any:
-    """Return ``value[key]``; INVALID for a missing key of a map.
+    """Return ``value[key]``; INVALID for a missing key of a map. A method of a list is a function.
 
     Raises Fault if ``value`` can't have such a member.
     """
@@ -163,6 +163,8 @@ def member(value: Any, key: Any) -> Any:
             return value[key]
         except KeyError:
             return INVALID
+    if isinstance(key, str) and (text := method_text(value, key)) is not None:
+        return lambda: text
     if isinstance(value, list | tuple):
         return value[position(key, len(value))]
     if isinstance(value, str):

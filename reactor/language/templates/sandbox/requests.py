@@ -12,6 +12,7 @@ from reactor.language.expression.scope import TextMap
 from reactor.language.templates.budget import current_budget
 from reactor.language.templates.go.functions.times import freeze_clock
 from reactor.language.templates.sandbox.channel import Channel
+from reactor.language.values import ListWithMethods
 
 _STEPS: Final = 100
 """The cost of a request in steps: it takes as long as evaluating this many nodes."""
@@ -84,6 +85,8 @@ class HostRequests:
         what, value = encoded
         if what == "map":
             return LazyMap(self, value)
+        if what == "methods":
+            return ListWithMethods(*value)
         return [self.decoded(item) for item in value] if what == "list" else value
 
     def _function(self, name: str, taken: list[list[Any]]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from reactor.language.errors import FunctionError
 from reactor.language.expression.scope import TextMap
 from reactor.language.templates.calls import MISTAKES, Functions
 from reactor.language.templates.engine import Loader
+from reactor.language.values import ListWithMethods
 
 Answer = tuple[dict[str, Any], list[str]]
 
@@ -92,7 +93,7 @@ def _encoded(value: Any, path: list[Any] | None) -> list[Any]:
         return ["map", path]
     if path is not None and isinstance(value, list | tuple):
         return ["list", [_encoded(item, [*path, index]) for index, item in enumerate(value)]]
-    return ["plain", value]
+    return ["methods", [value, dict(value.methods)]] if type(value) is ListWithMethods else ["plain", value]
 
 
 def _parameters(function: Any) -> list[list[Any]]:

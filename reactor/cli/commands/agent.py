@@ -1,0 +1,51 @@
+"""``reactor agent``: runs as CCM's agent is configured."""
+
+from __future__ import annotations
+
+import click
+
+from reactor.cli.options.inputs import CONTEXT_VARIABLE
+from reactor.cli.options.state_dir import state_dir_option
+
+
+@click.command(short_help="Run as CCM's agent is configured.")
+@click.option(
+    "--config",
+    required=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The configuration of CCM's agent.",
+)
+@click.option(
+    "--context",
+    envvar=CONTEXT_VARIABLE,
+    metavar="NAME",
+    help=f"Connect with this context of the nats CLI.  [default: ${CONTEXT_VARIABLE}, else nats_context of FILE]",
+)
+@state_dir_option
+def agent(config: str, context: str | None, state_dir: str | None) -> None:
+    """Run as CCM's agent is configured in FILE: as 'reactor run' with its manifests, data and registration.
+
+    The manifests run as one: their resources may refer to each other, and none may be declared twice. Settings that
+    reactor does not need, such as intervals, are accepted and named once. The metrics are served on 127.0.0.1 only.
+
+    Exit codes: those of 'reactor run'; 2 the configuration is wrong.
+
+    \b
+    Examples:
+      reactor agent --config /etc/choria/ccm/config.yaml
+    """
+    from reactor.cli.commands.run import run
+    from reactor.cli.messages import fail_for, warn
+    from reactor.cli.running.agent import AgentConfigError, read_config
+
+    try:
+        found = read_config(config)
+    except AgentConfigError as error:
+        fail_for(error)
+    if found.unneeded:
+        warn(f"{config}: reactor does not need {', '.join(found.unneeded)}: it repairs drift when it happens")
+    words = found.words(context)
+    if state_dir is not None:
+        words += ["--state-dir", state_dir]
+    run.main(words, prog_name="reactor run", standalone_mode=False)
