@@ -63,7 +63,7 @@ REQUEST = {
     "properties": {"name": "/tmp/asked-for", "ensure": "present", "content": "x", "owner": "root", "group": "root", "mode": "0644"},
 }  # fmt: skip
 PHASES = {
-    **dict.fromkeys(("advance", "pause", "halt", "rollback"), Phase.ROLLING),
+    **dict.fromkeys(("advance", "approve", "pause", "halt", "rollback"), Phase.ROLLING),
     "resume": Phase.PAUSED,
     **dict.fromkeys(("drive", "release"), Phase.DONE),
 }
@@ -374,7 +374,11 @@ class Host:
                 if state is not None:
                     wave = 10_000 if phase is Phase.DONE else 100
                     previous = state.previous or state.release
-                    new = replace(state, phase=phase, wave=wave, previous=previous, waves=(100, 10_000))
+                    approve = (10_000,) if words[2] == "approve" else ()
+                    gate = replace(state.gate, approve=approve)
+                    new = replace(
+                        state, phase=phase, wave=wave, previous=previous, waves=(100, 10_000), gate=gate
+                    )
                     await channels.write(new, revision)
 
         trio.run(write)
