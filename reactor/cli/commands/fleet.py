@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.commands import fleet_views
-from reactor.cli.options.fleet import channel_argument, home_option, host_argument, key_option, why_option
+from reactor.cli.commands import fleet_releases, fleet_views
+from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import directory_of, state_dir_option
-from reactor.cli.options.trust import Owner, trust_option, trusting_owners
+from reactor.cli.options.trust import trusting_owners
 
 if TYPE_CHECKING:
     from reactor.cli.options.metrics import MetricsEndpoint
@@ -93,7 +93,10 @@ def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers
     help="Write the credentials to FILE, which only its owner can read.",
 )
 @home_option
-def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str) -> None:
+@format_option("what was changed as JSON")
+def admit(
+    host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str, form: Format
+) -> None:
     """Admit HOST by hand: enrol it, and write credentials that are good for 30 days.
 
     Exit codes: 0 admitted; 1 the name is taken, or no server answers; 2 bad usage.
@@ -104,65 +107,7 @@ def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output:
     """
     from reactor.cli.running.fleet import admit_host
 
-    admit_host(home, host, channels, groups, output)
-
-
-@fleet.command(short_help="Sign a directory as the next release of a channel, and begin it.")
-@click.argument("directory", type=click.Path(exists=True, file_okay=False))
-@channel_argument
-@key_option
-@click.option(
-    "--waves",
-    default="1%,10%,50%,100%",
-    show_default=True,
-    metavar="N,...",
-    help="The sizes of the waves, as numbers of hosts or percentages, up to 100%.",
-)
-@click.option(
-    "--soak",
-    type=click.FloatRange(min=0),
-    default=300,
-    show_default=True,
-    metavar="SECONDS",
-    help="Wait so long after the last host of a wave has converged.",
-)
-@click.option(
-    "--max-failed", default="2%", show_default=True, metavar="N", help="Halt when more hosts of a wave fail."
-)
-@click.option(
-    "--window",
-    default="",
-    metavar="HOURS",
-    help="Begin waves only then: 'Mon-Thu 09:00-16:00 Europe/Vienna'.",
-)
-@click.option(
-    "--targets", default="", metavar="EXPRESSION", help="Take it only where this is true of the facts."
-)
-@click.option("--note", default="", metavar="TEXT", help="Say what it is: others see it.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show which hosts would take it in which wave, and change nothing."
-)
-@click.option("--wait", is_flag=True, help="Drive the rollout, and end with it.")
-@home_option
-@trust_option
-def release(
-    directory: str, channel: str, home: str, trusted_owners: tuple[Owner, ...], **wishes: Any
-) -> None:
-    """Pack DIRECTORY, sign it as the next release of CHANNEL, and begin its rollout.
-
-    The manifest must be valid here. Without --wait, 'reactor fleet drive' moves the waves.
-
-    Exit codes: 0 begun, or with --wait done; 1 refused, halted, or no server answers; 2 bad usage.
-
-    \b
-    Examples:
-      reactor fleet release site/ web --dry-run
-      reactor fleet release site/ web --waves 1,10%,100% --key deploy_key
-    """
-    from reactor.cli.running.fleet import begin
-
-    with trusting_owners(trusted_owners):
-        raise click.exceptions.Exit(begin(home, directory, channel, **wishes))
+    admit_host(home, host, channels, groups, output, form)
 
 
 @fleet.command(short_help="Move the waves of channels, until it is stopped.")
@@ -212,7 +157,7 @@ def _act(name: str) -> click.Command:
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
-for _command in fleet_views.COMMANDS:
+for _command in (*fleet_views.COMMANDS, *fleet_releases.COMMANDS):
     fleet.add_command(_command)
 
 
@@ -255,7 +200,8 @@ def follow(
 @host_argument
 @why_option
 @home_option
-def hold(host: str, why: str, home: str) -> None:
+@format_option("what was changed as JSON")
+def hold(host: str, why: str, home: str, form: Format) -> None:
     """Keep HOST at the release it has, whatever its channels say. Drift is repaired all the same.
 
     Exit codes: 0 held; 1 there is no such host, or no server answers; 2 bad usage.
@@ -266,13 +212,14 @@ def hold(host: str, why: str, home: str) -> None:
     """
     from reactor.cli.running.fleet import hold_host
 
-    hold_host(home, host, why)
+    hold_host(home, host, why, form)
 
 
 @fleet.command(short_help="Let a host follow its channels again.")
 @host_argument
 @home_option
-def free(host: str, home: str) -> None:
+@format_option("what was changed as JSON")
+def free(host: str, home: str, form: Format) -> None:
     """Let HOST follow its channels again: without hold and without pins.
 
     Exit codes: 0 free; 1 there is no such host, or no server answers; 2 bad usage.
@@ -283,4 +230,4 @@ def free(host: str, home: str) -> None:
     """
     from reactor.cli.running.fleet import free_host
 
-    free_host(home, host)
+    free_host(home, host, form)

@@ -47,3 +47,15 @@ def _shortened(text: str) -> str:
     """``2 hours ago`` and ``-2h`` as ``2h``."""
     length = text.removeprefix("-").removesuffix("ago")
     return re.sub(r"\s*([^\W\d]+)\s*", lambda found: _UNITS.get(found[1].removesuffix("s"), found[1]), length)
+
+
+def moment_ahead(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """The time after a duration that is the value of an option, in seconds since 1970."""
+    if value is None:
+        return None
+    from reactor.resource.property_types import parse_duration
+
+    try:
+        return datetime.now().timestamp() + parse_duration(value.strip())  # noqa: DTZ005 - only the number is used
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(str(error)) from None

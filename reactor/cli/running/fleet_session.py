@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import click
 import trio
 
 from reactor.cli.messages import fail_for
+from reactor.cli.options.formats import Format
 from reactor.errors import ReactorError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.session import operator_session
@@ -48,6 +51,11 @@ def _first(group: BaseExceptionGroup[ReactorError]) -> ReactorError:
         error = error.exceptions[0]
     assert isinstance(error, ReactorError)  # noqa: S101 - the group was split by it
     return error
+
+
+def said(form: Format, fields: dict[str, Any], sentence: str) -> None:
+    """Say what a command changed: for programs, or for people."""
+    click.echo(json.dumps(fields) if form == "json" else sentence)
 
 
 def chosen_by(where: str) -> Predicate:

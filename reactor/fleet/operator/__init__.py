@@ -11,6 +11,7 @@
 - ``drive``: the process that moves waves, under a lease;
 - ``session``: a connection of an operator;
 - ``releasing``: from a directory to a rollout;
+- ``stored_releases``: releases in the object store: found, signed, pinned, removed;
 - ``known_hosts``: all hosts and channels, read at once;
 - ``live_fleet``: the same, kept up to date;
 - ``where``: chooses hosts by what is known of them;
