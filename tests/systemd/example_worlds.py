@@ -127,7 +127,11 @@ def output(*command: str, **options: str) -> str:
 
 def stays(example: str) -> bool:
     """Whether it goes on until it is told to end."""
-    return "--follow" in example or (example.startswith("reactor run ") and "--converge-once" not in example)
+    return (
+        "--follow" in example
+        or example == "reactor fleet serve"
+        or (example.startswith("reactor run ") and "--converge-once" not in example)
+    )
 
 
 class Host:
@@ -185,7 +189,7 @@ class Host:
                 Path("/etc/nginx/nginx.conf").write_text("drift")
             TROUBLE.unlink(missing_ok=True)
             said = ""
-            while not re.search("converged|failed", said) and (line := process.stdout.readline()):
+            while not re.search("converged|failed|page is at", said) and (line := process.stdout.readline()):
                 said += line
             process.send_signal(signal.SIGINT)
             rest, _ = process.communicate(timeout=TIMEOUT)

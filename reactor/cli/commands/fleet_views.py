@@ -178,4 +178,24 @@ def count(once: bool, home: str, form: Format) -> None:
     keep_counts(home, once=once, form=form)
 
 
-COMMANDS = (status, rollout, hosts, why, events, failures, count)
+@click.command(short_help="Serve the fleet page and the metrics, until it is stopped.")
+@click.argument("address", default="127.0.0.1:8471")
+@home_option
+def serve(address: str, home: str) -> None:
+    """Serve the page and the metrics of the whole fleet at ADDRESS, until it is stopped. ADDRESS is 127.0.0.1:8471 if it is not given.
+
+    The page shows counts, and the hosts that are not well. Its address has a token, which is kept in the directory of the
+    operator. Prometheus reads /metrics with the token as 'Authorization: Bearer TOKEN'.
+
+    Exit codes: 0 stopped; 1 no server answers; 2 bad usage.
+
+    \b
+    Examples:
+      reactor fleet serve
+    """
+    from reactor.cli.running.fleet_page import serve_page
+
+    serve_page(home, address)
+
+
+COMMANDS = (status, rollout, hosts, why, events, failures, count, serve)
