@@ -26,7 +26,7 @@ class FleetHost:
 
     def __init__(self, connection: Connection, host: Host) -> None:
         self.host = host
-        self._connection = connection
+        self.connection = connection
         self._js = JetStream(connection)
         self.followers = [
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
@@ -56,11 +56,11 @@ class FleetHost:
         with ExitStack() as stack:
             for follower in self.followers:
                 subject = CHANGED_CHANNEL + follower.channel
-                stack.enter_context(self._connection.subscribed(subject, partial(_hint, follower)))
+                stack.enter_context(self.connection.subscribed(subject, partial(_hint, follower)))
             subject = CHANGED_HOST + self.host.identity.id
-            stack.enter_context(self._connection.subscribed(subject, lambda _: self._spec_changed.set()))
-            stack.enter_context(self._connection.watched(self._connected))
-            await self._connection.wait_up()
+            stack.enter_context(self.connection.subscribed(subject, lambda _: self._spec_changed.set()))
+            stack.enter_context(self.connection.watched(self._connected))
+            await self.connection.wait_up()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow_spec)
                 for follower in self.followers:
@@ -95,8 +95,8 @@ class FleetHost:
 
     def _connected(self, _: object) -> None:
         """After each connection everything is looked at again: hints were missed meanwhile."""
-        if self._connection.up and self._connection.epoch != self._epoch:
-            self._epoch = self._connection.epoch
+        if self.connection.up and self.connection.epoch != self._epoch:
+            self._epoch = self.connection.epoch
             self._spec_changed.set()
             for follower in self.followers:
                 follower.trigger.set()
