@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,6 +101,7 @@ class Summary:
             "changed": engine.changed,
             "worst": worst,
             "checks": dict(checks),
+            "health": dict(Counter(checks.values())),
             "facts": dict(facts),
             "reactor": self.reactor,
             "seq": self.seq,
