@@ -25,6 +25,7 @@ from sim_fleet import SimFleet, until
 
 from reactor.fleet.bucket_names import STATE
 from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
 from reactor.fleet.rollout.gate import Gate
 from reactor.fleet.rollout.hosts import HostPhase
@@ -160,6 +161,7 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
                 ).phase is Phase.DONE
             previous = serial
         results["p50"], results["p99"] = percentile(took, 50), percentile(took, 99)
+        await value_read(fleet, js, rounds, results)
         await bad_release(fleet, js, rounds + 1, rounds, results)
         progress("the server is killed")
         server.kill()
@@ -168,6 +170,34 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
         await trio.to_thread.run_sync(server.start)
         await until(lambda: all(link.up for link in links), 60)
         results["back"] = time.monotonic() - began
+
+
+async def value_read(fleet: Any, js: Any, rounds: int, results: dict[str, float]) -> None:
+    """A change of the channel that no host acts on: each reads it, and verifies the release that it names."""
+    read: dict[str, float] = {}
+
+    def stamped(name: str, look: Any) -> Any:
+        async def looked() -> bool:
+            done: bool = await look()
+            if done:
+                read[name] = time.monotonic()
+            return done
+
+        return looked
+
+    for name, host in fleet.hosts.items():
+        follower = host.fleet.followers[0]
+        follower._look = stamped(name, follower._look)  # noqa: SLF001 - to see when it has looked
+    took: list[float] = []
+    for _ in range(rounds):
+        await trio.sleep(1)
+        found, revision = await Channels(js).read("web")
+        read.clear()
+        began = time.monotonic()
+        await Channels(js).write(found, revision)
+        await until(lambda: len(read) == len(fleet.hosts), 60)
+        took += [each - began for each in read.values()]
+    results["read_p50"], results["read_p99"] = percentile(took, 50), percentile(took, 99)
 
 
 def _all_have(fleet: Any, serial: int) -> bool:
@@ -203,6 +233,8 @@ def rows(results: dict[str, float], hosts: int) -> list[Row]:
         (f"status of {KNOWN:,} hosts", "status", "s", 1.5),
         (f"hosts, {KNOWN:,} lines", "hosts", "s", None),
         (f"failures of {KNOWN:,} hosts", "failures", "s", None),
+        (f"put of a channel: read and verified by {hosts:,} hosts, median", "read_p50", "s", 0.2),
+        ("the same, 99 of 100", "read_p99", "s", 0.5),
         (
             f"put of a channel: release read, verified and in force on {hosts:,} hosts, median",
             "p50",
