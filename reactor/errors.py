@@ -42,6 +42,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── RequestFormError            reactor.fleet        stdin has no request of `reactor push`
     ├── DocumentError               reactor.fleet        a document of the fleet is damaged or too large
     ├── WavesError                  reactor.fleet        the waves, the gate or the windows are written wrong
+    ├── WhereError                  reactor.fleet        an expression that chooses hosts can't be read
     ├── RolloutError                reactor.fleet        a rollout can't be changed in this way now
     ├── ReleaseError                reactor.fleet        a release contradicts itself
     ├── SignatureError              reactor.fleet        a document is not signed as it must be

@@ -11,6 +11,7 @@
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
 - ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
 - ``bucket_names``: the names of buckets and streams;
+- ``event_batch``: the events that hosts send, in batches;
 - ``summary``, ``host_spec``: the status of a host, and the wishes of people for it: channels, groups, holds, pins;
 - ``event_batch``: the events that hosts send, in batches;
 - ``debounced_event``: waits for an event, and takes several as one;

@@ -7,7 +7,8 @@
 - ``details``: everything about one resource, also from the journal;
 - ``time_slice``: splits long work into pieces, so that repairs go first;
 - ``application``: the routes; ``page/``: the files for the browser;
-- ``live_page``: combines these modules for one run.
+- ``live_page``: combines these modules for one run;
+- ``fleet_application``: the routes of the page of a fleet; ``fleet_page/``: its files for the browser.
 
 `docs/live-page.md` describes the page and its routes.
 """

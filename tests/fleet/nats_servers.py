@@ -43,6 +43,10 @@ class NatsServer:
     def url(self):
         return f"nats://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def begin(self):
         """Start it, and do not wait."""
         for file in self.directory.glob("*.ports"):

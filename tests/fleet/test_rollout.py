@@ -231,7 +231,7 @@ def test_named_checks_must_be_ok():
 
 def test_a_wave_waits_for_approval_and_for_its_window():
     state = rolling(gate=Gate(approve=(1000,)))
-    assert step(state, [host(1)]).why == "wave 10 % needs approval: reactor fleet advance web"
+    assert step(state, [host(1)]).why == "wave 10 % needs approval: reactor fleet approve web"
     assert step(acts.approve(state, ANN), [host(1)]).state.wave == 1000
     state = rolling(gate=Gate(window="Mon 10:00-11:00"))  # 1970 began on a Thursday
     assert step(state, [host(1)]).why == "the next wave waits for the window Mon 10:00-11:00"

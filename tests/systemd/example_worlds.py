@@ -63,7 +63,7 @@ REQUEST = {
     "properties": {"name": "/tmp/asked-for", "ensure": "present", "content": "x", "owner": "root", "group": "root", "mode": "0644"},
 }  # fmt: skip
 PHASES = {
-    **dict.fromkeys(("advance", "pause", "halt", "rollback"), Phase.ROLLING),
+    **dict.fromkeys(("advance", "approve", "pause", "halt", "rollback"), Phase.ROLLING),
     "resume": Phase.PAUSED,
     **dict.fromkeys(("drive", "release"), Phase.DONE),
 }
@@ -127,7 +127,7 @@ def output(*command: str, **options: str) -> str:
 
 def stays(example: str) -> bool:
     """Whether it goes on until it is told to end."""
-    if example.startswith(("reactor registration watch", "reactor agent ")):
+    if example.startswith(("reactor registration watch", "reactor agent ", "reactor fleet serve")):
         return True
     return "--follow" in example or (example.startswith("reactor run ") and "--converge-once" not in example)
 
@@ -187,7 +187,7 @@ class Host:
                 Path("/etc/nginx/nginx.conf").write_text("drift")
             TROUBLE.unlink(missing_ok=True)
             said = ""
-            while not re.search("converged|failed|Removed entry", said) and (
+            while not re.search("converged|failed|Removed entry|page is at", said) and (
                 line := process.stdout.readline()
             ):
                 said += line
@@ -392,7 +392,11 @@ class Host:
                 if state is not None:
                     wave = 10_000 if phase is Phase.DONE else 100
                     previous = state.previous or state.release
-                    new = replace(state, phase=phase, wave=wave, previous=previous, waves=(100, 10_000))
+                    approve = (10_000,) if words[2] == "approve" else ()
+                    gate = replace(state.gate, approve=approve)
+                    new = replace(
+                        state, phase=phase, wave=wave, previous=previous, waves=(100, 10_000), gate=gate
+                    )
                     await channels.write(new, revision)
 
         trio.run(write)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import gc
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
-from datetime import datetime, time, timedelta
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli.messages import fail_for
 from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.moments import moment
 from reactor.cli.options.resource_names import TEXT, warn_if_unknown
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
 from reactor.console.history_lines import entry_line, headline
@@ -23,47 +22,6 @@ from reactor.console.style import Style, wants_colour
 
 if TYPE_CHECKING:
     from reactor.journal.history import Entry, Filter, History
-
-
-_UNITS = {
-    "second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w",
-    "month": "M", "year": "y",
-}  # fmt: skip
-
-
-def moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    """The time that the value of an option means, in seconds since 1970. A duration counts back from now."""
-    if value is None:
-        return None
-    try:
-        return moment_of(value.strip(), datetime.now())  # noqa: DTZ005 - the user means local time
-    except (ValueError, OverflowError, OSError):
-        from reactor.cli.messages import with_hint
-
-        hint = "write 1h30m, '2 hours ago', today, yesterday, 14:00, 2026-01-31 or '2026-01-31 14:00'"
-        raise with_hint(click.BadParameter(f"{value!r} is not a time"), hint) from None
-
-
-def moment_of(text: str, now: datetime) -> float:
-    """The time in ``text``, in seconds since 1970. Raises ValueError, or OverflowError or OSError if out of range."""
-    from reactor.resource.property_types import parse_duration
-
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    named = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
-    if text in named:
-        return named[text].timestamp()
-    with suppress(ValueError):
-        return now.timestamp() - parse_duration(_shortened(text))
-    if ":" in text:
-        with suppress(ValueError):
-            return datetime.combine(now, time.fromisoformat(text)).timestamp()
-    return datetime.fromisoformat(text).timestamp()
-
-
-def _shortened(text: str) -> str:
-    """``2 hours ago`` and ``-2h`` as ``2h``."""
-    length = text.removeprefix("-").removesuffix("ago")
-    return re.sub(r"\s*([^\W\d]+)\s*", lambda found: _UNITS.get(found[1].removesuffix("s"), found[1]), length)
 
 
 @click.command(short_help="Show the history of events.")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
+from reactor.cli.commands import fleet_releases, fleet_views
+from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import directory_of, state_dir_option
-from reactor.cli.options.trust import Owner, trust_option, trusting_owners
+from reactor.cli.options.trust import trusting_owners
 
 if TYPE_CHECKING:
     from reactor.cli.options.metrics import MetricsEndpoint
-
-_HOME = "/etc/reactor/fleet"
 
 
 @click.group(cls=SuggestingGroup, short_help="Bring signed releases to many hosts, in waves.")
@@ -31,19 +31,6 @@ def fleet() -> None:
       reactor fleet status
       reactor fleet rollback web --why 'the shop is slow'
     """
-
-
-_home_option = click.option(
-    "--home",
-    default=_HOME,
-    show_default=True,
-    envvar="REACTOR_FLEET_HOME",
-    metavar="DIR",
-    help="Use the keys and credentials in DIR.",
-)
-_why_option = click.option("--why", default="", metavar="TEXT", help="Say why: others see it.")
-_channel = click.argument("channel")
-_host = click.argument("host")
 
 
 @fleet.command(short_help="Make the accounts and streams of a fleet, or renew them.")
@@ -63,7 +50,7 @@ _host = click.argument("host")
     is_flag=True,
     help="Let publishers of CCM register. Any host that registers can then wipe the registry.",
 )
-@_home_option
+@home_option
 def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers: bool, home: str) -> None:
     """Make the accounts and streams of a fleet on the NATS servers at URL, or renew what differs.
 
@@ -82,7 +69,7 @@ def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers
 
 
 @fleet.command(short_help="Admit a host, and write its credentials.")
-@_host
+@host_argument
 @click.option(
     "--channel",
     "channels",
@@ -105,8 +92,11 @@ def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers
     metavar="FILE",
     help="Write the credentials to FILE, which only its owner can read.",
 )
-@_home_option
-def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str) -> None:
+@home_option
+@format_option("what was changed as JSON")
+def admit(
+    host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str, form: Format
+) -> None:
     """Admit HOST by hand: enrol it, and write credentials that are good for 30 days.
 
     Exit codes: 0 admitted; 1 the name is taken, or no server answers; 2 bad usage.
@@ -117,77 +107,13 @@ def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output:
     """
     from reactor.cli.running.fleet import admit_host
 
-    admit_host(home, host, channels, groups, output)
-
-
-@fleet.command(short_help="Sign a directory as the next release of a channel, and begin it.")
-@click.argument("directory", type=click.Path(exists=True, file_okay=False))
-@_channel
-@click.option(
-    "--key",
-    metavar="FILE",
-    default="~/.ssh/id_ed25519",
-    show_default=True,
-    help="Sign with this Ed25519 key, or with that of this .pub file in the agent.",
-)
-@click.option(
-    "--waves",
-    default="1%,10%,50%,100%",
-    show_default=True,
-    metavar="N,...",
-    help="The sizes of the waves, as numbers of hosts or percentages, up to 100%.",
-)
-@click.option(
-    "--soak",
-    type=click.FloatRange(min=0),
-    default=300,
-    show_default=True,
-    metavar="SECONDS",
-    help="Wait so long after the last host of a wave has converged.",
-)
-@click.option(
-    "--max-failed", default="2%", show_default=True, metavar="N", help="Halt when more hosts of a wave fail."
-)
-@click.option(
-    "--window",
-    default="",
-    metavar="HOURS",
-    help="Begin waves only then: 'Mon-Thu 09:00-16:00 Europe/Vienna'.",
-)
-@click.option(
-    "--targets", default="", metavar="EXPRESSION", help="Take it only where this is true of the facts."
-)
-@click.option("--note", default="", metavar="TEXT", help="Say what it is: others see it.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show which hosts would take it in which wave, and change nothing."
-)
-@click.option("--wait", is_flag=True, help="Drive the rollout, and end with it.")
-@_home_option
-@trust_option
-def release(
-    directory: str, channel: str, home: str, trusted_owners: tuple[Owner, ...], **wishes: Any
-) -> None:
-    """Pack DIRECTORY, sign it as the next release of CHANNEL, and begin its rollout.
-
-    The manifest must be valid here. Without --wait, 'reactor fleet drive' moves the waves.
-
-    Exit codes: 0 begun, or with --wait done; 1 refused, halted, or no server answers; 2 bad usage.
-
-    \b
-    Examples:
-      reactor fleet release site/ web --dry-run
-      reactor fleet release site/ web --waves 1,10%,100% --key deploy_key
-    """
-    from reactor.cli.running.fleet import begin
-
-    with trusting_owners(trusted_owners):
-        raise click.exceptions.Exit(begin(home, directory, channel, **wishes))
+    admit_host(home, host, channels, groups, output, form)
 
 
 @fleet.command(short_help="Move the waves of channels, until it is stopped.")
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL...")
 @click.option("--until-ended", is_flag=True, help="End when nothing moves any more.")
-@_home_option
+@home_option
 def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     """Move the waves of each CHANNEL as its gate allows. Any operator's machine can drive, and any can stop.
 
@@ -204,47 +130,12 @@ def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
     raise click.exceptions.Exit(drive_channels(home, channels, until_ended=until_ended))
 
 
-@fleet.command(short_help="Show all channels, and the hosts that are not well.")
-@_home_option
-@format_option("one JSON object per channel")
-def status(home: str, form: Format) -> None:
-    """Show a line for each channel, and then its hosts that are not well.
-
-    Exit codes: 0 shown; 1 no server answers; 2 bad usage.
-
-    \b
-    Examples:
-      reactor fleet status
-      reactor fleet status --format json
-    """
-    from reactor.cli.running.fleet import show_status
-
-    show_status(home, None, form)
-
-
-@fleet.command(short_help="Show one channel with all its hosts.")
-@_channel
-@_home_option
-@format_option("one JSON object")
-def rollout(channel: str, home: str, form: Format) -> None:
-    """Show the rollout of CHANNEL, and each host with its rank.
-
-    Exit codes: 0 shown; 1 there is no such channel, or no server answers; 2 bad usage.
-
-    \b
-    Examples:
-      reactor fleet rollout web
-    """
-    from reactor.cli.running.fleet import show_status
-
-    show_status(home, channel, form)
-
-
 _ACTS = {
     "pause": ("Stop before the next wave.", "Stop the rollout of CHANNEL before its next wave. Hosts in the wave go on."),
     "resume": ("Go on after a pause or a halt.", "Go on with the rollout of CHANNEL, in the same wave, which soaks again."),
     "halt": ("Stop, and leave hosts as they are.", "Stop the rollout of CHANNEL as if too many hosts had failed. Hosts stay at what they have."),
     "advance": ("Begin the next wave now.", "Begin the next wave of CHANNEL now, whatever its gate asks for."),
+    "approve": ("Approve the next wave that needs it.", "Let the next wave of CHANNEL that needs approval begin when its gate is open."),
     "rollback": ("Bring all hosts back to the release before.", "Let every host of CHANNEL go back to the release before."),
 }  # fmt: skip
 
@@ -259,13 +150,15 @@ def _act(name: str) -> click.Command:
 
     codes = "Exit codes: 0 done; 1 refused, or no server answers; 2 bad usage."
     text = f"{text}\n\n{codes}\n\n\b\nExamples:\n  reactor fleet {name} web\n"
-    for option in (format_option("the new state as JSON"), _home_option, _why_option, _channel):
+    for option in (format_option("the new state as JSON"), home_option, why_option, channel_argument):
         act = option(act)
     return click.command(name, short_help=short, help=text)(act)
 
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
+for _command in (*fleet_views.COMMANDS, *fleet_releases.COMMANDS):
+    fleet.add_command(_command)
 
 
 @fleet.command(short_help="Let this host follow its channels.")
@@ -304,10 +197,11 @@ def follow(
 
 
 @fleet.command(short_help="Keep a host at its release.")
-@_host
-@_why_option
-@_home_option
-def hold(host: str, why: str, home: str) -> None:
+@host_argument
+@why_option
+@home_option
+@format_option("what was changed as JSON")
+def hold(host: str, why: str, home: str, form: Format) -> None:
     """Keep HOST at the release it has, whatever its channels say. Drift is repaired all the same.
 
     Exit codes: 0 held; 1 there is no such host, or no server answers; 2 bad usage.
@@ -318,13 +212,14 @@ def hold(host: str, why: str, home: str) -> None:
     """
     from reactor.cli.running.fleet import hold_host
 
-    hold_host(home, host, why)
+    hold_host(home, host, why, form)
 
 
 @fleet.command(short_help="Let a host follow its channels again.")
-@_host
-@_home_option
-def free(host: str, home: str) -> None:
+@host_argument
+@home_option
+@format_option("what was changed as JSON")
+def free(host: str, home: str, form: Format) -> None:
     """Let HOST follow its channels again: without hold and without pins.
 
     Exit codes: 0 free; 1 there is no such host, or no server answers; 2 bad usage.
@@ -335,4 +230,4 @@ def free(host: str, home: str) -> None:
     """
     from reactor.cli.running.fleet import free_host
 
-    free_host(home, host)
+    free_host(home, host, form)

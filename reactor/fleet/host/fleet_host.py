@@ -27,7 +27,7 @@ class FleetHost:
 
     def __init__(self, connection: Connection, host: Host) -> None:
         self.host = host
-        self._connection = connection
+        self.connection = connection
         self._js = JetStream(connection)
         self.followers = [
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
@@ -63,14 +63,14 @@ class FleetHost:
         with ExitStack() as stack:
             for follower in self.followers:
                 subject = CHANGED_CHANNEL + follower.channel
-                stack.enter_context(self._connection.subscribed(subject, partial(_hint, follower)))
+                stack.enter_context(self.connection.subscribed(subject, partial(_hint, follower)))
             subject = CHANGED_HOST + self.host.identity.id
-            stack.enter_context(self._connection.subscribed(subject, lambda _: self._spec_changed.set()))
-            stack.enter_context(self._connection.watched(self._connected))
+            stack.enter_context(self.connection.subscribed(subject, lambda _: self._spec_changed.set()))
+            stack.enter_context(self.connection.watched(self._connected))
             async with trio.open_nursery() as nursery:
                 if self.sender is not None:
                     nursery.start_soon(self.sender.run)
-                await self._connection.wait_up()
+                await self.connection.wait_up()
                 nursery.start_soon(self._follow_spec)
                 for follower in self.followers:
                     nursery.start_soon(follower.run)
@@ -104,8 +104,8 @@ class FleetHost:
 
     def _connected(self, _: object) -> None:
         """After each connection everything is looked at again: hints were missed meanwhile."""
-        if self._connection.up and self._connection.epoch != self._epoch:
-            self._epoch = self._connection.epoch
+        if self.connection.up and self.connection.epoch != self._epoch:
+            self._epoch = self.connection.epoch
             self._spec_changed.set()
             self.reporter.reconnected.set()
             if self.sender is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import trio
@@ -53,12 +54,17 @@ class Reader:
         start: Start = "last_per_subject",
         headers_only: bool = False,
         heartbeat: float = 10.0,
+        since: float | None = None,
     ) -> None:
-        """``subjects``: filters, none for all. ``heartbeat``: seconds between signs of life of a silent stream."""
+        """``subjects``: filters, none for all. ``heartbeat``: seconds between signs of life of a silent stream.
+
+        ``since``: with the start ``all``, leave out what was stored before, in seconds since 1970.
+        """
         self._js = js
         self._stream = stream
         self._subjects = tuple(subjects) or ((">",) if start == "last_per_subject" else ())
         self._start: Start = start
+        self._since = since
         self._headers_only = headers_only
         self._heartbeat = heartbeat
         self._messages = Messages()
@@ -152,6 +158,9 @@ class Reader:
 
     def _config(self, name: str, deliver: str) -> dict[str, Any]:
         start: dict[str, Any] = {"deliver_policy": self._start}
+        if self._start == "all" and self._since is not None:
+            begin = datetime.fromtimestamp(self._since, UTC).isoformat()
+            start = {"deliver_policy": "by_start_time", "opt_start_time": begin}
         if self._last:
             start = {"deliver_policy": "by_start_sequence", "opt_start_seq": self._last + 1}
         filters: dict[str, Any] = {"filter_subjects": self._subjects} if len(self._subjects) > 1 else {}

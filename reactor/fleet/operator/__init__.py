@@ -11,6 +11,14 @@
 - ``drive``: the process that moves waves, under a lease;
 - ``session``: a connection of an operator;
 - ``releasing``: from a directory to a rollout;
+- ``stored_releases``: releases in the object store: found, signed, pinned, removed;
+- ``known_hosts``: all hosts and channels, read at once;
+- ``live_fleet``: the same, kept up to date;
+- ``where``: chooses hosts by what is known of them;
 - ``overview``: what there is to see of a channel;
+- ``explanation``: why a host has the release it has;
+- ``failures``: what failed on all hosts, grouped;
+- ``events``: the events of all hosts;
+- ``counting``: the counts of each channel, for large fleets;
 - ``hosts``: admits hosts by hand, and keeps what is particular to each.
 """

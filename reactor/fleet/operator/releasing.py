@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from reactor.fleet.bucket_names import BUNDLES
 from reactor.fleet.bundle.pack import Bundle
+from reactor.fleet.link.errors import MissingError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.publishing import publish_bundle, publish_release, published_release
@@ -75,11 +77,34 @@ async def begin_release(
     js: JetStream, wish: Wish, bundle: Bundle, sign: Callable[[bytes], bytes]
 ) -> tuple[Release, ChannelState]:
     """Sign, store and begin the next release. Raises RolloutError, ReleaseError, SignatureError, LinkError."""
+    release = await store_release(js, wish, bundle, sign)
+    return await begin_stored(js, wish, release)
+
+
+async def store_release(js: JetStream, wish: Wish, bundle: Bundle, sign: Callable[[bytes], bytes]) -> Release:
+    """Sign and store the next release, and do not begin it: others can sign it too. Raises as `begin_release`."""
     release = await next_release(js, wish, bundle)
-    waves, _ = await waves_of(js, wish, release.serial)
+    await waves_of(js, wish, release.serial)
     signatures = sign(release.to_bytes())
     await publish_bundle(js, bundle)
     await publish_release(js, release, signatures)
+    return release
+
+
+async def stored_bundle(js: JetStream, release: Release) -> Bundle:
+    """Return the bundle of a stored release. Raises RolloutError if it is gone, LinkError."""
+    try:
+        data = await js.objects(BUNDLES).read(release.bundle, largest=release.size)
+    except MissingError as error:
+        raise RolloutError(
+            f"the bundle of release {release.serial} of {release.channel} is not stored any more"
+        ) from error
+    return Bundle(data, release.bundle, 0)
+
+
+async def begin_stored(js: JetStream, wish: Wish, release: Release) -> tuple[Release, ChannelState]:
+    """Begin a release that is stored and signed. Raises RolloutError, LinkError."""
+    waves, _ = await waves_of(js, wish, release.serial)
     new = NewRelease(wish.channel, release.digest, release.serial, release.previous)
     return release, await Channels(js).begin(new, waves, wish.gate, wish.by, wish.note)
 

@@ -13,6 +13,7 @@ from typing import Any
 from reactor.fleet.bucket_names import (
     BUNDLES,
     CHANNELS,
+    COUNTS,
     DRIVE,
     EVENTS,
     HOSTS,
@@ -58,6 +59,7 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
         ),
         **_bucket(SLOTS, 1, from_hosts=True, allow_msg_ttl=True, republish=("", "reactor.changed.slot.")),
         **_bucket(SECRETS, 4),
+        **_bucket(COUNTS, 1),
         **_bucket(DRIVE, 1, allow_msg_ttl=True),
         f"OBJ_{BUNDLES}": {
             "subjects": [f"$O.{BUNDLES}.C.>", f"$O.{BUNDLES}.M.>"],

@@ -7,8 +7,9 @@
 - ``state``: the state of a channel, as it is stored;
 - ``hosts``: what the driver knows of a host;
 - ``verdict``: judges a wave by its gate;
+- ``conditions``: the conditions of a gate, one by one, as people see them;
 - ``step``: the next state of a channel, as the driver writes it;
-- ``acts``: what people do to a rollout: begin, pause, resume, halt, roll back, advance;
+- ``acts``: what people do to a rollout: begin, pause, resume, halt, roll back, advance, approve;
 - ``wanted``: which release a host should have, as the host itself decides.
 
 Everything is decided on one revision of the state and written with that revision as a condition, so a decision on an

@@ -76,7 +76,7 @@ def what_is_missing(state: ChannelState, count: Count, now: float) -> str | None
 def what_keeps_the_next(state: ChannelState, wave: int, now: float) -> str | None:
     """Return the sentence that tells why ``wave`` may not begin yet, although the one before it is good."""
     if wave in state.gate.approve:
-        return f"wave {wave / 100:g} % needs approval: reactor fleet advance {state.channel}"
+        return f"wave {wave / 100:g} % needs approval: reactor fleet approve {state.channel}"
     if not is_open(state.gate.windows, now):
         return f"the next wave waits for the window {state.gate.window}"
     return None

@@ -50,6 +50,15 @@ def is_open(windows: tuple[Window, ...], now: float) -> bool:
     return not windows or any(each.contains(now) for each in windows)
 
 
+def next_opening(windows: tuple[Window, ...], now: float) -> float | None:
+    """Return ``now`` if one of the windows is open, else when the next one opens; None if none opens within 8 days."""
+    if is_open(windows, now):
+        return now
+    minute = now - now % 60
+    moments = (minute + 60 * step for step in range(1, 8 * 24 * 60))
+    return next((each for each in moments if is_open(windows, each)), None)
+
+
 def _window(text: str) -> Window:
     found = _WINDOW.fullmatch(text)
     if not found:

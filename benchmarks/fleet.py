@@ -1,0 +1,281 @@
+"""What a fleet costs and how fast it is, with simulated hosts on one real server.
+
+The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once; all of them are in
+one process, so most of the times are its processor time. ``--hosts N`` simulates so many.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+from _harness import ROOT, Row, argument_parser, percentile, progress, show, workspace
+
+sys.path.insert(0, str(ROOT / "tests/fleet"))
+
+from known_fleet import NOSPACE, put_state, remember, state, summary
+from sim_fleet import SimFleet, until
+
+from reactor.fleet.bucket_names import STATE
+from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.drive import Driver
+from reactor.fleet.rollout.gate import Gate
+from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.state import Phase
+
+KNOWN = 10_000
+WAVES = (100, 1000, 5000, 10_000)
+BUNDLE_MB = 20
+
+
+class Stamps(list[int]):
+    """The serials that a host took, and when it took the last."""
+
+    last = 0.0
+
+    def append(self, serial: int) -> None:
+        self.last = time.monotonic()
+        super().append(serial)
+
+
+def memory_of(pid: int) -> float:
+    """Resident kilobytes of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
+
+
+def new_fleet(directory: Path, hosts: int) -> Any:
+    """Hosts whose server is not started yet, and which report as they do outside of tests, but sooner."""
+    fleet = SimFleet(directory, [f"h{number}" for number in range(hosts)])
+    for host in fleet.hosts.values():
+        host.stores["web"].taken = Stamps()
+    return fleet
+
+
+def made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
+
+
+def last_taken(fleet: Any) -> list[float]:
+    return sorted(host.stores["web"].taken.last for host in fleet.hosts.values())
+
+
+async def known_hosts(js: Any) -> float:
+    """Store 10,000 specs and summaries; return how many summaries a second the server took."""
+    connection = js.connection
+    for number in range(KNOWN):
+        name = f"web-{number}"
+        await connection.publish(f"$KV.reactor_hosts.{name}", HostSpec(name, ("web",), ("eu",)).to_bytes())
+    await connection.flush(30)
+    failed = {True: summary("x", HostPhase.FAILED, worst=[NOSPACE]), False: summary("x")}
+    data = [
+        failed[number % 100 == 0].to_bytes().replace(b'"x"', b'"web-%d"' % number) for number in range(KNOWN)
+    ]
+    before = (await js.stream_info(f"KV_{STATE}"))["state"]["last_seq"]
+    began = time.monotonic()
+    for number, each in enumerate(data):
+        await connection.publish(f"$KV.{STATE}.web-{number}", each)
+    while (await js.stream_info(f"KV_{STATE}"))["state"]["last_seq"] < before + KNOWN:  # noqa: ASYNC110 - the server changes it
+        await trio.sleep(0.005)
+    return KNOWN / (time.monotonic() - began)
+
+
+async def acknowledged(js: Any, count: int = 3000, at_once: int = 100) -> float:
+    """How many summaries a second are stored, each acknowledged, from 100 tasks."""
+    data = summary("web-0").to_bytes()
+
+    async def some() -> None:
+        for _ in range(count // at_once):
+            await js.publish(f"$KV.{STATE}.web-0", data)
+
+    began = time.monotonic()
+    async with trio.open_nursery() as nursery:
+        for _ in range(at_once):
+            nursery.start_soon(some)
+    return count / (time.monotonic() - began)
+
+
+async def prepared(fleet: Any) -> tuple[float, float]:
+    await fleet.fleet_server.make_streams()
+    async with fleet.fleet_server.connected() as js:
+        await put_state(js, state())
+        return await acknowledged(js), await known_hosts(js)
+
+
+def commands(home: str, rounds: int) -> dict[str, float]:
+    """Seconds of the commands that read 10,000 hosts, each a new process."""
+    found = {}
+    for words in (["status"], ["hosts"], ["failures"], ["status", "--format", "json"]):
+        took = []
+        for _ in range(rounds):
+            began = time.monotonic()
+            command = [sys.executable, "-m", "reactor", "fleet", words[0], "--home", home, *words[1:]]
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            took.append(time.monotonic() - began)
+        found[" ".join(words)] = statistics.median(took)
+    return found
+
+
+async def bundle_speed(js: Any) -> float:
+    """MB a second of a bundle that one host reads."""
+    data = os.urandom(BUNDLE_MB * 1_000_000)
+    objects = js.objects("reactor_bundles")
+    await objects.put("benchmark", data)
+    began = time.monotonic()
+    assert len(await objects.read("benchmark", largest=len(data))) == len(data)
+    return BUNDLE_MB / (time.monotonic() - began)
+
+
+async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> None:
+    """A release to all at once, a bad release in waves, and the death of the server."""
+    server = fleet.fleet_server.server
+    async with fleet.fleet_server.connected() as js:
+        results["bundle"] = await bundle_speed(js)
+    before = memory_of(server.pid)
+    async with fleet.running() as js:
+        await until(lambda: all(host.fleet is not None for host in fleet.hosts.values()), 120)
+        links = [host.fleet.connection for host in fleet.hosts.values()]
+        await until(lambda: all(link.up for link in links), 120)
+        await trio.sleep(3)
+        results["memory"] = (memory_of(server.pid) - before) / len(links)
+        previous: int | None = None
+        took: list[float] = []
+        for serial in range(1, rounds + 1):
+            progress(f"release {serial} to {len(links)} hosts")
+            began = time.monotonic()
+            await fleet.begin(js, serial, previous)
+            await until(partial(_all_have, fleet, serial), 120)
+            took += [each - began for each in last_taken(fleet)]
+            with trio.fail_after(120):
+                assert (
+                    await Driver(js, "web", "ann", interval=0.5).run(until_ended=True)
+                ).phase is Phase.DONE
+            previous = serial
+        results["p50"], results["p99"] = percentile(took, 50), percentile(took, 99)
+        await value_read(fleet, js, rounds, results)
+        await bad_release(fleet, js, rounds + 1, rounds, results)
+        progress("the server is killed")
+        server.kill()
+        await until(lambda: not any(link.up for link in links), 30)
+        began = time.monotonic()
+        await trio.to_thread.run_sync(server.start)
+        await until(lambda: all(link.up for link in links), 60)
+        results["back"] = time.monotonic() - began
+
+
+async def value_read(fleet: Any, js: Any, rounds: int, results: dict[str, float]) -> None:
+    """A change of the channel that no host acts on: each reads it, and verifies the release that it names."""
+    read: dict[str, float] = {}
+
+    def stamped(name: str, look: Any) -> Any:
+        async def looked() -> bool:
+            done: bool = await look()
+            if done:
+                read[name] = time.monotonic()
+            return done
+
+        return looked
+
+    for name, host in fleet.hosts.items():
+        follower = host.fleet.followers[0]
+        follower._look = stamped(name, follower._look)  # noqa: SLF001 - to see when it has looked
+    took: list[float] = []
+    for _ in range(rounds):
+        await trio.sleep(1)
+        found, revision = await Channels(js).read("web")
+        read.clear()
+        began = time.monotonic()
+        await Channels(js).write(found, revision)
+        await until(lambda: len(read) == len(fleet.hosts), 60)
+        took += [each - began for each in read.values()]
+    results["read_p50"], results["read_p99"] = percentile(took, 50), percentile(took, 99)
+
+
+def _all_have(fleet: Any, serial: int) -> bool:
+    return all(each == serial for each in fleet.in_force().values())
+
+
+async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: dict[str, float]) -> None:
+    """A release that fails on a fifth of the hosts."""
+    progress("a bad release")
+    release, _, _ = fleet.release(serial, previous)
+    for number, host in enumerate(fleet.hosts.values()):
+        if number % 5 == 0:
+            host.engine.fails.add(release.digest)
+    seen: dict[str, float] = {}
+
+    def tell(found: Any, _why: str) -> None:
+        if found.phase in (Phase.REVERTING, Phase.HALTED) and "at" not in seen:
+            seen["at"] = time.monotonic()
+            seen["taken"] = sum(serial in host.stores["web"].taken for host in fleet.hosts.values())
+
+    await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
+    with trio.fail_after(180):
+        ended = await Driver(js, "web", "ann", tell=tell, interval=0.5).run(until_ended=True)
+    assert ended.phase is Phase.REVERTED, ended
+    await until(partial(_all_have, fleet, previous), 60)
+    results["taken"] = 100 * seen["taken"] / len(fleet.hosts)
+    results["reverted"] = max(max(last_taken(fleet)) - seen["at"], 0.0)
+
+
+def rows(results: dict[str, float], hosts: int) -> list[Row]:
+    """The table of the specification, so far as simulated hosts can show it."""
+    table: list[tuple[str, str, str, float | None]] = [
+        (f"status of {KNOWN:,} hosts", "status", "s", 1.5),
+        (f"hosts, {KNOWN:,} lines", "hosts", "s", None),
+        (f"failures of {KNOWN:,} hosts", "failures", "s", None),
+        (f"put of a channel: read and verified by {hosts:,} hosts, median", "read_p50", "s", 0.2),
+        ("the same, 99 of 100", "read_p99", "s", 0.5),
+        (
+            f"put of a channel: release read, verified and in force on {hosts:,} hosts, median",
+            "p50",
+            "s",
+            None,
+        ),
+        ("the same, 99 of 100", "p99", "s", None),
+        (f"server killed and started: all of {hosts:,} hosts back", "back", "s", 6),
+        (
+            "bad release (a fifth fails), first wave 1 %: hosts that took it when it was taken back",
+            "taken",
+            "%",
+            None,
+        ),
+        ("the same: all back on the one before, after it was taken back", "reverted", "s", 10),
+        ("memory of the server for each host that is connected", "memory", "kB", 100),
+        ("summaries stored a second, acknowledged, one client", "acknowledged", "/s", None),
+        ("summaries stored a second, pipelined, one client", "pipelined", "/s", None),
+        (f"bundle of {BUNDLE_MB} MB, one client", "bundle", "MB/s", None),
+    ]
+    return [Row(what, results[name], unit, bar) for what, name, unit, bar in table]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--hosts", type=int, default=None)
+    options = parser.parse_args()
+    hosts, rounds = options.hosts or (200 if options.quick else 1000), 2 if options.quick else 5
+    results: dict[str, float] = {}
+    with workspace(options.dir) as space:
+        known = SimFleet(made(space / "known"), [])
+        with known.fleet_server.server:
+            results["acknowledged"], results["pipelined"] = trio.run(prepared, known)
+            results |= commands(remember(known.fleet_server), rounds)
+        fleet = new_fleet(made(space / "fleet"), hosts)
+        with fleet.fleet_server.server:
+            trio.run(fleet.fleet_server.make_streams)
+            trio.run(hosts_at_work, fleet, results, rounds)
+    show(f"fleet: one server, {hosts:,} simulated hosts", rows(results, hosts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The work of ``reactor fleet count``, and of ``status --counts``."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import click
+
+from reactor.cli.options.formats import Format
+from reactor.cli.running.fleet_session import author, within
+from reactor.fleet.bucket_names import COUNTS
+from reactor.fleet.documents import canonical
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.counting import ChannelCounts, counts_of, keep_counting, read_counts
+from reactor.fleet.operator.known_hosts import read_fleet
+from reactor.fleet.operator.overview import overviews
+
+
+def keep_counts(home: str, *, once: bool, form: Format) -> None:
+    """Write the counts, and show each that differs from the one before."""
+    shown: dict[str, dict[str, int]] = {}
+
+    def show(counts: ChannelCounts) -> None:
+        if shown.get(counts.channel) != counts.phases:
+            shown[counts.channel] = counts.phases
+            _show(counts, form)
+
+    async def count_once(js: JetStream) -> None:
+        fleet = await read_fleet(js)
+        for each in overviews(fleet):
+            counts = counts_of(fleet, each, author())
+            await js.key_value(COUNTS).put(counts.channel, canonical(counts.to_fields()))
+            show(counts)
+
+    try:
+        within(home, count_once if once else lambda js: keep_counting(js, author(), show))
+    except KeyboardInterrupt:
+        return
+
+
+def show_counts(home: str, form: Format) -> None:
+    """Show what was counted last."""
+    found = within(home, read_counts)
+    for each in found:
+        _show(each, form)
+    if not found and form == "text":
+        click.echo("nothing is counted: run reactor fleet count")
+
+
+def _show(counts: ChannelCounts, form: Format) -> None:
+    click.echo(json.dumps(counts.to_fields()) if form == "json" else counts.headline(time.time()))

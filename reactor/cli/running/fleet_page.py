@@ -1,0 +1,103 @@
+"""The work of ``reactor fleet serve``: the fleet page and the metrics, from what is followed live."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import trio
+
+from reactor.cli.messages import fail_for, notice
+from reactor.cli.running.fleet_session import within
+from reactor.control.listen_address import Address, AddressError, parse_address
+from reactor.control.server import serve
+from reactor.control.tcp_listener import TcpListener
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.failures import Failure, failures
+from reactor.fleet.operator.known_hosts import FleetView
+from reactor.fleet.operator.live_fleet import LiveFleet
+from reactor.fleet.operator.overview import Overview, overviews
+from reactor.ui.access import Access
+from reactor.ui.fleet_application import FleetPage
+
+_MOST_HOSTS, _MOST_FAILURES = 200, 50
+_FRAME = 1.0
+"""Seconds between two pictures: 10,000 hosts take a tenth of a second of processor time each."""
+
+
+class LiveSource:
+    """The newest picture of a fleet."""
+
+    def __init__(self) -> None:
+        self.fleet = FleetView({}, {})
+        self.overviews: list[Overview] = []
+
+    def take(self, fleet: FleetView) -> str:
+        """Keep what is known now; return the picture for the page."""
+        self.fleet, self.overviews = fleet, overviews(fleet)
+        return json.dumps(picture(fleet, self.overviews, failures(fleet)), separators=(",", ":"))
+
+    def metrics(self, accept: str) -> tuple[bytes, str]:
+        """Return the metrics, and their media type."""
+        from reactor.cli.running.fleet_metrics import render
+
+        return render(self.fleet, self.overviews, accept)
+
+
+def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> dict[str, Any]:
+    """Return what the page shows: counts of all hosts, and of those that are not well the first 200 of each channel."""
+    channels = []
+    for each in found:
+        unwell = each.unwell()
+        channels.append(
+            {
+                "channel": each.state.channel,
+                "headline": each.headline(),
+                "why": each.state.why,
+                "counts": each.counts(),
+                "conditions": [vars(condition) for condition in each.gate],
+                "unwell_count": len(unwell),
+                "unwell": [
+                    {"host": line.host, "phase": line.phase, "serial": line.serial, "why": line.why}
+                    for line in unwell[:_MOST_HOSTS]
+                ],
+            }
+        )
+    grouped = [
+        {"resource": each.resource, "message": each.message, "hosts": len(each.hosts)}
+        for each in failed[:_MOST_FAILURES]
+    ]
+    return {"hosts": len(fleet.hosts), "channels": channels, "failures": grouped}
+
+
+def serve_page(home: str, address: str) -> None:
+    """Serve the page until stopped."""
+    try:
+        port = TcpListener(parse_address(address))
+    except AddressError as error:
+        fail_for(error)
+    try:
+        access = Access.to(Address(*port.address), home)
+        page = FleetPage(access, source := LiveSource())
+        within(home, lambda js: _served(js, port, page, source))
+    except KeyboardInterrupt:
+        return
+    finally:
+        port.close()
+
+
+async def _served(js: JetStream, port: TcpListener, page: FleetPage, source: LiveSource) -> None:
+    live = LiveFleet(js)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.run)
+        await live.complete.wait()
+        page.show(source.take(await live.view()))
+        nursery.start_soon(
+            serve, port.listener, "reactor.ui.fleet_application", page, lambda words: notice(words, None)
+        )
+        click.echo(f"the fleet page is at {page.access.url}")
+        while True:
+            await trio.sleep(_FRAME)
+            await live.changed.wait(10 * _FRAME)
+            page.show(source.take(await live.view()))

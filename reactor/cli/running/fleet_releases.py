@@ -1,0 +1,190 @@
+"""The work of the commands that pack, sign, release and compare."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from reactor.atomic_write import replace_file
+from reactor.cli import exitcodes
+from reactor.cli.messages import fail_for, reporting_manifest_errors
+from reactor.cli.options.formats import Format
+from reactor.cli.running.fleet import drive_channels
+from reactor.cli.running.fleet_session import author, said, within
+from reactor.errors import ReactorError
+from reactor.fleet.bundle.limits import LIMITS, BundleLimits
+from reactor.fleet.bundle.pack import MANIFEST, Bundle, pack
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.releasing import (
+    Wish,
+    begin_release,
+    begin_stored,
+    next_release,
+    store_release,
+    stored_bundle,
+    waves_of,
+)
+from reactor.fleet.operator.stored_releases import add_signature, collect, find_release, pin_host
+from reactor.fleet.release.document import Release
+from reactor.fleet.release.signing import sign
+from reactor.fleet.release.verify import PIN, RELEASE
+from reactor.fleet.rollout.gate import Gate, Share
+from reactor.fleet.rollout.state import ChannelState
+from reactor.fleet.rollout.waves import parse_waves
+from reactor.trust.inputs import open_input
+
+
+def packed(directory: str, limits: BundleLimits = LIMITS) -> Bundle:
+    """The directory as a bundle, if its manifest is valid here."""
+    from reactor.cli.options.inputs import Given, host_facts
+    from reactor.loading import load
+    from reactor.manifest.inputs import Inputs
+
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
+        load((os.path.join(directory, MANIFEST),), Inputs(host_facts(Given(None, ())), os.environ, {}, ()))
+    return pack(directory, limits, opener=open_input)
+
+
+def pack_directory(directory: str, output: str | None, form: Format) -> None:
+    """Pack a directory, and say what its bundle is."""
+    try:
+        bundle = packed(directory)
+    except ReactorError as error:
+        fail_for(error)
+    if output is not None:
+        replace_file(os.path.abspath(output), bundle.data, 0o644)
+    fields = {"bundle": bundle.digest, "size": len(bundle.data), "members": bundle.members, "file": output}
+    where = f", in {output}" if output else ""
+    said(
+        form,
+        fields,
+        f"{bundle.digest}: {bundle.members} files and directories, {len(bundle.data)} bytes{where}",
+    )
+
+
+def _signing(key: str, namespace: str) -> Callable[[bytes], bytes]:
+    path = os.path.expanduser(key)
+    return lambda data: sign(data, path, namespace)
+
+
+def _gate(wishes: dict[str, Any]) -> Gate:
+    approve = parse_waves(f"{wishes['approve']},100%") if wishes["approve"] else ()
+    if approve and "100%" not in wishes["approve"]:
+        approve = approve[:-1]
+    return Gate(
+        soak=wishes["soak"],
+        max_failed=Share(wishes["max_failed"]),
+        max_silent=Share(wishes["max_silent"]),
+        min_converged=Share(wishes["min_converged"]),
+        checks=wishes["checks"],
+        window=wishes["window"],
+        approve=approve,
+        on_halt=wishes["on_halt"],
+    )
+
+
+def begin(home: str, directory: str | None, channel: str, form: Format, **wishes: Any) -> int:
+    """Pack, sign, publish and begin. Returns the exit code."""
+    try:
+        wish = Wish(channel, author(), wishes["waves"], _gate(wishes), wishes["note"], wishes["targets"])
+        bundle = packed(directory) if directory else None
+    except ReactorError as error:
+        fail_for(error)
+    again, signed = wishes["again"], wishes["signed"]
+    if wishes["dry_run"]:
+        foreseen = within(home, lambda js: _foreseen(js, wish, bundle, again))
+        click.echo(json.dumps(foreseen) if form == "json" else "\n".join(_foreseen_lines(foreseen)))
+        return 0
+    signing = _signing(wishes["key"], RELEASE)
+
+    async def work(js: JetStream) -> tuple[Release, ChannelState | None]:
+        if signed:
+            return await begin_stored(js, wish, (await find_release(js, signed, channel))[0])
+        content = bundle or await _bundle_again(js, channel, again)
+        if wishes["draft"]:
+            return await store_release(js, wish, content, signing), None
+        return await begin_release(js, wish, content, signing)
+
+    release, state = within(home, work)
+    name = f"release {release.serial} of {channel}"
+    if state is None:
+        words = f"{name} is stored, and does not begin: {release.digest}"
+        said(form, {"release": release.digest, "serial": release.serial, "begun": False}, words)
+        return 0
+    said(
+        form,
+        {"release": release.digest, "serial": release.serial, "begun": True, "wave": state.wave},
+        f"{name} begins with wave {state.wave / 100:g} %: {release.digest}",
+    )
+    return drive_channels(home, (channel,), until_ended=True) if wishes["wait"] else 0
+
+
+async def _bundle_again(js: JetStream, channel: str, serial: int) -> Bundle:
+    return await stored_bundle(js, (await find_release(js, str(serial), channel))[0])
+
+
+async def _foreseen(js: JetStream, wish: Wish, bundle: Bundle | None, again: int) -> dict[str, Any]:
+    bundle = bundle or await _bundle_again(js, wish.channel, again)
+    release = await next_release(js, wish, bundle)
+    waves, ranks = await waves_of(js, wish, release.serial)
+    found, before = [], 0
+    for wave in waves:
+        names = sorted(name for name, rank in ranks.items() if before <= rank < wave)
+        found.append({"wave": wave, "hosts": names})
+        before = wave
+    return {
+        "serial": release.serial,
+        "channel": wish.channel,
+        "bundle": bundle.digest,
+        "size": len(bundle.data),
+        "waves": found,
+    }
+
+
+def _foreseen_lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"release {found['serial']} of {found['channel']}: {found['bundle']}, {found['size']} bytes"]
+    lines += [
+        f"wave {each['wave'] / 100:g} %: {', '.join(each['hosts']) or 'no further host'}"
+        for each in found["waves"]
+    ]
+    return lines
+
+
+def sign_release(home: str, name: str, key: str, form: Format) -> None:
+    """Add a signature to a stored release."""
+    release, count = within(home, lambda js: add_signature(js, name, _signing(key, RELEASE)))
+    words = f"release {release.serial} of {release.channel} has {count} signatures: {release.digest}"
+    said(form, {"release": release.digest, "signatures": count}, words)
+
+
+def pin(home: str, host: str, name: str, form: Format, *, key: str, why: str, until: float | None) -> None:
+    """Pin a host to a release."""
+
+    async def work(js: JetStream) -> Release:
+        release, _ = await find_release(js, name)
+        await pin_host(js, host, release, _signing(key, PIN), by=author(), why=why, until=until)
+        return release
+
+    release = within(home, work)
+    words = f"{host} is pinned to release {release.serial} of {release.channel}"
+    said(
+        form,
+        {"host": host, "channel": release.channel, "serial": release.serial, "pin": release.digest},
+        words,
+    )
+
+
+def remove_garbage(home: str, keep: int, form: Format, *, dry_run: bool) -> None:
+    """Remove the releases and bundles that nothing needs."""
+    found = within(home, lambda js: collect(js, keep=keep, dry_run=dry_run))
+    if form == "json":
+        click.echo(json.dumps({"removed": [each.to_fields() for each in found], "dry_run": dry_run}))
+        return
+    for each in found:
+        click.echo(f"{'would remove' if dry_run else 'removed'} {each.name}, {each.size} bytes")
+    if not found:
+        click.echo("nothing can be removed")

@@ -1,0 +1,246 @@
+"""The work of the commands that show a fleet: channels, hosts, failures, and why a host has what it has."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+import trio
+
+from reactor.cli.messages import fail_for
+from reactor.cli.options.formats import Format
+from reactor.cli.running.fleet_session import chosen_by, within
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.explanation import explained
+from reactor.fleet.operator.failures import failures
+from reactor.fleet.operator.keyring import KeyringError
+from reactor.fleet.operator.known_hosts import FleetView, HostLine, KnownHost, read_fleet
+from reactor.fleet.operator.live_fleet import LiveFleet
+from reactor.fleet.operator.overview import Overview, overviews
+from reactor.fleet.operator.where import Predicate
+from reactor.fleet.rollout.acts import RolloutError
+from reactor.resource.escaping import escaped
+
+_MOST_SHOWN = 200
+"""Hosts of a channel that `status` shows at most; more are counted."""
+_FRAME = 1.0
+"""Seconds between two pictures of --watch."""
+_CLEAR = "\x1b[H\x1b[2J"
+
+_Chosen = list[tuple[KnownHost, list[HostLine]]]
+
+
+def show_status(home: str, form: Format, where: str, *, watch: bool) -> None:
+    """Show all channels with the hosts that are not well."""
+    is_chosen = chosen_by(where)
+    if watch:
+        _watch(home, lambda fleet: _status_lines(overviews(fleet, is_chosen)))
+        return
+    found = overviews(within(home, read_fleet), is_chosen)
+    if form == "json":
+        for each in found:
+            click.echo(json.dumps(each.to_fields()))
+        return
+    click.echo("\n".join(_status_lines(found)))
+
+
+def _status_lines(found: list[Overview]) -> list[str]:
+    lines = [] if found else ["no channel has a release"]
+    for each in found:
+        lines += _head(each)
+        unwell = each.unwell()
+        lines += map(_host_line, unwell[:_MOST_SHOWN])
+        if len(unwell) > _MOST_SHOWN:
+            lines.append(
+                f"  and {len(unwell) - _MOST_SHOWN} more hosts: reactor fleet hosts -l 'channel:{each.state.channel} and not well'"
+            )
+    return lines
+
+
+def _head(each: Overview) -> list[str]:
+    why = escaped(f"{each.state.why} ({each.state.by})")
+    return [each.headline(), *([f"  {why}"] if each.state.why else [])]
+
+
+def _host_line(host: HostLine) -> str:
+    place = "in the wave" if host.in_wave else "not in the wave"
+    why = f": {escaped(host.why)}" if host.why else ""
+    return f"  {host.host}: {host.phase}, rank {host.rank}, {place}{why}"
+
+
+def _watch(home: str, draw: Callable[[FleetView], list[str]]) -> None:
+    """Draw after each change, until ^C."""
+    is_terminal = sys.stdout.isatty()
+
+    async def follow(js: JetStream) -> None:
+        live = LiveFleet(js)
+        shown: list[str] = []
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(live.run)
+            await live.complete.wait()
+            while True:
+                lines = draw(await live.view())
+                if lines != shown:
+                    shown = lines
+                    click.echo((_CLEAR if is_terminal else "") + "\n".join(lines))
+                await trio.sleep(_FRAME)
+                await live.changed.wait(10 * _FRAME)
+
+    try:
+        within(home, follow)
+    except KeyboardInterrupt:
+        return
+
+
+def show_rollout(home: str, channel: str, form: Format) -> None:
+    """Show one channel with its gate and all its hosts."""
+    found = overviews(within(home, lambda js: read_fleet(js, (channel,))))
+    if not found:
+        fail_for(RolloutError(f"the channel {channel} has no release", "see reactor fleet status"), 1)
+    (each,) = found
+    if form == "json":
+        click.echo(json.dumps(each.to_fields()))
+        return
+    lines = _head(each)
+    for condition in each.gate:
+        lines.append(f"  {'ok' if condition.met else 'waits'}  {condition.name}: {escaped(condition.words)}")
+    click.echo("\n".join([*lines, *map(_host_line, each.hosts)]))
+
+
+def show_hosts(home: str, where: str, form: str) -> None:
+    """Show a line for each host."""
+    is_chosen = chosen_by(where)
+    fleet = within(home, read_fleet)
+    chosen = _chosen(fleet, is_chosen)
+    _FORMS[form](fleet, chosen)
+
+
+def _chosen(fleet: FleetView, is_chosen: Predicate) -> _Chosen:
+    found = []
+    for _, host in sorted(fleet.hosts.items()):
+        lines = fleet.lines_of(host)
+        if any(is_chosen(host, line) for line in lines):
+            found.append((host, lines))
+    return found
+
+
+def _as_text(fleet: FleetView, chosen: _Chosen) -> None:
+    rows = []
+    for host, lines in chosen:
+        channels = ", ".join(f"{line.channel} {line.serial or '-'} {line.phase}" for line in lines)
+        ago = f"{fleet.now - host.heard:.0f} s ago" if host.heard is not None else "never"
+        why = "; ".join(escaped(line.why) for line in lines if line.why)
+        rows.append((host.name, channels, ",".join(host.spec.groups) or "-", ago, why))
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    for *cells, why in rows:
+        text = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        click.echo(f"{text}  {why}".rstrip())
+
+
+def _as_json(_fleet: FleetView, chosen: _Chosen) -> None:
+    for host, lines in chosen:
+        click.echo(json.dumps(_fields(host, lines)))
+
+
+def _fields(host: KnownHost, lines: Iterable[HostLine]) -> dict[str, Any]:
+    summary, spec = host.summary, host.spec
+    engine = summary.engine if summary else None
+    return {
+        "host": host.name,
+        "groups": list(spec.groups),
+        "channels": {
+            line.channel: {
+                "phase": line.phase,
+                "serial": line.serial,
+                "rank": line.rank,
+                "in_wave": line.in_wave,
+                "why": line.why,
+            }
+            for line in lines
+        },
+        "hold": spec.hold,
+        "pins": sorted(spec.pins),
+        "heard": host.heard,
+        "reactor": summary.reactor if summary else None,
+        "facts": dict(summary.facts) if summary else {},
+        **(
+            {name: getattr(engine, name) for name in ("resources", "ok", "failed", "blocked", "changed")}
+            if engine
+            else {}
+        ),
+    }
+
+
+def _as_csv(_fleet: FleetView, chosen: _Chosen) -> None:
+    table = csv.writer(sys.stdout)
+    table.writerow(("host", "channel", "phase", "serial", "rank", "in_wave", "groups", "heard", "why"))
+    for host, lines in chosen:
+        groups = " ".join(host.spec.groups)
+        for line in lines:
+            row = (line.phase, line.serial, line.rank, line.in_wave, groups, host.heard, _cell(line.why))
+            table.writerow((host.name, line.channel, *row))
+
+
+def _cell(text: str) -> str:
+    """What a host wrote, as a cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def _as_ansible(_fleet: FleetView, chosen: _Chosen) -> None:
+    """A dynamic inventory: groups by channel, group and phase."""
+    groups: dict[str, list[str]] = {}
+    variables = {}
+    for host, lines in chosen:
+        variables[host.name] = {"fleet": _fields(host, lines)}
+        for group in dict.fromkeys(_ansible_groups(host, lines)):
+            groups.setdefault(group, []).append(host.name)
+    inventory = {name: {"hosts": hosts} for name, hosts in sorted(groups.items())}
+    click.echo(json.dumps({"_meta": {"hostvars": variables}, "all": {"hosts": list(variables)}, **inventory}))
+
+
+def _ansible_groups(host: KnownHost, lines: Iterable[HostLine]) -> Iterable[str]:
+    for sort, names in (
+        ("group", host.spec.groups),
+        ("channel", host.spec.channels),
+        ("phase", (line.phase for line in lines)),
+    ):
+        yield from (re.sub(r"\W", "_", f"{sort}_{name}") for name in names)
+
+
+_FORMS: dict[str, Callable[[FleetView, _Chosen], None]] = {
+    "text": _as_text,
+    "json": _as_json,
+    "csv": _as_csv,
+    "ansible": _as_ansible,
+}
+
+
+def show_failures(home: str, where: str, form: Format) -> None:
+    """Show what failed, on most hosts first."""
+    is_chosen = chosen_by(where)
+    found = failures(within(home, read_fleet), is_chosen)
+    for each in found:
+        if form == "json":
+            click.echo(json.dumps(each.to_fields()))
+            continue
+        names = ", ".join(each.hosts[:5]) + (", ..." if len(each.hosts) > 5 else "")  # noqa: PLR2004 - examples
+        count = f"{len(each.hosts)} host{'s' if len(each.hosts) > 1 else ''}"
+        click.echo(f"{count}  {escaped(each.resource)}: {escaped(each.message)} ({names})")
+    if not found and form == "text":
+        click.echo("nothing has failed")
+
+
+def show_why(home: str, host: str) -> FleetView:
+    """Show why a host has the release it has."""
+    fleet = within(home, read_fleet)
+    known = fleet.hosts.get(host)
+    if known is None:
+        fail_for(KeyringError(f"there is no host {host}", "see reactor fleet hosts"), 1)
+    for line in explained(fleet, known):
+        click.echo(escaped(line))
+    return fleet

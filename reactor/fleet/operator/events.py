@@ -1,0 +1,83 @@
+"""The events of all hosts, from the batches that they send."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Collection
+from typing import Any, NamedTuple
+
+from reactor.fleet.bucket_names import EVENTS
+from reactor.fleet.documents import DocumentError, is_host_id
+from reactor.fleet.event_batch import decode_batch, parse_batch_id
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.stored import Stored
+
+_SUBJECT = "reactor.event."
+_FEW = 50
+"""Up to so many hosts, the server sends only their batches."""
+
+
+class HostEvent(NamedTuple):
+    """``record``: the event as JSON has it. Nothing in it is trusted: a host may have written anything."""
+
+    host: str
+    record: dict[str, Any]
+
+
+class Damaged(NamedTuple):
+    """A batch of ``host`` that can't be read."""
+
+    host: str
+    why: str
+
+
+async def fleet_events(
+    js: JetStream,
+    *,
+    since: float | None = None,
+    hosts: Collection[str] | None = None,
+    follow: bool = False,
+    damaged: Callable[[Damaged], None] = lambda _: None,
+) -> AsyncGenerator[list[HostEvent]]:
+    """Yield the events of each batch, in the order in which the server received the batches. Raises LinkError.
+
+    ``since``: seconds since 1970, None for those that come from now on; ``hosts``: only of these; ``follow``: wait for
+    more after the last. An event that was sent twice is given once.
+    """
+    few = sorted(hosts) if hosts is not None and len(hosts) <= _FEW else []
+    subjects = [_SUBJECT + host for host in few] or [f"{_SUBJECT}*"]
+    if hosts is not None and not hosts:
+        return
+    seen: dict[tuple[str, str], int] = {}
+    start = "new" if since is None else "all"
+    async with js.reading(EVENTS, subjects, start=start, since=since) as reader:
+        async for stored in reader:
+            if stored is None:
+                if not follow:
+                    return
+                continue
+            host = stored.subject.removeprefix(_SUBJECT)
+            if is_host_id(host) and (hosts is None or host in hosts):
+                try:
+                    events = _fresh(stored, host, seen)
+                except DocumentError as error:
+                    damaged(Damaged(host, error.message))
+                    continue
+                found = [HostEvent(host, each) for each in events if since is None or _time(each) >= since]
+                if found:
+                    yield found
+
+
+def _fresh(stored: Stored, host: str, seen: dict[tuple[str, str], int]) -> list[dict[str, Any]]:
+    """The events of a batch that were in none before."""
+    events = decode_batch(stored.data, f"a batch of events of {host}")
+    batch = parse_batch_id(stored.headers.get("Nats-Msg-Id", ""))
+    if batch is None:
+        return events
+    known = seen.get((host, batch.nonce), 0)
+    seen[host, batch.nonce] = max(known, batch.last)
+    return [each for each in events if not isinstance(each.get("id"), int) or each["id"] > known]
+
+
+def _time(record: dict[str, Any]) -> float:
+    time = record.get("time")
+    return float(time) if isinstance(time, int | float) else 0.0

@@ -1,0 +1,94 @@
+"""Why a host has the release it has, and not another."""
+
+from __future__ import annotations
+
+from reactor.fleet.documents import DocumentError, to_time_text
+from reactor.fleet.operator.known_hosts import FleetView, KnownHost
+from reactor.fleet.release.pin import Pin
+from reactor.fleet.rollout.state import ChannelState
+from reactor.fleet.rollout.wanted import Particular, wanted_release
+from reactor.fleet.summary import ChannelReport
+
+
+def explained(fleet: FleetView, host: KnownHost) -> list[str]:
+    """Return sentences for people, a channel after the other."""
+    spec = host.spec
+    lines = [f"{host.name}: channels {', '.join(spec.channels) or 'none'}"]
+    if spec.groups:
+        lines[0] += f"; groups {', '.join(spec.groups)}"
+    if spec.hold:
+        until = f" until {to_time_text(spec.hold_until)}" if spec.hold_until else ""
+        lines.append(f"  held at its release{until}" + (f": {spec.why}" if spec.why else ""))
+    for channel in spec.channels:
+        lines += _channel(fleet, host, channel)
+    return lines + _summary(fleet, host)
+
+
+def _channel(fleet: FleetView, host: KnownHost, channel: str) -> list[str]:
+    state, line, report = fleet.channels.get(channel), fleet.line(host, channel), host.report(channel)
+    if state is None:
+        return [f"  {channel}: the channel has no release"]
+    lines = [f"  {channel}: {line.phase}" + (f": {line.why}" if line.why else "")]
+    particular = _particular(host, channel)
+    wanted = wanted_release(
+        state,
+        rank=line.rank,
+        in_force=report.in_force if report else None,
+        now=fleet.now,
+        particular=particular,
+    )
+    lines.append(
+        f"    rank {line.rank} of release {state.serial}, which is {state.phase} with the wave {state.wave}"
+    )
+    lines.append(f"    should have {_named(wanted.release, state)}: {wanted.why}")
+    lines.append(f"    has {_named(report.in_force if report else None, state)}" + _since(report))
+    return lines
+
+
+def _particular(host: KnownHost, channel: str) -> Particular:
+    """The hold and pin of the host. The host itself verifies the pin; here it is only shown."""
+    spec, pin = host.spec, None
+    if (signed := host.spec.pins.get(channel)) is not None:
+        try:
+            pin = Pin.from_bytes(signed.data.encode())
+        except DocumentError:
+            pin = None
+    return Particular(
+        pin=pin.pin if pin else None,
+        pin_until=pin.until if pin else None,
+        hold=spec.hold,
+        hold_until=spec.hold_until,
+        why=spec.why if spec.hold else (f"{pin.by} pinned it: {pin.why}" if pin else ""),
+    )
+
+
+def _named(release: str | None, state: ChannelState) -> str:
+    if release is None:
+        return "no release"
+    if release == state.release:
+        return f"release {state.serial}, {release[:19]}"
+    return (
+        f"the release before, {release[:19]}" if release == state.previous else f"the release {release[:19]}"
+    )
+
+
+def _since(report: ChannelReport | None) -> str:
+    return f"; {report.phase} since {to_time_text(report.since)} on its own clock" if report else ""
+
+
+def _summary(fleet: FleetView, host: KnownHost) -> list[str]:
+    summary = host.summary
+    if summary is None or host.heard is None:
+        return ["  it has never reported"]
+    engine = summary.engine
+    counts = f"{engine.resources} resources, {engine.ok} ok, {engine.failed} failed, {engine.blocked} blocked"
+    lines = [f"  reported {fleet.now - host.heard:.0f} s ago: {counts}, {engine.changed} changed"]
+    lines += [f"    {ref}: {why}" for ref, why in engine.worst]
+    lines += [
+        f"    health check {name}: {status}"
+        for name, status in sorted(engine.checks.items())
+        if status != "ok"
+    ]
+    if summary.lost:
+        lines.append(f"    {summary.lost} events were lost before they were sent")
+    return lines

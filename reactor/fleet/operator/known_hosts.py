@@ -1,0 +1,153 @@
+"""All hosts and channels of a fleet, read at once: who follows which channel, and what each host reported last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import trio
+
+from reactor.fleet.bucket_names import CHANNELS, DRIVE
+from reactor.fleet.documents import to_time_text
+from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.key_value import Entry
+from reactor.fleet.operator.clock import ServerClock
+from reactor.fleet.operator.views import read_host_specs, read_summaries
+from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.rollout.rank import rank_of
+from reactor.fleet.rollout.state import ChannelState
+from reactor.fleet.summary import ChannelReport, Summary
+
+SILENT = 900.0
+"""Seconds without a summary after which a host is silent: three heartbeats."""
+NEVER_HEARD = "never heard"
+WELL = frozenset(("converged", "excluded"))
+"""The phases of hosts that need no attention."""
+
+
+@dataclass(frozen=True)
+class HostLine:
+    """One host in one channel. ``phase`` is also ``silent`` or ``never heard``; ``serial`` is 0 if it is not known."""
+
+    host: str
+    channel: str
+    phase: str
+    serial: int
+    rank: int
+    in_wave: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class KnownHost:
+    """``summary``: the newest one, which the server received at ``heard``; both None if it never sent any."""
+
+    spec: HostSpec
+    summary: Summary | None = None
+    heard: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The id of the host."""
+        return self.spec.host
+
+    def report(self, channel: str) -> ChannelReport | None:
+        """What the host said of itself in a channel."""
+        return self.summary.channels.get(channel) if self.summary else None
+
+
+@dataclass(frozen=True)
+class FleetView:
+    """What the servers knew at ``now``. ``drivers``: channel -> the one who drives it."""
+
+    hosts: Mapping[str, KnownHost]
+    channels: Mapping[str, ChannelState]
+    drivers: Mapping[str, str] = field(default_factory=dict)
+    now: float = 0.0
+
+    def lines_of(self, host: KnownHost) -> list[HostLine]:
+        """Return a line for each channel that the host follows."""
+        return [self.line(host, channel) for channel in host.spec.channels]
+
+    def line(self, host: KnownHost, channel: str) -> HostLine:
+        """Return the host in one channel."""
+        state, report = self.channels.get(channel), host.report(channel)
+        rank, in_wave = 0, False
+        if state is not None:
+            rank = rank_of(channel, state.serial, host.name, is_canary=host.spec.is_canary)
+            in_wave = rank < state.wave
+        phase, why = self._phase(host, state, report)
+        return HostLine(host.name, channel, phase, report.serial if report else 0, rank, in_wave, why)
+
+    def _phase(
+        self, host: KnownHost, state: ChannelState | None, report: ChannelReport | None
+    ) -> tuple[str, str]:
+        if host.heard is None:
+            return NEVER_HEARD, ""
+        if self.now - host.heard > SILENT:
+            return "silent", f"last heard {to_time_text(host.heard)}"
+        if report is None:
+            return HostPhase.WAITING.value, "its newest summary does not name the channel"
+        is_old = state is not None and report.about not in (state.release, state.previous)
+        if is_old and report.phase is HostPhase.CONVERGED:
+            return HostPhase.MOVING.value, report.why  # it has not read the channel since
+        return report.phase.value, report.why
+
+    def of_channel(self, channel: str) -> Iterator[tuple[KnownHost, HostLine]]:
+        """Yield the hosts of a channel by name, each with its line."""
+        for _, host in sorted(self.hosts.items()):
+            if channel in host.spec.channels:
+                yield host, self.line(host, channel)
+
+
+async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
+    """Read all hosts, and all channels or those in ``channels``. Raises LinkError, DocumentError."""
+    found: dict[str, Any] = {}
+
+    async def ask(name: str, question: Any) -> None:
+        found[name] = await question()
+
+    questions = {
+        "specs": partial(read_host_specs, js),
+        "summaries": partial(read_summaries, js),
+        "states": partial(read_channels, js, channels),
+        "drivers": partial(read_drivers, js),
+        "now": ServerClock(js).now,
+    }
+    async with trio.open_nursery() as nursery:
+        for name, question in questions.items():
+            nursery.start_soon(ask, name, question)
+    summaries: Mapping[str, tuple[Summary, float]] = found["summaries"]
+    hosts = {
+        name: KnownHost(spec, *summaries.get(name, (None, None))) for name, spec in found["specs"].items()
+    }
+    return FleetView(hosts, found["states"], found["drivers"], found["now"])
+
+
+async def read_channels(js: JetStream, names: Sequence[str] = ()) -> dict[str, ChannelState]:
+    """Return the states of the channels, of all if none is named. Raises LinkError, DocumentError."""
+    entries = await js.key_value(CHANNELS).entries()
+    wanted = [each for each in entries if not names or each.key in names]
+    return {
+        each.key: ChannelState.from_bytes(each.value, each.key)
+        for each in sorted(wanted, key=lambda entry: entry.key)
+    }
+
+
+async def read_drivers(js: JetStream) -> dict[str, str]:
+    """Return who drives each channel now. Raises LinkError."""
+    found = {}
+    for entry in await js.key_value(DRIVE).entries():
+        with suppress(ValueError, KeyError, TypeError):
+            found[entry.key] = driver_in(entry)
+    return found
+
+
+def driver_in(entry: Entry) -> str:
+    """Return the name in a lease. Raises ValueError, KeyError, TypeError."""
+    return str(json.loads(entry.value)["by"])

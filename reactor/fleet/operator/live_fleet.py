@@ -1,0 +1,88 @@
+"""What is known of all hosts, kept up to date: for a page or a screen that stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+from typing import TypeVar
+
+import trio
+
+from reactor.fleet.bucket_names import CHANNELS, DRIVE, HOSTS, STATE
+from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.documents import DocumentError
+from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.key_value import Entry
+from reactor.fleet.operator.clock import ServerClock
+from reactor.fleet.operator.known_hosts import FleetView, KnownHost, driver_in
+from reactor.fleet.rollout.state import ChannelState
+from reactor.fleet.rollout.waves import WavesError
+from reactor.fleet.summary import Summary, read_summary
+
+_Value = TypeVar("_Value")
+_DAMAGED = (DocumentError, WavesError, ValueError, KeyError, TypeError)
+
+
+class LiveFleet:
+    """`run` follows the buckets. ``changed`` is set after each change, ``complete`` once all has been read."""
+
+    def __init__(self, js: JetStream) -> None:
+        self.changed = DebouncedEvent()
+        self.complete = trio.Event()
+        self.js = js
+        self._clock = ServerClock(js)
+        self._specs: dict[str, HostSpec] = {}
+        self._summaries: dict[str, tuple[Summary, float]] = {}
+        self._channels: dict[str, ChannelState] = {}
+        self._drivers: dict[str, str] = {}
+        self._unread = 4
+
+    async def run(self) -> None:
+        """Follow until cancelled. Raises LinkError."""
+        await self._clock.measure()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(
+                self._follow, HOSTS, self._specs, lambda entry: HostSpec.from_bytes(entry.value, entry.key)
+            )
+            nursery.start_soon(
+                self._follow,
+                STATE,
+                self._summaries,
+                lambda entry: (read_summary(entry.value, entry.key), entry.time),
+            )
+            nursery.start_soon(
+                self._follow,
+                CHANNELS,
+                self._channels,
+                lambda entry: ChannelState.from_bytes(entry.value, entry.key),
+            )
+            nursery.start_soon(self._follow, DRIVE, self._drivers, driver_in)
+
+    async def _follow(
+        self, bucket: str, kept: MutableMapping[str, _Value], read: Callable[[Entry], _Value]
+    ) -> None:
+        """Keep the values of a bucket. A damaged value counts as none."""
+        async with self.js.key_value(bucket).watch() as entries:
+            async for entry in entries:
+                if entry is None:
+                    self._unread -= 1
+                    if not self._unread:
+                        self.complete.set()
+                        self.changed.set()
+                    continue
+                kept.pop(entry.key, None)
+                if not entry.deleted:
+                    with suppress(*_DAMAGED):
+                        kept[entry.key] = read(entry)
+                if self.complete.is_set():
+                    self.changed.set()
+
+    async def view(self) -> FleetView:
+        """Return what is known now."""
+        hosts = {
+            name: KnownHost(spec, *self._summaries.get(name, (None, None)))
+            for name, spec in self._specs.items()
+        }
+        channels = dict(sorted(self._channels.items()))
+        return FleetView(hosts, channels, dict(self._drivers), await self._clock.now())

@@ -1,0 +1,65 @@
+"""Away from the network each command says within 3 seconds which server did not answer."""
+
+import signal
+import socket
+import time
+
+import pytest
+import trio
+from fleet_server import FleetServer
+from known_fleet import remember
+
+from reactor.fleet.operator.session import save_servers
+
+COMMANDS = [
+    ("status",),
+    ("hosts",),
+    ("why", "web1"),
+    ("events",),
+    ("failures",),
+    ("count", "--once"),
+    ("pause", "web"),
+    ("gc",),
+    ("hold", "web1"),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    made = FleetServer(tmp_path_factory.mktemp("far"))
+    with made.server:
+        trio.run(made.make_streams)
+        yield made
+
+
+def say(reactor, home, words):
+    began = time.monotonic()
+    done = reactor("fleet", words[0], "--home", home, *words[1:])
+    return done, time.monotonic() - began
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_where_nothing_listens(reactor, world, words):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    home = world.fleet_server.directory
+    save_servers(home, (f"nats://127.0.0.1:{port}",), None)
+    done, seconds = say(reactor, home, words)
+    assert (done.code, done.out) == (1, "")
+    assert (
+        f"can't reach the NATS server nats://127.0.0.1:{port}" in done.err or f"127.0.0.1:{port}" in done.err
+    )
+    assert seconds < 3.3
+
+
+def test_where_a_server_is_stopped_in_the_middle(reactor, world):
+    home = remember(world)
+    assert say(reactor, home, ("status",))[0].code == 0
+    world.server.signal(signal.SIGSTOP)
+    try:
+        done, seconds = say(reactor, home, ("status",))
+    finally:
+        world.server.signal(signal.SIGCONT)
+    assert (done.code, done.out) == (1, "")
+    assert str(world.server.port) in done.err
+    assert seconds < 3.5

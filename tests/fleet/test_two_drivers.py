@@ -1,0 +1,103 @@
+"""Two drivers and a partition: the one that is cut off never succeeds, whatever it decided before."""
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+import trio
+from known_fleet import put_host, put_state, state
+from sim_fleet import SimFleet
+
+from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator import drive
+from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.drive import Driver
+from reactor.fleet.rollout.acts import Author, advance
+from reactor.fleet.rollout.gate import Gate, Share
+from reactor.fleet.rollout.state import Phase
+
+
+class Relay:
+    """Passes bytes to a server. While it is cut, what a client sends waits, as in a network without a route."""
+
+    def __init__(self, port):
+        self._port = port
+        self.open = trio.Event()
+        self.open.set()
+
+    def cut(self):
+        self.open = trio.Event()
+
+    async def run(self, *, task_status=trio.TASK_STATUS_IGNORED):
+        async with trio.open_nursery() as nursery:
+            listeners = await nursery.start(trio.serve_tcp, self._serve, 0)
+            task_status.started(listeners[0].socket.getsockname()[1])
+
+    async def _serve(self, client):
+        server = await trio.open_tcp_stream("127.0.0.1", self._port)
+        async with server, trio.open_nursery() as nursery:
+            nursery.start_soon(self._pass, client, server)
+            nursery.start_soon(self._pass, server, client)
+
+    async def _pass(self, source, target):
+        async for data in source:
+            await self.open.wait()
+            await target.send_all(data)
+
+
+@asynccontextmanager
+async def through(fleet, relay, nursery):
+    port = await nursery.start(relay.run)
+    options = replace(fleet.fleet_server.options(), servers=(f"nats://127.0.0.1:{port}",))
+    async with connected(options) as connection:
+        yield JetStream(connection, seconds=30.0)
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    made = SimFleet(tmp_path, [])
+    with made.fleet_server.server:
+        trio.run(made.fleet_server.make_streams)
+        yield made
+
+
+async def test_a_driver_that_is_cut_off_never_succeeds(fleet, monkeypatch):
+    monkeypatch.setattr(drive, "LEASE", 1)
+    relay = Relay(fleet.fleet_server.server.port)
+    async with fleet.fleet_server.connected() as js, trio.open_nursery() as nursery:
+        await put_host(js, "web1")
+        await put_state(js, state(gate=Gate(soak=0, max_silent=Share("100%"))))
+        async with through(fleet, relay, nursery) as far:
+            ann, ben = Driver(far, "web", "ann"), Driver(js, "web", "ben")
+            assert await ann.lease.keep()
+            assert not await ben.lease.keep()
+            before, revision = await Channels(far).read("web")
+            decided = advance(before, Author("ann", before.since))
+
+            relay.cut()
+            refused = []
+
+            async def write_late():
+                try:
+                    await Channels(far).write(decided, revision)
+                except WrongRevisionError as error:
+                    refused.append(error)
+
+            with trio.fail_after(20):
+                async with trio.open_nursery() as writing:
+                    writing.start_soon(write_late)
+                    while not await ben.lease.keep():  # noqa: ASYNC110 - the server ends the lease, and sends no hint
+                        await trio.sleep(0.05)
+                    assert not ann.lease.held, "two drivers hold the lease"
+                    mine = await ben.step()
+                    assert (mine.phase, mine.wave, mine.by) == (Phase.ROLLING, 10_000, "ben")
+                    assert not refused
+                    relay.open.set()
+            assert len(refused) == 1
+            assert (await Channels(js).read("web"))[0].to_bytes() == mine.to_bytes()
+            assert await ann.step() is not None  # it may look, and has no lease to write
+            assert not await ann.lease.keep()
+            assert (await Channels(js).read("web"))[0].by == "ben"
+        nursery.cancel_scope.cancel()
