@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
+from reactor.cli.commands import fleet_enrolment
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.state_dir import directory_of, state_dir_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
@@ -18,8 +19,8 @@ _HOME = "/etc/reactor/fleet"
 def fleet() -> None:
     """Bring signed releases to many hosts, in waves, over NATS with JetStream.
 
-    These are the commands of operators: any machine with the directory of the operator can run them. Only 'follow' runs
-    on the hosts.
+    These are the commands of operators: any machine with the directory of the operator can run them. Only 'join' and
+    'follow' run on the hosts.
 
     \b
     Examples:
@@ -75,45 +76,6 @@ def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers
     from reactor.cli.running.fleet import initialize
 
     raise click.exceptions.Exit(initialize(home, servers, ca, replicas, ccm_publishers))
-
-
-@fleet.command(short_help="Admit a host, and write its credentials.")
-@_host
-@click.option(
-    "--channel",
-    "channels",
-    multiple=True,
-    required=True,
-    metavar="NAME",
-    help="Let it follow this channel. May be given several times.",
-)
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="NAME",
-    help="Put it into this group; 'canary' takes each release first.",
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Write the credentials to FILE, which only its owner can read.",
-)
-@_home_option
-def admit(host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str) -> None:
-    """Admit HOST by hand: enrol it, and write credentials that are good for 30 days.
-
-    Exit codes: 0 admitted; 1 the name is taken, or no server answers; 2 bad usage.
-
-    \b
-    Examples:
-      reactor fleet admit web7 --channel web -o web7.creds
-    """
-    from reactor.cli.running.fleet import admit_host
-
-    admit_host(home, host, channels, groups, output)
 
 
 @fleet.command(short_help="Sign a directory as the next release of a channel, and begin it.")
@@ -262,6 +224,8 @@ def _act(name: str) -> click.Command:
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
+for _command in (fleet_enrolment.invite, fleet_enrolment.join, fleet_enrolment.admit, fleet_enrolment.expel):
+    fleet.add_command(_command)
 
 
 @fleet.command(short_help="Let this host follow its channel.")

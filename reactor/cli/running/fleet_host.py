@@ -25,6 +25,7 @@ from reactor.fleet.host.config import HostConfig, read_config
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
+from reactor.fleet.host.renewal import Renewal
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.release.document import Release
@@ -170,6 +171,16 @@ def follow(config_path: str, state: str, *, check: bool) -> None:
     trio.run(_follow, config, state)
 
 
+def renewal_of(config: HostConfig, connection: Connection) -> Renewal | None:
+    """What renews the credentials of this host; None without the key of cards, which `reactor fleet join` brings."""
+    credentials = config.options.credentials
+    if config.card_key is None or credentials is None:
+        return None
+    return Renewal(
+        connection, config.identity.id, credentials, config.card_key, tell=lambda text: notice(text, None)
+    )
+
+
 async def _follow(config: HostConfig, state: str) -> None:
     identity = config.identity
     held = HeldReleases(BundleStore(state), identity.channels[0])
@@ -180,6 +191,8 @@ async def _follow(config: HostConfig, state: str) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(connection.run)
         nursery.start_soon(fleet.run)
+        if (renewal := renewal_of(config, connection)) is not None:
+            nursery.start_soon(renewal.run)
         nursery.start_soon(run.keep_running, fleet)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for _ in signals:

@@ -12,5 +12,9 @@
 - ``session``: a connection of an operator;
 - ``releasing``: from a directory to a rollout;
 - ``overview``: what there is to see of a channel;
-- ``hosts``: admits hosts by hand, and keeps what is particular to each.
+- ``hosts``: admits hosts by hand, and keeps what is particular to each;
+- ``invitations``: makes tokens, and counts how often each was used;
+- ``admission``: answers hosts that ask to join, or for new credentials;
+- ``expulsion``: revokes the keys of a host, and deletes what is stored for it;
+- ``errors``: the errors of enrolment.
 """

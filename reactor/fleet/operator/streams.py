@@ -16,6 +16,7 @@ from reactor.fleet.bucket_names import (
     DRIVE,
     EVENTS,
     HOSTS,
+    INVITATIONS,
     REGISTRATIONS,
     SECRETS,
     SHARED,
@@ -59,6 +60,7 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
         **_bucket(SLOTS, 1, from_hosts=True, allow_msg_ttl=True, republish=("", "reactor.changed.slot.")),
         **_bucket(SECRETS, 4),
         **_bucket(DRIVE, 1, allow_msg_ttl=True),
+        **_bucket(INVITATIONS, 1, allow_msg_ttl=True),
         f"OBJ_{BUNDLES}": {
             "subjects": [f"$O.{BUNDLES}.C.>", f"$O.{BUNDLES}.M.>"],
             "allow_rollup_hdrs": True,
