@@ -71,6 +71,10 @@ class SimEngine:
         """FAILED for what it fails with, else CONVERGED."""
         return HostPhase.FAILED if release in self.fails else HostPhase.CONVERGED
 
+    def why_of(self, release: str) -> str:  # noqa: ARG002
+        """Nothing: single resources fail."""
+        return ""
+
     def report(self) -> EngineReport:
         """One resource, for the shape of it."""
         return EngineReport(resources=1, ok=1)

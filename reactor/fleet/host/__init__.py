@@ -1,4 +1,4 @@
-"""The host's side: follows channels, verifies, switches releases, and tells what the host is.
+"""The host's side: follows channels, verifies, switches releases, and reports.
 
 An event on the network says only "look": the host then reads the truth and verifies it. Nothing here runs what the
 network sends but verified bundles, and nothing here stops the run: without network the release in force stays.
@@ -9,6 +9,7 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``report``: sends the newest summary, not too often;
 - ``fleet_host``: all of it for one host;
 - ``disk``: the releases on the disk of a real host;
+- ``root_manifest``: what the run of a real host follows;
 - ``config``: the configuration of a real host;
 - ``keys``: the keys that a host makes for itself;
 - ``join``: lets a host join a fleet; ``renewal``: renews its credentials.

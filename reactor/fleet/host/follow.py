@@ -168,7 +168,7 @@ class ChannelFollower:
         phase = self._host.engine.phase_of(report.about)
         if phase is HostPhase.CONVERGED and self._is_stale(report.about):
             phase = HostPhase.STALE
-        self._say(phase, report.about, why=report.why)
+        self._say(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
 
     def _is_stale(self, digest: str) -> bool:
         kept = self._store.document(digest)

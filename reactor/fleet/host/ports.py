@@ -16,7 +16,10 @@ from reactor.fleet.summary import EngineReport
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the host is, whom it believes, and when it may change. ``require``: so many people must sign."""
+    """The name of the host, the keys that it believes, and when it may change.
+
+    ``require``: the number of people who must have signed. ``facts``: name -> expression of the facts that the summary has.
+    """
 
     id: str
     channels: tuple[str, ...]
@@ -25,6 +28,7 @@ class Identity:
     require: int = 1
     windows: tuple[Window, ...] = ()
     version: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Pace(NamedTuple):
@@ -68,6 +72,9 @@ class Engine(Protocol):
 
     def phase_of(self, release: str) -> HostPhase:
         """MOVING, CONVERGED or FAILED, for a release that is in force."""
+
+    def why_of(self, release: str) -> str:
+        """Why a release that is in force has failed as a whole; empty if single resources have failed, or none."""
 
     def report(self) -> EngineReport:
         """Counts and failures of all resources."""
