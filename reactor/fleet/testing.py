@@ -83,6 +83,10 @@ class SimEngine:
         """Whether ``facts`` say so for this very expression."""
         return self.facts.get(expression, False)
 
+    def declared_facts(self) -> Mapping[str, Any]:
+        """None."""
+        return {}
+
 
 class SimHost:
     """A host with the real host's side. ``clock`` is its own, and may be wrong."""

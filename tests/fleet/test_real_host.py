@@ -2,17 +2,22 @@
 
 import io
 import signal
+import urllib.request
 
 import pytest
+import trio
+from nats_servers import free_ports
 from real_hosts import CONFIG, RealFleet, file
 from signers_of_tests import new_key
 
 from reactor.cli.running.fleet_manifest import ChannelManifests
 from reactor.errors import ReactorError
+from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore, StoreLockedError
+from reactor.fleet.event_batch import decode_batch, parse_batch_id
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.ports import Identity
 from reactor.fleet.release.document import Release
@@ -64,6 +69,11 @@ async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):
     assert "evil" not in host.said()
 
 
+def page_of(port):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return answer.read().decode()
+
+
 async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_path):
     host, path = fleet.host("web2", ["two"]), tmp_path / "motd"
     async with fleet.operator() as js:
@@ -75,11 +85,16 @@ async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_p
     fleet.fleet_server.server.kill()
     try:
         path.unlink()
-        with host.following() as process:
+        port = free_ports(1)[0]
+        with host.following("--metrics", f"127.0.0.1:{port}") as process:
             await host.until(path.exists)
             path.write_text("drift")
             await host.until(lambda: path.read_text() == "first")
             assert host.held["two"].in_force == release.digest
+            page = await trio.to_thread.run_sync(page_of, port)
+            assert 'reactor_release_serial{channel="two"} 1.0' in page
+            assert int(float(page.split("\nreactor_journal_unsent ")[1].split()[0])) > 0
+            assert 'reactor_watcher_state{state="down",watcher="network"} 1.0' in page
             process.terminate()
             assert process.wait(10) == 0
     finally:
@@ -118,6 +133,43 @@ async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_pa
             assert (found.engine.resources, found.engine.failed) == (2, 1)
             process.send_signal(signal.SIGTERM)
             process.wait(10)
+
+
+async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_arrive(fleet, tmp_path):
+    host = fleet.host("web4", ["four"], "facts: {os: Facts.host.info.os, gone: Facts.nothing.here}\n")
+    path, probe = tmp_path / "motd", tmp_path / "probe"
+    probe.write_text("#!/bin/sh\nexit 2\n")
+    probe.chmod(0o755)
+    checks = f"health_checks: [{{name: port, command: {probe}, tries: 1}}]"
+    async with fleet.operator() as js, js.reading(EVENTS, ["reactor.event.web4"], start="all") as reader:
+        with host.following() as process:
+            await fleet.put(js, "four", file(path, "x").replace("ensure:", f"{checks}, ensure:"))
+            found = await host.summary(
+                js, lambda each: each.facts and each.seq and each.channels["four"].phase == "failed"
+            )
+            assert (dict(found.engine.checks), dict(found.facts)) == ({"port": "critical"}, {"os": "linux"})
+            assert found.lost == 0
+
+            probe.write_text("#!/bin/sh\nexit 0\n")
+            await fleet.put(js, "four", file(path, "y").replace("ensure:", f"{checks}, ensure:"))
+            await host.phase(js, "converged", channel="four")
+            found = await host.summary(js, lambda each: each.engine.checks == {"port": "ok"})
+
+            events, nonces = [], set()
+            with trio.fail_after(20):
+                async for stored in reader:
+                    if stored is not None:
+                        events += decode_batch(stored.data, "a batch")
+                        nonces.add(parse_batch_id(stored.headers["Nats-Msg-Id"]).nonce)
+                    if any(each.get("event") == "reloaded" and each["changed"] for each in events):
+                        break
+            assert [each["id"] for each in events] == list(range(1, len(events) + 1))
+            assert len(nonces) == 1
+            results = {(each["ref"], each["result"]) for each in events if each["event"] == "checked"}
+            assert (f"file#{path}", "failed") in results
+            assert not any("diffs" in each and each["diffs"] for each in events)
+            process.terminate()
+            assert process.wait(10) == 0
 
 
 @pytest.mark.parametrize(

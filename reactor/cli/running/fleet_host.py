@@ -6,7 +6,9 @@ the network. So the run goes on without the link, and a host that boots without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,10 +19,13 @@ from reactor.cli.messages import fail_for, notice, warn
 from reactor.cli.options.formats import Format
 from reactor.cli.options.metrics import MetricsEndpoint
 from reactor.cli.running.converge import ConvergeCommand
-from reactor.cli.running.fleet_manifest import ChannelManifests
+from reactor.cli.running.fleet_journal import JournalEvents
+from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
 from reactor.cli.running.fleet_status import RunStatus
+from reactor.engine.events import WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
+from reactor.fleet.debounced_event import jittered
 from reactor.fleet.host.config import HostConfig, read_config
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
@@ -28,10 +33,13 @@ from reactor.fleet.host.ports import Host, Pace
 from reactor.fleet.host.renewal import Renewal
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.journal.state_directory import Location, StateDirectory
 from reactor.language.expression import parse_expression
+from reactor.metrics.tally import Gauge
+from reactor.resource.watch import WatchState
 from reactor.secrets.reader import RunSecrets
 
 if TYPE_CHECKING:
@@ -39,6 +47,8 @@ if TYPE_CHECKING:
     from reactor.engine.events import Event
     from reactor.journal.journal import Journal
 
+WATCHER = "network"
+"""The name of the connection in the status."""
 _PACE = 0.1
 """Seconds between two looks at what the run says of itself."""
 
@@ -51,31 +61,57 @@ class FleetCompanion:
     def __init__(self, config: HostConfig, manifests: ChannelManifests) -> None:
         self._config = config
         self._manifests = manifests
+        self._fleet: FleetHost | None = None
         self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
 
     def __call__(self, event: Event) -> None:
         """Take one event of the run."""
         self._status(event)
 
-    async def run(self, engine: Engine, journal: Journal | None) -> None:  # noqa: ARG002
+    def gauges(self) -> Iterator[Gauge]:
+        """The serial of each release in force, and the events that are not acknowledged."""
+        serials: dict[tuple[str, ...], float] = {
+            (name,): held.serial for name, held in self._manifests.held.items()
+        }
+        yield Gauge("reactor_release_serial", "Serial of the release in force.", ("channel",), serials)
+        sender = self._fleet.sender if self._fleet is not None else None
+        if sender is not None:
+            text = "Events of the journal that the fleet has not acknowledged."
+            yield Gauge("reactor_journal_unsent", text, (), {(): sender.backlog.unsent})
+
+    async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
         self._status.attach(engine)
         connection = Connection(self._config.options, tell=_tell)
         stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
-        fleet = FleetHost(
-            connection, Host(self._config.identity, stores, self._status, pace=self._config.pace)
-        )
+        events = JournalEvents(journal, self._manifests.state) if journal is not None else None
+        config = self._config
+        host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
+        fleet = self._fleet = FleetHost(connection, host)
+        with connection.watched(partial(_show_link, engine)):
+            await self._run(connection, fleet)
+
+    async def _run(self, connection: Connection, fleet: FleetHost) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self._pass_on_changes, fleet)
+            if facts := self._config.identity.facts:
+                nursery.start_soon(self._follow_facts, facts)
 
     async def _pass_on_changes(self, fleet: FleetHost) -> None:
         while True:
             await self._status.changed.wait(Pace().look)
             fleet.engine_changed()
             await trio.sleep(_PACE)
+
+    async def _follow_facts(self, expressions: Mapping[str, str]) -> None:
+        """Evaluate the facts of the summary now and then: gathering some of them takes a while."""
+        work = partial(declared_facts, expressions, self._manifests.evaluate)
+        while True:
+            self._status.set_facts(await trio.to_thread.run_sync(work))
+            await trio.sleep(jittered(self._config.pace.look))
 
 
 class _Releases(DiskReleases):
@@ -102,6 +138,13 @@ async def keep_credentials(config: HostConfig, connection: Connection) -> None:
 
 def _say(text: str) -> None:
     notice(text, None)
+
+
+def _show_link(engine: Engine, status: Status) -> None:
+    """Let the status of the run show the connection, as it shows watchers."""
+    state = WatchState.ARMED if status.up else WatchState.DOWN
+    reason = f"connected to {status.server}" if status.up else str(status.why or "the connection was lost")
+    engine.emit(WatcherChanged(time.time(), WATCHER, state, reason))
 
 
 def follow(

@@ -10,6 +10,7 @@ from typing import Any
 from reactor.cli.options.implicit_files import environment
 from reactor.cli.options.inputs import DEFAULT_CONTEXT
 from reactor.documents import parse_values
+from reactor.errors import ReactorError
 from reactor.facts.facts import Facts
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.pack import MANIFEST
@@ -21,6 +22,8 @@ from reactor.fleet.release.held import HeldReleases
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+_LONGEST_FACT = 100
 
 Fleet = Mapping[str, Any]
 """The facts ``Facts.fleet`` of one channel."""
@@ -35,6 +38,7 @@ class ChannelManifests:
 
     def __init__(self, identity: Identity, state: str) -> None:
         self.identity = identity
+        self.state = state
         self.store = BundleStore(state)
         self.held = {name: HeldReleases(self.store, name) for name in identity.channels}
         self.root = RootManifest(self.store.root)
@@ -158,17 +162,14 @@ def _refusal(problem: Diagnostic, directories: Mapping[str, str]) -> BundleError
     return BundleError(f"the manifest is not valid on this host: {words}", problem.hint)
 
 
-Evaluate = Callable[[str], Any]
-
-
-def declared_facts(expressions: Mapping[str, str], evaluate: Evaluate, longest: int) -> dict[str, Any]:
-    """The facts that a host tells of itself: name -> value of its expression; what can't be evaluated is left out."""
+def declared_facts(expressions: Mapping[str, str], evaluate: Callable[[str], Any]) -> dict[str, Any]:
+    """The facts for the summary: name -> value of its expression. What can't be evaluated now is left out."""
     found: dict[str, Any] = {}
     for name, expression in expressions.items():
         try:
             value = evaluate(expression)
-        except Exception:  # noqa: BLE001, S112 - a fact that is not there now must not stop the summary
+        except ReactorError:
             continue
-        if isinstance(value, bool | int | float | str) or value is None:
-            found[name] = value[:longest] if isinstance(value, str) else value
+        if isinstance(value, bool | int | float | str):
+            found[name] = value[:_LONGEST_FACT] if isinstance(value, str) else value
     return found

@@ -1,4 +1,4 @@
-"""What a run tells a fleet of itself: whether the releases in force have converged, counts, failures, health checks."""
+"""The status of a run for a fleet: whether the releases in force have converged, counts, failures, health checks."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class RunStatus:
         self._failed_now: set[str] = set()
         self._errors: dict[str, str] = {}
         self._health: dict[str, dict[str, HealthStatus]] = {}
+        self._facts: Mapping[str, Any] = {}
 
     def attach(self, engine: Engine) -> None:
         """Read the status of this engine."""
@@ -99,6 +100,16 @@ class RunStatus:
             return self._rejected[release]
         channels = {digest: channel for channel, digest in self._being_loaded().items()}
         return self._left_out.get(channels.get(release, ""), "")
+
+    def declared_facts(self) -> Mapping[str, Any]:
+        """The facts for the summary, as they were evaluated last."""
+        return self._facts
+
+    def set_facts(self, facts: Mapping[str, Any]) -> None:
+        """Report these facts from now on."""
+        if facts != self._facts:
+            self._facts = facts
+            self.changed.set()
 
     def report(self) -> EngineReport:
         """Counts of resources, the first failures, and the health checks by name: of equal names the worst."""

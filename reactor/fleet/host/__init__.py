@@ -7,6 +7,7 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``documents``: reads releases and pins from the network or the disk, and verifies them;
 - ``follow``: follows one channel;
 - ``report``: sends the newest summary, not too often;
+- ``event_sender``: sends the events of the journal;
 - ``fleet_host``: all of it for one host;
 - ``disk``: the releases on the disk of a real host;
 - ``root_manifest``: what the run of a real host follows;

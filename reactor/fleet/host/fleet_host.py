@@ -10,6 +10,7 @@ import trio
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
 from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.host.event_sender import EventSender
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host.report import Reporter
@@ -22,7 +23,7 @@ from reactor.fleet.wire.parser import Message
 
 
 class FleetHost:
-    """``host``: what it is; ``connection``: its own, which somebody runs."""
+    """``host``: its identity, disk and run; ``connection``: its own, which the caller runs."""
 
     def __init__(self, connection: Connection, host: Host) -> None:
         self.host = host
@@ -32,17 +33,21 @@ class FleetHost:
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
         ]
         self.reporter = Reporter(self._js, host, self.summary)
+        self.sender = EventSender(self._js, host, host.events) if host.events is not None else None
         self._spec_changed = DebouncedEvent()
         self._epoch = -1
 
     def summary(self) -> Summary:
-        """What the host tells of itself now."""
+        """The summary of now."""
         return Summary(
             host=self.host.identity.id,
             channels={each.channel: each.report for each in self.followers},
             engine=self.host.engine.report(),
             reactor=self.host.identity.version,
             time=self.host.clock(),
+            facts=self.host.engine.declared_facts(),
+            seq=self.sender.backlog.newest if self.sender else 0,
+            lost=self.sender.backlog.lost if self.sender else 0,
         )
 
     def engine_changed(self) -> None:
@@ -50,6 +55,8 @@ class FleetHost:
         for each in self.followers:
             each.refresh()
         self.reporter.trigger.set()
+        if self.sender is not None:
+            self.sender.trigger.set()
 
     async def run(self) -> None:
         """Follow and report until cancelled. Nothing of the network ends this."""
@@ -60,8 +67,10 @@ class FleetHost:
             subject = CHANGED_HOST + self.host.identity.id
             stack.enter_context(self._connection.subscribed(subject, lambda _: self._spec_changed.set()))
             stack.enter_context(self._connection.watched(self._connected))
-            await self._connection.wait_up()
             async with trio.open_nursery() as nursery:
+                if self.sender is not None:
+                    nursery.start_soon(self.sender.run)
+                await self._connection.wait_up()
                 nursery.start_soon(self._follow_spec)
                 for follower in self.followers:
                     nursery.start_soon(follower.run)
@@ -98,6 +107,9 @@ class FleetHost:
         if self._connection.up and self._connection.epoch != self._epoch:
             self._epoch = self._connection.epoch
             self._spec_changed.set()
+            self.reporter.reconnected.set()
+            if self.sender is not None:
+                self.sender.reconnected.set()
             for follower in self.followers:
                 follower.trigger.set()
 

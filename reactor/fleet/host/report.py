@@ -21,6 +21,7 @@ class Reporter:
 
     def __init__(self, js: JetStream, host: Host, compose: Callable[[], Summary]) -> None:
         self.trigger = DebouncedEvent()
+        self.reconnected = DebouncedEvent()
         self.sent = 0
         self._js = js
         self._host = host
@@ -34,7 +35,7 @@ class Reporter:
             try:
                 await self._js.key_value(STATE).put(self._host.identity.id, self._compose().to_bytes())
             except LinkError:
-                await trio.sleep(retry)
+                await self.reconnected.wait(retry)
                 retry = min(retry * 2, _LONGEST_RETRY)
                 continue
             self.sent += 1
