@@ -4,6 +4,7 @@
 - ``rollout/``: which host takes which release and when: pure functions on data;
 - ``bundle/``: a directory as one file, named by its digest; the bundles that a host keeps, and which one is in force;
 - ``release/``: signed releases: documents, signatures, what a host refuses, and what it keeps of them on disk;
+- ``enrolment/``: what is exchanged when a host joins: cards, tokens, requests;
 - ``wire/``: the protocol of NATS without I/O; nkeys, credentials and JWTs;
 - ``link/``: the client of NATS on trio: connection, JetStream, key-value buckets, object stores;
 - ``sources/``: manifests, data and values in NATS, read and followed; registrations of a run, published;

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reactor.fleet.documents import canonical, parsed, to_time_text
+from reactor.fleet.enrolment.card import SignedCard
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,11 @@ class SignedPin:
 
 @dataclass(frozen=True)
 class HostSpec:
-    """``pins``: channel -> pin. ``hold_until`` in seconds since 1970, None without end."""
+    """``pins``: channel -> pin. ``hold_until``, ``expelled`` in seconds since 1970; a hold without end has None.
+
+    ``card``: as it was signed when the host was admitted. An expelled host is in no channel; with ``rejoins`` it may join
+    again with new keys; ``revoked_keys`` are those that it may not have again.
+    """
 
     host: str
     channels: tuple[str, ...] = ()
@@ -28,6 +33,10 @@ class HostSpec:
     hold_until: float | None = None
     why: str = ""
     pins: Mapping[str, SignedPin] = field(default_factory=dict)
+    card: SignedCard | None = None
+    expelled: float | None = None
+    rejoins: bool = False
+    revoked_keys: tuple[str, ...] = ()
 
     @property
     def is_canary(self) -> bool:
@@ -45,6 +54,10 @@ class HostSpec:
             "until": None if self.hold_until is None else to_time_text(self.hold_until),
             "why": self.why,
             "pins": {name: {"data": pin.data, "sig": pin.signatures} for name, pin in self.pins.items()},
+            "card": self.card.to_fields() if self.card else None,
+            "expelled": None if self.expelled is None else to_time_text(self.expelled),
+            "rejoins": self.rejoins,
+            "revoked": list(self.revoked_keys),
         }
         return canonical(fields)
 
@@ -65,4 +78,8 @@ class HostSpec:
                 name: SignedPin(pins.part(name).text("data"), pins.part(name).text("sig", most=16_384))
                 for name in pins.fields
             },
+            card=SignedCard.of(document.part("card")) if document.fields.get("card") is not None else None,
+            expelled=document.optional_time("expelled"),
+            rejoins=document.fields.get("rejoins") is True,
+            revoked_keys=document.texts("revoked") if "revoked" in document.fields else (),
         )

@@ -30,7 +30,7 @@ class FleetServer:
         path = self.directory / f"{name}.creds"
         if not path.exists():
             key = Key.generate("user")
-            token = host_token(self.fleet_server.keys, name, key.public, expires)
+            token = host_token(self.fleet_server.keys.admitting, name, key.public, expires)
             save_credentials(str(path), Credentials(key, token))
         return str(path)
 

@@ -33,7 +33,15 @@ def fleet(tmp_path_factory):
 
 def test_init_again_changes_nothing(tmp_path):
     first = make_operator_directory(str(tmp_path / "operator"))
-    assert set(first.changed) == {"keys.json", "accounts.json", CONFIG, "operator.creds", SYSTEM_CREDENTIALS}
+    assert set(first.changed) == {
+        "keys.json",
+        "accounts.json",
+        CONFIG,
+        "operator.creds",
+        SYSTEM_CREDENTIALS,
+        "admit.creds",
+        "admit.json",
+    }
     before = {path.name: path.read_bytes() for path in (tmp_path / "operator").iterdir()}
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "operator").iterdir()} == {0o600}
     assert make_operator_directory(str(tmp_path / "operator")).changed == ()

@@ -55,7 +55,9 @@ def test_init_says_what_to_do_while_the_servers_do_not_know_the_accounts(fleet, 
             "accounts.json",
             "operator.creds",
             "system.creds",
+            "admit.creds",
             "accounts.conf",
+            "admit.json",
             "servers.json",
         )
     ]

@@ -365,7 +365,10 @@ class Host:
                 "id: web7\nservers: ['nats://127.0.0.1:4222']\ncredentials: web7.creds\nchannels: [web]\n"
             )
             Path("/etc/reactor/fleet.yaml").write_text(settings)
-            yield
+            token = output("reactor", "fleet", "invite", "--channel", "web")
+            (self.directory / "token").write_text(token)
+            with self._started("reactor fleet admit"):
+                yield
 
     @contextmanager
     def _registry(self) -> Iterator[None]:
@@ -382,6 +385,8 @@ class Host:
     def _prepare_rollout(self, example: str) -> None:
         """Bring the channel into the phase in which the example makes sense."""
         words = example.split()
+        if words[:3] == ["reactor", "fleet", "join"]:
+            Path("/etc/reactor/fleet.yaml").unlink()
         if words[:2] != ["reactor", "fleet"] or (phase := PHASES.get(words[2])) is None:
             return
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
-from reactor.cli.commands import fleet_releases, fleet_views
+from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def fleet() -> None:
     """Bring signed releases to many hosts, in waves, over NATS with JetStream.
 
-    These are the commands of operators: any machine with the directory of the operator can run them. Only 'follow' runs
-    on the hosts.
+    These are the commands of operators: any machine with the directory of the operator can run them. Only 'join' and
+    'follow' run on the hosts.
 
     \b
     Examples:
@@ -68,46 +68,6 @@ def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers
     raise click.exceptions.Exit(initialize(home, servers, ca, replicas, ccm_publishers))
 
 
-@fleet.command(short_help="Admit a host, and write its credentials.")
-@host_argument
-@click.option(
-    "--channel",
-    "channels",
-    multiple=True,
-    required=True,
-    metavar="NAME",
-    help="Let it follow this channel. May be given several times.",
-)
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="NAME",
-    help="Put it into this group; 'canary' takes each release first.",
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Write the credentials to FILE, which only its owner can read.",
-)
-@home_option
-@format_option("what was changed as JSON")
-def admit(
-    host: str, channels: tuple[str, ...], groups: tuple[str, ...], output: str, home: str, form: Format
-) -> None:
-    """Admit HOST by hand: enrol it, and write credentials that are good for 30 days.
-
-    Exit codes: 0 admitted; 1 the name is taken, or no server answers; 2 bad usage.
-
-    \b
-    Examples:
-      reactor fleet admit web7 --channel web -o web7.creds
-    """
-    from reactor.cli.running.fleet import admit_host
-
-    admit_host(home, host, channels, groups, output, form)
 
 
 @fleet.command(short_help="Move the waves of channels, until it is stopped.")
@@ -157,7 +117,7 @@ def _act(name: str) -> click.Command:
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
-for _command in (*fleet_views.COMMANDS, *fleet_releases.COMMANDS):
+for _command in (*fleet_enrolment.COMMANDS, *fleet_views.COMMANDS, *fleet_releases.COMMANDS):
     fleet.add_command(_command)
 
 

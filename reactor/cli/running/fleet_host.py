@@ -30,6 +30,7 @@ from reactor.fleet.host.config import HostConfig, read_config
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
+from reactor.fleet.host.renewal import Renewal
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.status import Status
@@ -94,6 +95,7 @@ class FleetCompanion:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
+            nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self._pass_on_changes, fleet)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
@@ -125,6 +127,17 @@ class _Releases(DiskReleases):
         await super().switch(release, data, signatures, facts)
         await trio.to_thread.run_sync(self._manifests.apply_also, release.channel)
         notice(f"release {release.serial} of {release.channel} is in force: {release.digest}", None)
+
+
+async def keep_credentials(config: HostConfig, connection: Connection) -> None:
+    """Renew the credentials of this host, until cancelled. Without the key of cards, which `join` brings, there is no renewal."""
+    path = config.options.credentials
+    if config.card_key is not None and path is not None:
+        await Renewal(connection, config.identity.id, path, config.card_key, tell=_say).run()
+
+
+def _say(text: str) -> None:
+    notice(text, None)
 
 
 def _show_link(engine: Engine, status: Status) -> None:

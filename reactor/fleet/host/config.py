@@ -13,6 +13,8 @@
     windows: "Mon-Thu 09:00-16:00 Europe/Vienna"
     facts: {os: Facts.host.info.os}
     summary_interval: 10
+    card: fleet-card.json                # from `reactor fleet join`: in place of channels and groups
+    card_key: NB3...                     # the public key of cards
 
 A path that is not absolute is relative to the directory of the file.
 """
@@ -28,7 +30,8 @@ import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from reactor.errors import Place, ReactorError
-from reactor.fleet.documents import is_host_id
+from reactor.fleet.documents import is_host_id, parsed
+from reactor.fleet.enrolment.card import SignedCard
 from reactor.fleet.host.ports import Identity, Pace
 from reactor.fleet.link.errors import ContextError
 from reactor.fleet.link.options import Options, read_small_file
@@ -39,8 +42,20 @@ from reactor.fleet.rollout.windows import Window, parse_windows
 
 SIGNERS = "/etc/reactor/fleet-signers"
 _LISTS = ("servers", "channels", "groups")
-_NEEDED = ("id", "servers", "credentials", "channels")
-_KNOWN = (*_NEEDED, "ca", "groups", "signers", "require", "windows", "facts", "summary_interval")
+_NEEDED = ("id", "servers", "credentials")
+_KNOWN = (
+    *_NEEDED,
+    "channels",
+    "ca",
+    "groups",
+    "signers",
+    "require",
+    "windows",
+    "facts",
+    "summary_interval",
+    "card",
+    "card_key",
+)
 _RESERVED = ("bundles", "releases", "tmp", "downloads", "generations")
 """Directories beside those of the channels in the state directory."""
 _MOST_FACTS = 16
@@ -55,11 +70,12 @@ class HostConfigError(ReactorError):
 
 
 class HostConfig(NamedTuple):
-    """Who the host is, and how it connects."""
+    """Who the host is, and how it connects. ``card_key``: the public key of cards, without which nothing is renewed."""
 
     identity: Identity
     options: Options
     pace: Pace = Pace()
+    card_key: str | None = None
 
 
 def read_config(path: str, version: str = "", parse: Callable[[str], object] = str) -> HostConfig:
@@ -82,7 +98,7 @@ class _Reader:
 
     def config(self, version: str) -> HostConfig:
         name = self._name_of(self._values["id"])
-        channels = self._channels()
+        channels, groups = self._channels_and_groups(name)
         credentials = self._file("credentials")
         signers = self._file("signers") if "signers" in self._values else SIGNERS
         options = Options(
@@ -93,14 +109,42 @@ class _Reader:
             inbox_prefix=f"_INBOX_{name}",
             origin=self._path,
         )
-        require, windows, groups = self._require(), self._windows(), self._names("groups")
+        require, windows = self._require(), self._windows()
         facts, pace = self._facts(), self._pace()
         try:
             believed = parse_signers(read_small_file(signers, "file of signers", self._path), signers)
         except ContextError as error:
             raise HostConfigError(error.message, error.hint) from error
         identity = Identity(name, channels, believed, groups, require, windows, version, facts)
-        return HostConfig(identity, options, pace)
+        return HostConfig(identity, options, pace, self._card_key())
+
+    def _channels_and_groups(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the card says, if there is one, else the settings."""
+        if "card" not in self._values:
+            if "channels" not in self._values:
+                start = Place(self._path, 1, 1)
+                raise HostConfigError("channels is missing", f"add channels: to {self._path}", place=start)
+            return self._channels(), self._names("groups")
+        for each in ("channels", "groups"):
+            if each in self._values:
+                self._fail(self._values[each], f"the card says the {each}", f"take out {each}:, or card:")
+        node, key = self._values["card"], self._card_key()
+        if key is None:
+            self._fail(node, "a card needs card_key: the public key that it is signed with")
+        path = self._file("card")
+        try:
+            document = parsed(read_small_file(path, "card", self._path).encode(), path)
+            card = SignedCard.of(document).verified(key)
+        except ReactorError as error:
+            self._fail(node, error.message, error.hint)
+        if card.host != name:
+            self._fail(node, f"the card is for {card.host}, and this host is {name}")
+        if not card.channels or {*card.channels} & {*_RESERVED} or len({*card.channels}) < len(card.channels):
+            self._fail(node, f"the channels of the card can't be followed: {', '.join(card.channels)}")
+        return card.channels, card.groups
+
+    def _card_key(self) -> str | None:
+        return self._text(self._values["card_key"]) if "card_key" in self._values else None
 
     def _parsed(self, text: str) -> dict[str, Node]:
         start = Place(self._path, 1, 1)

@@ -20,5 +20,9 @@
 - ``failures``: what failed on all hosts, grouped;
 - ``events``: the events of all hosts;
 - ``counting``: the counts of each channel, for large fleets;
-- ``hosts``: admits hosts by hand, and keeps what is particular to each.
+- ``hosts``: admits hosts by hand, and keeps what is particular to each;
+- ``invitations``: makes tokens, and counts how often each was used;
+- ``admission``: answers hosts that ask to join, or for new credentials;
+- ``expulsion``: revokes the keys of a host, and deletes what is stored for it;
+- ``errors``: the errors of enrolment.
 """

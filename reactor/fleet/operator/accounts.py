@@ -8,10 +8,12 @@ user of HOSTS may ever make a consumer, and none is a user of FLEET.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from reactor.fleet.operator.keyring import Keyring, now
+from reactor.fleet.bucket_names import HOSTS, INVITATIONS
+from reactor.fleet.enrolment.requests import SUBJECT as JOIN
+from reactor.fleet.operator.keyring import AdmittingKeys, Keyring, now
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
 from reactor.fleet.wire.tokens import claims_of, signed_token
@@ -29,7 +31,7 @@ ONE_ANSWER = (
     "$KV.reactor_shared.*.*",
     "reactor.event.*",
     "choria.ccm.registration.v1.>",
-    "reactor.join",
+    JOIN,
 )
 """What FLEET offers to HOSTS, with one answer to a request."""
 MANY_ANSWERS = (f"{_GET}.KV_reactor_shared", f"{_GET}.OBJ_reactor_bundles")
@@ -49,7 +51,7 @@ HOST_PUBLISHES = (
     f"{_GET}.KV_reactor_slots.$KV.reactor_slots.>",
     f"{_GET}.OBJ_reactor_bundles.$O.reactor_bundles.M.*",
     *MANY_ANSWERS,
-    "reactor.join",
+    JOIN,
 )
 HOST_SUBSCRIBES = (
     f"_INBOX_{_ME}.>",
@@ -58,6 +60,13 @@ HOST_SUBSCRIBES = (
     "reactor.changed.shared.>",
     "reactor.changed.slot.>",
 )
+ADMITTING_PUBLISHES = (
+    *(f"$KV.{bucket}.*" for bucket in (HOSTS, INVITATIONS)),
+    *(f"{_GET}.KV_{bucket}.$KV.{bucket}.*" for bucket in (HOSTS, INVITATIONS)),
+    *(f"$JS.API.STREAM.INFO.KV_{bucket}" for bucket in (HOSTS, INVITATIONS)),
+)
+_ANSWERS = {"max": 1, "ttl": 60_000_000_000}
+"""A service may send one answer to each request within a minute."""
 _UNLIMITED = dict.fromkeys(("subs", "data", "payload", "imports", "exports", "conn", "leaf"), -1) | {
     "wildcards": True
 }
@@ -101,22 +110,29 @@ def hosts_token(keys: Keyring, revoked: Mapping[str, int], old: str | None = Non
         *({**_import(keys, each, "service"), "share": True} for each in STAMPED),
         *(_import(keys, each, "stream") for each in HINTS),
     ]
-    template = {
-        "subs": -1,
-        "data": -1,
-        "payload": _LARGEST_MESSAGE_OF_A_HOST,
-        "pub": {"allow": list(HOST_PUBLISHES)},
-        "sub": {"allow": list(HOST_SUBSCRIBES)},
-    }
-    scope = {"kind": "user_scope", "key": keys.hosts_signing.public, "role": "host", "template": template}
     claims = {
         "limits": _UNLIMITED | _STORES_NOTHING,
         "imports": imports,
-        "signing_keys": [scope],
+        "signing_keys": [
+            _scope(keys.hosts_signing, "host", HOST_PUBLISHES, HOST_SUBSCRIBES),
+            _scope(keys.joining, "joining", (JOIN,), (f"_INBOX_{_ME}.>",)),
+        ],
         "default_permissions": _EVERYTHING,
         **({"revocations": dict(revoked)} if revoked else {}),
     }
     return _renewed(old, "account", keys.hosts, "HOSTS", keys.operator, claims)
+
+
+def _scope(key: Key, role: str, publishes: Iterable[str], subscribes: Iterable[str]) -> dict[str, Any]:
+    """What the users may do that ``key`` signs, whatever their own JWT says."""
+    template = {
+        "subs": -1,
+        "data": -1,
+        "payload": _LARGEST_MESSAGE_OF_A_HOST,
+        "pub": {"allow": list(publishes)},
+        "sub": {"allow": list(subscribes)},
+    }
+    return {"kind": "user_scope", "key": key.public, "role": role, "template": template}
 
 
 def revoked_in(token: str) -> dict[str, int]:
@@ -133,10 +149,30 @@ def operator_user(keys: Keyring, name: str, account: Literal["fleet", "system"])
     return Credentials(user, signed_token("user", user.public, name, issuer, claims, issued=now()))
 
 
-def host_token(keys: Keyring, name: str, public: str, expires: int | None) -> str:
+def admitting_user(keys: Keyring) -> Credentials:
+    """Make the user of FLEET that the admitting service is."""
+    user = Key.generate("user")
+    claims = {
+        "pub": {"allow": list(ADMITTING_PUBLISHES)},
+        "sub": {"allow": [JOIN, "_INBOX.>"]},
+        "resp": _ANSWERS,
+        **dict.fromkeys(("subs", "data", "payload"), -1),
+    }
+    return Credentials(user, signed_token("user", user.public, "admit", keys.fleet, claims, issued=now()))
+
+
+def host_token(keys: AdmittingKeys, name: str, public: str, expires: int | None) -> str:
     """Return the JWT of the host ``name`` with that public key: its permissions are in the template of HOSTS."""
-    claims = {"issuer_account": keys.hosts.public}
+    claims = {"issuer_account": keys.hosts}
     return signed_token("user", public, name, keys.hosts_signing, claims, issued=now(), expires=expires)
+
+
+def joining_user(keys: Keyring, name: str, expires: int) -> Credentials:
+    """Make the user of HOSTS that a token has: it may only ask to join."""
+    user = Key.generate("user")
+    claims = {"issuer_account": keys.hosts.public}
+    token = signed_token("user", user.public, name, keys.joining, claims, issued=now(), expires=expires)
+    return Credentials(user, token)
 
 
 def _import(keys: Keyring, subject: str, kind: str) -> dict[str, Any]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from reactor.fleet.bucket_names import HOSTS, STATE
+from reactor.fleet.bucket_names import HOSTS
 from reactor.fleet.documents import DocumentError, is_channel_name, is_host_id
+from reactor.fleet.enrolment.card import Card, sign_card
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.accounts import host_token
+from reactor.fleet.operator.admission import LIFE
 from reactor.fleet.operator.keyring import Keyring, KeyringError, now
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
 
-LIFE = 30 * 86_400
-"""Seconds for which the credentials of a host are good."""
 _ATTEMPTS = 5
 
 
@@ -27,15 +27,16 @@ async def admit_by_hand(
     for name in (host, *channels, *groups):
         if not (is_host_id(name) and is_channel_name(name)):
             raise DocumentError(f"{name!r} is no name: only a-z, 0-9 and - are allowed, and - not at an end")
+    key = Key.generate("user")
+    card = Card(host, key.public, None, tuple(channels), tuple(groups), float(now()))
     try:
-        spec = HostSpec(host, tuple(channels), tuple(groups))
+        spec = HostSpec(host, tuple(channels), tuple(groups), card=sign_card(card, keys.cards))
         await js.key_value(HOSTS).create(host, spec.to_bytes())
     except WrongRevisionError as error:
         raise KeyringError(
             f"there is a host {host} already", "give another name, or expel it first"
         ) from error
-    key = Key.generate("user")
-    return Credentials(key, host_token(keys, host, key.public, now() + LIFE))
+    return Credentials(key, host_token(keys.admitting, host, key.public, now() + LIFE))
 
 
 async def change_host_spec(js: JetStream, host: str, change: Callable[[HostSpec], HostSpec]) -> HostSpec:
@@ -62,9 +63,3 @@ def held(spec: HostSpec, until: float | None, why: str) -> HostSpec:
 def freed(spec: HostSpec) -> HostSpec:
     """Let a host follow its channels again: without hold and without pins."""
     return replace(spec, hold=False, hold_until=None, why="", pins={})
-
-
-async def forget(js: JetStream, host: str) -> None:
-    """Remove what is stored of a host. Its credentials stay good until they are revoked. Raises LinkError."""
-    await js.key_value(HOSTS).purge(host)
-    await js.key_value(STATE).delete(host)

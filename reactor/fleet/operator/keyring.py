@@ -13,6 +13,8 @@ from reactor.fleet.wire.credentials import Credentials, encode_credentials
 from reactor.fleet.wire.nkeys import Key, NkeyError
 
 _FILE = "keys.json"
+ADMITTING = "admit.json"
+"""The file with the keys of the admitting service."""
 _PRIVATE = 0o600
 
 
@@ -23,38 +25,98 @@ class KeyringError(ReactorError):
 
 
 @dataclass(frozen=True)
+class AdmittingKeys:
+    """The keys of the admitting service. It can make hosts, and nothing else.
+
+    ``hosts_signing`` signs JWTs of hosts: their permissions are those of one host. ``cards`` signs cards; ``invitations`` makes
+    the secrets of tokens. ``hosts``: the public key of the account HOSTS.
+    """
+
+    hosts: str
+    hosts_signing: Key
+    cards: Key
+    invitations: Key
+
+    @classmethod
+    def load(cls, directory: str) -> AdmittingKeys:
+        """Read the keys in ``directory``. Raises KeyringError."""
+        path = os.path.join(directory, ADMITTING)
+        seeds = _seeds(path, "copy it again from the directory of the operator")
+        if seeds is None:
+            hint = "make it where the keys of the operator are: reactor fleet init"
+            raise KeyringError(f"there is no {path}", hint)
+        try:
+            keys = (Key.from_seed(seeds[name]) for name in ("hosts_signing", "cards", "invitations"))
+            return cls(str(seeds["hosts"]), *keys)
+        except (KeyError, TypeError, NkeyError) as error:
+            raise KeyringError(f"the keys in {path} can't be read", "run reactor fleet init again") from error
+
+    def to_bytes(self) -> bytes:
+        """Return what the file has."""
+        seeds = {name: getattr(self, name).seed for name in ("hosts_signing", "cards", "invitations")}
+        return json.dumps({"hosts": self.hosts, **seeds}, indent=2).encode()
+
+
+@dataclass(frozen=True)
 class Keyring:
-    """``hosts_signing`` makes hosts and nothing else: its permissions are those of one host. The admitting service has it."""
+    """All keys. ``joining`` signs the NATS users in tokens, which may only ask to join; for the others see `AdmittingKeys`."""
 
     operator: Key
     system: Key
     fleet: Key
     hosts: Key
     hosts_signing: Key
+    joining: Key
+    cards: Key
+    invitations: Key
 
     @classmethod
     def generate(cls) -> Keyring:
         """Make new keys."""
-        return cls(Key.generate("operator"), *(Key.generate("account") for _ in range(4)))
+        return cls(**{each.name: _generated(each.name) for each in fields(cls)})
 
     @classmethod
     def load(cls, directory: str) -> Keyring | None:
         """Read the keys in ``directory``, None if there are none. Raises KeyringError."""
         path = os.path.join(directory, _FILE)
-        try:
-            with open(path, encoding="ascii") as file:
-                seeds = json.load(file)
-            return cls(**{each.name: Key.from_seed(seeds[each.name]) for each in fields(cls)})
-        except FileNotFoundError:
+        hint = "restore it from a backup: without these keys the servers can't be changed"
+        seeds = _seeds(path, hint)
+        if seeds is None:
             return None
-        except (OSError, ValueError, KeyError, TypeError, NkeyError) as error:
-            hint = "restore it from a backup: without these keys the servers can't be changed"
+        try:
+            return cls(**{each.name: Key.from_seed(seeds[each.name]) for each in fields(cls)})
+        except (KeyError, TypeError, NkeyError) as error:
             raise KeyringError(f"the keys in {path} can't be read", hint) from error
+
+    @property
+    def admitting(self) -> AdmittingKeys:
+        """The part that the admitting service has."""
+        return AdmittingKeys(self.hosts.public, self.hosts_signing, self.cards, self.invitations)
 
     def save(self, directory: str) -> None:
         """Write the keys. Raises OSError."""
         seeds = {each.name: getattr(self, each.name).seed for each in fields(self)}
         replace_file(os.path.join(directory, _FILE), json.dumps(seeds, indent=2).encode(), _PRIVATE)
+
+
+def _generated(name: str) -> Key:
+    if name == "operator":
+        return Key.generate("operator")
+    # Keys of cards and invitations are no keys of NATS: a server trusts nothing that a key of a server has signed.
+    return Key.generate("server" if name in ("cards", "invitations") else "account")
+
+
+def _seeds(path: str, hint: str) -> dict[str, str] | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            found = json.load(file)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise KeyringError(f"the keys in {path} can't be read", hint) from error
+    if not isinstance(found, dict):
+        raise KeyringError(f"the keys in {path} can't be read", hint)
+    return found
 
 
 def save_credentials(path: str, credentials: Credentials) -> None:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.operator import accounts
-from reactor.fleet.operator.keyring import Keyring, KeyringError, save_credentials
+from reactor.fleet.operator.keyring import ADMITTING, Keyring, KeyringError, save_credentials
+from reactor.fleet.wire.credentials import Credentials
 
 TOKENS, CONFIG = "accounts.json", "accounts.conf"
 OPERATOR_CREDENTIALS, SYSTEM_CREDENTIALS = "operator.creds", "system.creds"
+ADMITTING_CREDENTIALS = "admit.creds"
+_USERS: dict[str, Callable[[Keyring], Credentials]] = {
+    OPERATOR_CREDENTIALS: lambda keys: accounts.operator_user(keys, "operator", "fleet"),
+    SYSTEM_CREDENTIALS: lambda keys: accounts.operator_user(keys, "system", "system"),
+    ADMITTING_CREDENTIALS: accounts.admitting_user,
+}
+"""File -> what makes the user whose credentials it has."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +53,18 @@ def make_operator_directory(directory: str) -> OperatorDirectory:
     if tokens != old:
         save_tokens(directory, tokens)
         changed.append(TOKENS)
-    for name, account in ((OPERATOR_CREDENTIALS, "fleet"), (SYSTEM_CREDENTIALS, "system")):
+    for name, make in _USERS.items():
         path = os.path.join(directory, name)
         if not os.path.exists(path):
-            user = name.removesuffix(".creds")
-            save_credentials(path, accounts.operator_user(keys, user, account))  # type: ignore[arg-type]
+            save_credentials(path, make(keys))
             changed.append(name)
-    config = server_config(keys, tokens).encode()
-    if _read(os.path.join(directory, CONFIG)) != config:
-        replace_file(os.path.join(directory, CONFIG), config, 0o600)
-        changed.append(CONFIG)
+    for name, content in (
+        (CONFIG, server_config(keys, tokens).encode()),
+        (ADMITTING, keys.admitting.to_bytes()),
+    ):
+        if _read(os.path.join(directory, name)) != content:
+            replace_file(os.path.join(directory, name), content, 0o600)
+            changed.append(name)
     return OperatorDirectory(directory, keys, tokens, tuple(changed))
 
 

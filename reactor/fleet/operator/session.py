@@ -31,8 +31,8 @@ def save_servers(directory: str, servers: Sequence[str], ca: str | None) -> bool
     return True
 
 
-def operator_options(directory: str) -> Options:
-    """Return how to connect as an operator. Raises KeyringError."""
+def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Options:
+    """Return how to connect, as an operator or as the ``user`` with these credentials. Raises KeyringError."""
     try:
         with open(os.path.join(directory, _FILE), "rb") as file:
             found = json.load(file)
@@ -41,12 +41,14 @@ def operator_options(directory: str) -> Options:
         raise KeyringError(f"there is no fleet in {directory}", "make one: reactor fleet init") from error
     except (ValueError, KeyError, TypeError) as error:
         raise KeyringError(f"{directory}/{_FILE} can't be read", "run reactor fleet init again") from error
-    credentials = os.path.join(directory, OPERATOR_CREDENTIALS)
+    credentials = os.path.join(directory, user)
     return Options(servers=servers, ca=ca, credentials=credentials, name="reactor fleet", origin=directory)
 
 
 @asynccontextmanager
-async def operator_session(directory: str, *, seconds: float = 3.0) -> AsyncIterator[JetStream]:
-    """Yield JetStream of the account FLEET. Raises KeyringError, and LinkError if no server answers in time."""
-    async with connected(operator_options(directory), seconds=seconds) as connection:
+async def operator_session(
+    directory: str, *, seconds: float = 3.0, user: str = OPERATOR_CREDENTIALS
+) -> AsyncIterator[JetStream]:
+    """Yield JetStream of the account FLEET, or of that of ``user``. Raises KeyringError, and LinkError if no server answers in time."""
+    async with connected(operator_options(directory, user), seconds=seconds) as connection:
         yield JetStream(connection)

@@ -17,6 +17,7 @@ from reactor.fleet.bucket_names import (
     DRIVE,
     EVENTS,
     HOSTS,
+    INVITATIONS,
     REGISTRATIONS,
     SECRETS,
     SHARED,
@@ -61,6 +62,7 @@ def wanted_streams(replicas: int = 1, *, ccm_publishers: bool = False) -> dict[s
         **_bucket(SECRETS, 4),
         **_bucket(COUNTS, 1),
         **_bucket(DRIVE, 1, allow_msg_ttl=True),
+        **_bucket(INVITATIONS, 1, allow_msg_ttl=True),
         f"OBJ_{BUNDLES}": {
             "subjects": [f"$O.{BUNDLES}.C.>", f"$O.{BUNDLES}.M.>"],
             "allow_rollup_hdrs": True,

@@ -1,0 +1,276 @@
+"""The work of ``reactor fleet invite``, ``join``, ``admit`` and ``expel``."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import click
+import trio
+
+from reactor.cli.messages import fail_for, notice
+from reactor.errors import ReactorError
+from reactor.fleet.documents import DocumentError, is_host_id
+from reactor.fleet.enrolment.invitation import Token, TokenError
+from reactor.fleet.enrolment.requests import SUBJECT, Received
+from reactor.fleet.host.join import host_in
+from reactor.fleet.host.join import join as join_with
+from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import read_small_file
+from reactor.fleet.operator import invitations
+from reactor.fleet.operator.admission import LIFE, Admission, Answered
+from reactor.fleet.operator.errors import RefusedError
+from reactor.fleet.operator.expulsion import expel
+from reactor.fleet.operator.keyring import AdmittingKeys
+from reactor.fleet.operator.server_config import (
+    ADMITTING_CREDENTIALS,
+    OPERATOR_CREDENTIALS,
+    load_operator_directory,
+)
+from reactor.fleet.operator.session import operator_options, operator_session
+from reactor.fleet.release.signers import parse_signers
+from reactor.fleet.wire.parser import Message
+
+_LISTEN = 3.0
+"""Seconds in which every host that waits asks again."""
+_MOST_WAITING = 1000
+_T = TypeVar("_T")
+
+
+def make_token(
+    home: str,
+    channels: Sequence[str],
+    groups: Sequence[str],
+    *,
+    uses: int,
+    life: float,
+    require: int,
+    signers: str,
+) -> None:
+    """Make a token; print it alone on stdout."""
+    try:
+        for name in (*channels, *groups):
+            if not is_host_id(name):
+                raise DocumentError(
+                    f"{name!r} is no name", "only a-z, 0-9 and - are allowed, and - not at an end"
+                )
+        keys = load_operator_directory(home).keys
+        text = read_small_file(signers, "file of signers", "--signers")
+        _require_people(text, signers, require)
+        options = operator_options(home)
+        ca = read_small_file(options.ca, "CA", home) if options.ca else None
+    except ReactorError as error:
+        fail_for(error)
+    wanted = invitations.Wanted(channels, groups, uses, life, require, text)
+    token = _within(home, lambda js: invitations.invite(js, keys, options, ca, wanted))
+    click.echo(token.to_text())
+    found = token.invited
+    hosts = "1 host" if uses == 1 else f"{uses} hosts"
+    notice(
+        f"the token {found.id} is for {hosts}; it is a secret", f"reactor fleet invite --withdraw {found.id}"
+    )
+
+
+def _require_people(text: str, path: str, require: int) -> None:
+    people = {each.name for each in parse_signers(text, path)}
+    if len(people) < require:
+        raise RefusedError(
+            f"{path} names {len(people)} people, and {require} must sign", "add the others first"
+        )
+
+
+def withdraw_token(home: str, name: str) -> None:
+    """Let no host join any more with a token."""
+    if not is_host_id(name) or not _within(home, lambda js: invitations.withdraw(js, name)):
+        fail_for(RefusedError(f"there is no token {name}", "invite says the id of each token"), 1)
+    click.echo(f"no host can join with the token {name} any more")
+
+
+def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None:
+    """Let this host join."""
+    try:
+        token = Token.from_text(sys.stdin.read(1 << 17) if text == "-" else text)
+        name = name or host_in(config) or _own_name()
+        if not is_host_id(name):
+            raise TokenError(
+                f"{name!r} is no name: only a-z, 0-9 and - are allowed, and - not at an end", "give --name"
+            )
+    except ReactorError as error:
+        fail_for(error)
+
+    def waiting() -> None:
+        notice(f"{name} waits to be admitted", f"run on an operator's machine: reactor fleet admit {name}")
+
+    async def joined() -> tuple[str, ...]:
+        done = await join_with(token, name, config, facts=_facts(), seconds=seconds, wait=waiting)
+        groups = f", groups {', '.join(done.card.groups)}" if done.card.groups else ""
+        click.echo(f"joined as {done.card.host}: channels {', '.join(done.card.channels)}{groups}")
+        return done.files
+
+    for path in _run(joined):
+        click.echo(f"wrote {path}")
+
+
+def _own_name() -> str:
+    """The name of this host as an id may be: the part before the first dot."""
+    return re.sub(r"[^a-z0-9-]+", "-", socket.gethostname().partition(".")[0].lower()).strip("-")[:63]
+
+
+def _facts() -> dict[str, str]:
+    """What helps people to recognize the host before they admit it by hand."""
+    found = os.uname()
+    return {"hostname": socket.getfqdn(), "machine": found.machine, "kernel": found.release}
+
+
+def _run(work: Callable[[], Awaitable[_T]]) -> _T:
+    """Run ``work``. An error ends the command with exit code 1."""
+    try:
+        return trio.run(work)
+    except ReactorError as error:
+        fail_for(error, 1)
+    except BaseExceptionGroup as group:
+        errors, rest = group.split(ReactorError)
+        if errors is None or rest is not None:
+            raise
+        fail_for(_first(errors), 1)
+
+
+def _first(group: BaseExceptionGroup[ReactorError]) -> ReactorError:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ReactorError)  # noqa: S101 - the group was split by it
+    return error
+
+
+def serve(home: str, life: int) -> None:
+    """Answer hosts until stopped."""
+
+    async def answer_all(js: JetStream) -> None:
+        admission = _admission(js, home, life)
+        with js.connection.messages(SUBJECT, queue="admit", most=_MOST_WAITING) as messages:
+            await js.connection.flush()
+            notice("answers hosts that ask to join", None)
+            async for message in messages:
+                await _answer(js, admission, message)
+
+    async def until_stopped(js: JetStream) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(answer_all, js)
+            with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for _ in signals:
+                    nursery.cancel_scope.cancel()
+                    return
+
+    _within(home, until_stopped, ADMITTING_CREDENTIALS)
+
+
+def list_waiting(home: str) -> None:
+    """Show the hosts that ask now; each asks again until it is answered."""
+
+    async def listen(js: JetStream) -> dict[str, str]:
+        admission, found = _admission(js, home), dict[str, str]()
+        with js.connection.messages(SUBJECT) as messages, trio.move_on_after(_LISTEN):
+            async for message in messages:
+                if (line := _waiting_line(admission, message.data)) is not None:
+                    found[line[0]] = line[1]
+        return found
+
+    found = _within(home, listen, ADMITTING_CREDENTIALS)
+    for host in sorted(found):
+        click.echo(f"{host}: {found[host]}")
+    if not found:
+        click.echo("no host waits to be admitted")
+
+
+def _waiting_line(admission: Admission, data: bytes) -> tuple[str, str] | None:
+    """The host that asks, and what people should know of it; None if nobody can admit it."""
+    try:
+        received = Received.opened(data)
+        if received.request.kind != "join":
+            return None
+        invitation = admission.invitation_of(received)
+    except ReactorError:
+        return None
+    request = received.request
+    facts = ", ".join(f"{name} {value}" for name, value in request.facts.items())
+    return request.host, f"channels {', '.join(invitation.channels)}; {facts}; key {request.key}"
+
+
+def admit_one(home: str, host: str, life: int) -> None:
+    """Admit one host when it asks."""
+
+    async def answered(js: JetStream) -> Answered | None:
+        admission = _admission(js, home, life)
+        with js.connection.messages(SUBJECT) as messages, trio.move_on_after(_LISTEN):
+            async for message in messages:
+                if _waiting_line(admission, message.data) and _host_of(message.data) == host:
+                    return await _answer(js, admission, message)
+        return None
+
+    done = _within(home, answered, ADMITTING_CREDENTIALS)
+    if done is None:
+        hint = "join it there: reactor fleet join TOKEN; see who waits: reactor fleet admit --list"
+        fail_for(RefusedError(f"no host {host} asks to join with a token of this fleet", hint), 1)
+    if done.refused:
+        raise click.exceptions.Exit(1)
+
+
+def _host_of(data: bytes) -> str:
+    return Received.opened(data).request.host
+
+
+def _admission(js: JetStream, home: str, life: int = LIFE) -> Admission:
+    return Admission(js, AdmittingKeys.load(home), life=life)
+
+
+async def _answer(js: JetStream, admission: Admission, message: Message) -> Answered | None:
+    """Answer one message, and say so. While the servers can't store anything, the host is not answered and asks again."""
+    if message.reply is None:
+        return None
+    try:
+        done = await admission.answer(message.data)
+        await js.connection.publish(message.reply, done.data)
+        await js.connection.flush()
+    except LinkError as error:
+        notice(f"a host is not answered: {error.message}", error.hint)
+        return None
+    request = done.request
+    who = request.host if request else "a request"
+    if done.refused:
+        notice(f"refused {who}: {done.refused}", None)
+    elif request is not None:
+        did = "admitted" if request.kind == "join" else "renewed the credentials of"
+        click.echo(f"{did} {who}")
+    return done
+
+
+def expel_host(home: str, host: str, *, rejoins: bool) -> None:
+    """Revoke the keys of a host, and forget it."""
+    try:
+        files = load_operator_directory(home)
+    except ReactorError as error:
+        fail_for(error)
+    revoked = _within(home, lambda js: expel(js, files, host, rejoins=rejoins))
+    if not revoked:
+        notice(
+            f"no key of {host} is known, so none is revoked: its credentials stay good until they expire",
+            None,
+        )
+    click.echo(f"expelled {host}" + ("; it may join again with new keys" if rejoins else ""))
+
+
+def _within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OPERATOR_CREDENTIALS) -> _T:
+    """Do ``work`` with a connection. An error ends the command with exit code 1."""
+
+    async def in_session() -> _T:
+        async with operator_session(home, user=user) as js:
+            return await work(js)
+
+    return _run(in_session)

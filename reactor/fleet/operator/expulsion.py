@@ -1,0 +1,146 @@
+"""Expels hosts: their keys are revoked on the servers, and what is stored for them is deleted.
+
+The list of revoked keys is in the JWT of the account HOSTS. The servers keep the newest JWT of each account (a resolver of
+the type ``full``), hand it to each other, and disconnect at once the users whose keys it revokes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from reactor.atomic_write import replace_file
+from reactor.fleet.bucket_names import HOSTS, SECRETS, SHARED
+from reactor.fleet.documents import DocumentError, is_host_id
+from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.errors import LinkError, NoAnswerError, WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator import accounts
+from reactor.fleet.operator.errors import RefusedError
+from reactor.fleet.operator.server_config import (
+    CONFIG,
+    SYSTEM_CREDENTIALS,
+    OperatorDirectory,
+    save_tokens,
+    server_config,
+)
+from reactor.fleet.operator.session import operator_options
+from reactor.fleet.wire.nkeys import Key, NkeyError
+from reactor.fleet.wire.tokens import TokenError, claims_of, has_good_signature
+
+_AHEAD = 31 * 86_400
+"""A revoked key stays so for JWTs that are issued this many seconds later: longer than a token is good."""
+_FORGOTTEN = 62 * 86_400
+"""Seconds after which a revocation is dropped: whatever the key could have signed has expired long ago."""
+_ATTEMPTS = 5
+
+
+async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: bool) -> bool:
+    """Revoke the keys of a host, and delete what is stored for it but its last summary. Raises RefusedError, LinkError.
+
+    ``rejoins``: it may join again under its name, with new keys. Returns whether a key was revoked; a host that was admitted
+    before there were cards has none that is known.
+    """
+    bucket = js.key_value(HOSTS)
+    for _ in range(_ATTEMPTS):
+        entry = await bucket.get(host) if is_host_id(host) else None
+        if entry is None:
+            raise RefusedError(f"there is no host {host}", "see reactor fleet status")
+        spec = HostSpec.from_bytes(entry.value, host)
+        keys = _keys_of(spec, files.keys.cards.public)
+        if keys:
+            await revoke(files, keys)
+        now = time.time()
+        new = HostSpec(
+            host,
+            expelled=now if spec.expelled is None else spec.expelled,
+            rejoins=rejoins,
+            revoked_keys=(*spec.revoked_keys, *(key for key in keys if key not in spec.revoked_keys))[-20:],
+        )
+        if rejoins:
+            new = replace(new, hold=spec.hold, hold_until=spec.hold_until, why=spec.why, pins=spec.pins)
+        try:
+            await bucket.update(host, new.to_bytes(), entry.revision)
+        except WrongRevisionError:
+            continue
+        await _delete_values(js, host)
+        return bool(keys)
+    raise RefusedError(f"others change the host {host} all the time", "try again")
+
+
+def _keys_of(spec: HostSpec, cards: str) -> tuple[str, ...]:
+    if spec.card is None:
+        return ()
+    try:
+        return (spec.card.verified(cards).key,)
+    except DocumentError:
+        return ()
+
+
+async def _delete_values(js: JetStream, host: str) -> None:
+    """Delete the secrets of a host and the values that it shares."""
+    for name in (SECRETS, SHARED):
+        values = js.key_value(name)
+        for key in await values.keys(f"{host}.*"):
+            await (values.purge(key) if name == SECRETS else values.delete(key))
+
+
+async def revoke(files: OperatorDirectory, keys: Iterable[str]) -> None:
+    """Add keys of users to the revocation list of HOSTS on the servers and in the files. Raises LinkError, OSError."""
+    options = operator_options(files.directory, SYSTEM_CREDENTIALS)
+    async with connected(options) as connection:
+        there = await hosts_token_on(connection, files.keys.hosts)
+        known = files.tokens.get("HOSTS")
+        now = int(time.time())
+        revoked = {
+            key: until
+            for token in (known, there)
+            if token
+            for key, until in accounts.revoked_in(token).items()
+            if until > now - _FORGOTTEN
+        }
+        revoked |= dict.fromkeys(keys, now + _AHEAD)
+        newest = max((token for token in (known, there) if token), key=_issued, default=None)
+        token = accounts.hosts_token(files.keys, revoked, newest)
+        await update_account(connection, token)
+    tokens = {**files.tokens, "HOSTS": token}
+    save_tokens(files.directory, tokens)
+    replace_file(files.path(CONFIG), server_config(files.keys, tokens).encode(), 0o600)
+
+
+async def hosts_token_on(connection: Connection, account: Key) -> str | None:
+    """Return the JWT of an account that the servers have; None if it can't be read. Raises LinkError."""
+    answer = await connection.request(f"$SYS.REQ.ACCOUNT.{account.public}.CLAIMS.LOOKUP", seconds=3.0)
+    text = answer.data.decode(errors="replace").strip()
+    try:
+        return text if has_good_signature(text) and claims_of(text).get("sub") == account.public else None
+    except (TokenError, NkeyError, ValueError):
+        return None
+
+
+async def update_account(connection: Connection, token: str) -> None:
+    """Let the servers take the JWT of an account. Raises LinkError."""
+    answer = await connection.request("$SYS.REQ.CLAIMS.UPDATE", token.encode(), seconds=5.0)
+    if _code_of(answer.data) != 200:  # noqa: PLR2004 - as in HTTP
+        words = answer.data.decode(errors="replace")[:300]
+        raise LinkError(
+            f"the servers do not take the accounts: {words}",
+            "include the newest accounts.conf in their configuration; its resolver is of the type full",
+            code=NoAnswerError.code,
+        )
+
+
+def _code_of(data: bytes) -> object:
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    inner = found.get("data") if isinstance(found, Mapping) else None
+    return inner.get("code") if isinstance(inner, Mapping) else None
+
+
+def _issued(token: str) -> int:
+    return int(claims_of(token).get("iat", 0))
