@@ -68,8 +68,6 @@ def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers
     raise click.exceptions.Exit(initialize(home, servers, ca, replicas, ccm_publishers))
 
 
-
-
 @fleet.command(short_help="Move the waves of channels, until it is stopped.")
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL...")
 @click.option("--until-ended", is_flag=True, help="End when nothing moves any more.")
