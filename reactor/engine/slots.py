@@ -74,8 +74,8 @@ class SlotQueue:
         if self._gate is None:
             if slot.offline == "wait":
                 raise ResourceError(
-                    f"it needs the slot {slot.name}, and this host belongs to no fleet",
-                    "let it join one, or set offline: proceed in the slot",
+                    f"it needs the slot {slot.name}, and this run belongs to no fleet",
+                    "run it with 'reactor fleet follow', or set offline: proceed in the slot",
                     code="R0510",
                 )
         elif not noop:

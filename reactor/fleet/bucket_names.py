@@ -7,3 +7,4 @@ SHARED, SLOTS, SECRETS, DRIVE = "reactor_shared", "reactor_slots", "reactor_secr
 EVENTS = "REACTOR_EVENTS"
 REGISTRATIONS = "REGISTRATION"
 CHANGED_CHANNEL, CHANGED_HOST = "reactor.changed.channel.", "reactor.changed.host."
+CHANGED_SLOT = "reactor.changed.slot."

@@ -223,7 +223,7 @@ async def test_without_a_fleet_a_slot_is_a_failure_of_this_resource_alone(autoju
     ended, story = await converge_once(a, other, options=RunOptions(noop=noop))
     failed, *_ = story.checks("scripted#a")
     assert (failed.result, failed.code) == (Result.FAILED, "R0510")
-    assert failed.error == "it needs the slot restart, and this host belongs to no fleet"
+    assert failed.error == "it needs the slot restart, and this run belongs to no fleet"
     assert ended.counts["would_change" if noop else "changed"] == 1
     assert a.script.applies == []
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # many runs use none of these
     from reactor.cli.running.companions import Companion
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
+    from reactor.engine.slots import SlotGate
     from reactor.metrics.tally import Tally
     from reactor.ui.live_page import LivePage
 
@@ -40,7 +41,7 @@ class RunServices(NamedTuple):
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
     - ``reporter`` notifies the service manager;
     - ``notifications`` are those that the manifest declares;
-    - ``companions`` are further tasks, which may fail.
+    - ``companions`` are further tasks, which may fail; ``slot_gate`` admits resources with a slot.
     """
 
     reloader: Reloader | None = None
@@ -54,6 +55,7 @@ class RunServices(NamedTuple):
     reporter: Reporter | None = None
     notifications: RunNotifications | None = None
     companions: tuple[Companion, ...] = ()
+    slot_gate: SlotGate | None = None
 
 
 def converge(
@@ -63,7 +65,9 @@ def converge(
     sinks = _Sinks(display, services, diffs=options.diff)
     if services.page or services.journal:
         options = options._replace(diff=True)
-    engine = sinks.engine = Engine(graph, options, sinks, run_store=services.journal)
+    engine = sinks.engine = Engine(
+        graph, options, sinks, run_store=services.journal, slot_gate=services.slot_gate
+    )
     reloader = services.reloader
     interruption = Interruption(
         engine, display.notify, reload=reloader.request if reloader and options.watch else None

@@ -28,6 +28,7 @@ from reactor.fleet.host.config import HostConfig, read_config
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
+from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.release.document import Release
@@ -51,6 +52,7 @@ class FleetCompanion:
     name = "the link to the fleet"
 
     def __init__(self, config: HostConfig, manifests: ChannelManifests) -> None:
+        self.slots = FleetSlots(config.identity.id, config.identity.groups)
         self._config = config
         self._manifests = manifests
         self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
@@ -71,6 +73,7 @@ class FleetCompanion:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
+            nursery.start_soon(self.slots.run, connection)
             nursery.start_soon(self._pass_on_changes, fleet)
             if config.identity.facts:
                 nursery.start_soon(self._follow_facts, config.identity.facts)
@@ -125,6 +128,7 @@ def follow(
         fail_for(error)
     for channel, why in manifests.left_out.items():
         warn(f"the run goes on without the channel {channel}: {why}")
+    companion = FleetCompanion(config, manifests)
     asked = ConvergeCommand(
         (manifests.root.path,),
         manifests.inputs,
@@ -136,7 +140,8 @@ def follow(
         location,
         exitcodes.BAD_USAGE,
         RunSecrets(),
-        (FleetCompanion(config, manifests),),
+        (companion,),
+        companion.slots,
     )
     ended, interruption = asked.converge(endpoint, None)
     if interruption.cut_short:

@@ -11,5 +11,6 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``fleet_host``: all of it for one host;
 - ``disk``: the releases on the disk of a real host;
 - ``root_manifest``: what the run of a real host follows;
+- ``slots``: takes slots, so that at most N hosts change at once; ``leases``: keeps them;
 - ``config``: the configuration of a real host.
 """
