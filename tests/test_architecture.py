@@ -198,6 +198,7 @@ FLEET = {
     "summary": {"documents", "rollout"},
     "host_spec": {"documents"},
     "event_batch": {"documents"},
+    "slot_holder": {"documents"},
     "debounced_event": set(),
     "host": {
         "documents",
@@ -205,6 +206,7 @@ FLEET = {
         "summary",
         "host_spec",
         "event_batch",
+        "slot_holder",
         "debounced_event",
         "rollout",
         "bundle",
@@ -218,6 +220,7 @@ FLEET = {
         "summary",
         "host_spec",
         "event_batch",
+        "slot_holder",
         "debounced_event",
         "rollout",
         "bundle",

@@ -6,7 +6,6 @@ import json
 from typing import NamedTuple
 
 from reactor.fleet.documents import is_host_id
-from reactor.fleet.link.key_value import Entry
 
 _MOST_BYTES = 2048
 _LONGEST_REF = 200
@@ -26,10 +25,10 @@ class Holder(NamedTuple):
         return json.dumps(fields).encode()
 
 
-def holder_of(entry: Entry) -> Holder:
-    """Read a value. A damaged one still holds its slot, by `UNKNOWN`."""
+def holder_of(value: bytes) -> Holder:
+    """Read the value of a slot. A damaged one still holds its slot, by `UNKNOWN`."""
     try:
-        found = json.loads(entry.value[:_MOST_BYTES])
+        found = json.loads(value[:_MOST_BYTES])
         host, ref, token = (str(found[name]) for name in ("host", "ref", "token"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return Holder(UNKNOWN, "", "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
+from reactor.cli.commands.fleet_slots import slots
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.metrics import check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import directory_of, state_dir_option
@@ -336,3 +337,6 @@ def free(host: str, home: str) -> None:
     from reactor.cli.running.fleet import free_host
 
     free_host(home, host)
+
+
+fleet.add_command(slots)

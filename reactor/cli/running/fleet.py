@@ -51,7 +51,7 @@ def author() -> str:
     return f"{os.environ.get('SUDO_USER') or getpass.getuser()}@{socket.gethostname()}"
 
 
-def _within(home: str, work: Callable[[JetStream], Awaitable[_T]]) -> _T:
+def within(home: str, work: Callable[[JetStream], Awaitable[_T]]) -> _T:
     """Do ``work`` with a connection. An error ends the command with exit code 1."""
 
     async def connected() -> _T:
@@ -119,7 +119,7 @@ def admit_host(home: str, host: str, channels: Sequence[str], groups: Sequence[s
         keys = load_operator_directory(home).keys
     except KeyringError as error:
         fail_for(error)
-    credentials = _within(home, lambda js: admit_by_hand(js, keys, host, channels, groups))
+    credentials = within(home, lambda js: admit_by_hand(js, keys, host, channels, groups))
     save_credentials(os.path.abspath(output), credentials)
     click.echo(f"admitted {host}; its credentials are in {output}")
 
@@ -133,11 +133,11 @@ def begin(home: str, directory: str, channel: str, **wishes: Any) -> int:
         fail_for(error)
     wish = Wish(channel, author(), wishes["waves"], gate, wishes["note"], wishes["targets"])
     if wishes["dry_run"]:
-        for line in _within(home, lambda js: _foreseen(js, wish, bundle)):
+        for line in within(home, lambda js: _foreseen(js, wish, bundle)):
             click.echo(line)
         return 0
     key = os.path.expanduser(wishes["key"])
-    release, state = _within(
+    release, state = within(
         home, lambda js: begin_release(js, wish, bundle, lambda data: sign(data, key, RELEASE))
     )
     click.echo(
@@ -188,7 +188,7 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
         return ended
 
     try:
-        ended = _within(home, all_of_them)
+        ended = within(home, all_of_them)
     except KeyboardInterrupt:
         return 0
     return 0 if all(state.phase is Phase.DONE for state in ended) else 1
@@ -196,7 +196,7 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
 
 def show_status(home: str, channel: str | None, form: Format) -> None:
     """Show all channels with the hosts that are not well, or one with all hosts."""
-    found = _within(home, lambda js: overviews(js, channel))
+    found = within(home, lambda js: overviews(js, channel))
     if channel and not found:
         fail_for(acts.RolloutError(f"the channel {channel} has no release", "see reactor fleet status"), 1)
     if form == "text" and not found:
@@ -223,7 +223,7 @@ def _show(overview: Overview, *, everything: bool) -> None:
 
 def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:
     """Let the person at this machine act on a rollout."""
-    state = _within(home, lambda js: Channels(js).act(channel, _ACTS[name], author(), why))
+    state = within(home, lambda js: Channels(js).act(channel, _ACTS[name], author(), why))
     if form == "json":
         click.echo(json.dumps(state.to_fields()))
     else:
@@ -232,11 +232,11 @@ def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:
 
 def hold_host(home: str, host: str, why: str) -> None:
     """Keep a host at its release."""
-    _within(home, lambda js: change_host_spec(js, host, lambda spec: held(spec, None, why)))
+    within(home, lambda js: change_host_spec(js, host, lambda spec: held(spec, None, why)))
     click.echo(f"{host} is held at its release")
 
 
 def free_host(home: str, host: str) -> None:
     """Let a host follow its channels again."""
-    _within(home, lambda js: change_host_spec(js, host, freed))
+    within(home, lambda js: change_host_spec(js, host, freed))
     click.echo(f"{host} follows its channels")

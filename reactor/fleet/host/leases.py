@@ -134,5 +134,5 @@ class Lease:
             await delete(revision=self._revisions.get(key, 0))
         except WrongRevisionError:
             entry = await self._bucket.get(key)
-            if entry is not None and holder_of(entry).token == self.holder.token:
+            if entry is not None and holder_of(entry.value).token == self.holder.token:
                 await delete(revision=entry.revision)

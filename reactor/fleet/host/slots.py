@@ -121,7 +121,7 @@ class FleetSlots:
     async def _try(self, js: JetStream, lease: Lease, name: str, telling: _Telling) -> bool:
         """Take a slot if one is free. Raises WrongRevisionError if another host was faster, and LinkError."""
         entries = await _entries(js, name)
-        taken = {each.key: holder_of(each) for each in entries if not each.deleted}
+        taken = {each.key: holder_of(each.value) for each in entries if not each.deleted}
         ours = next((key for key, holder in taken.items() if holder.token == lease.holder.token), None)
         free = [key for n in range(lease.slot.at_most) if (key := f"{name}.{n}") not in taken]
         if ours is None and (len(taken) >= lease.slot.at_most or not free):

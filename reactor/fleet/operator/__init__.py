@@ -12,5 +12,6 @@
 - ``session``: a connection of an operator;
 - ``releasing``: from a directory to a rollout;
 - ``overview``: what there is to see of a channel;
+- ``slots``: who holds which slot;
 - ``hosts``: admits hosts by hand, and keeps what is particular to each.
 """
