@@ -173,10 +173,11 @@ class VertexChecks:
                 before_apply=partial(self._may_change, vertex, noop),
                 apply=partial(self._batch_applier.apply, vertex) if vertex in self._batches else None,
             )
-            if verdict.outcome is _FAILED and not verdict.actions and (refused := self._refused(vertex)):
-                verdict = Verdict.failed(refused)
-            if vertex in self.slots.wanted:
-                return verdict
+            if verdict.outcome is _FAILED and not verdict.actions:
+                if vertex in self.slots.wanted:
+                    return verdict
+                if (refused := self._refused(vertex)) is not None:
+                    verdict = Verdict.failed(refused)
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
             if not check_only:

@@ -7,10 +7,12 @@ import pytest
 import trio
 import trio.testing
 from local_gate import HOLDER, LocalGate
+from pydantic import ValidationError
 
 from reactor.control.status_table import RunFacts, StatusTable
 from reactor.engine.events import Checked, Ended, Result, SlotWaited
 from reactor.engine.options import RunOptions
+from reactor.resource.common_properties import Slot
 from reactor.resource.health import HealthCheck
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, graph_of, running
@@ -264,3 +266,32 @@ async def test_many_resources_of_one_host_share_the_slots_too(autojump_clock):
     ended, _ = await converge_once(*resources, slot_gate=gate)
     assert ended.counts["changed"] == 30
     assert gate.most <= 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "at"),
+    [
+        ({"name": "app restart"}, ("name",)),
+        ({"name": "app.restart"}, ("name",)),
+        ({"name": "*"}, ("name",)),
+        ({"name": ">"}, ("name",)),
+        ({"name": "eu=app"}, ("name",)),
+        ({"name": "a" * 64}, ("name",)),
+        ({"name": "a\n"}, ("name",)),
+        ({"at_most": 0}, ("at_most",)),
+        ({"at_most": 100_000}, ("at_most",)),
+        ({"lease": "1s"}, ("lease",)),
+        ({"leas": "9s"}, ("leas",)),
+    ],
+)
+def test_a_wrong_slot_is_an_error_at_load(wrong, at):
+    with pytest.raises(ValidationError) as raised:
+        Slot.model_validate({**SLOT, **wrong})
+    assert [each["loc"] for each in raised.value.errors()] == [at]
+
+
+def test_a_manifest_in_a_manifest_has_no_slot_of_its_own(manifest, reactor):
+    inner = manifest("resources: []\n", "inner.yaml")
+    done = reactor("validate", manifest(f"resources:\n  - apply:\n      - {inner}: {{slot: {{name: x}}}}\n"))
+    assert done.code == 2
+    assert "apply changes nothing itself" in done.err + done.out
