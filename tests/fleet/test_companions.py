@@ -15,6 +15,9 @@ class Failing:
     def __call__(self, event):
         pass
 
+    def gauges(self):
+        return ()
+
     async def run(self, engine, journal):
         self.starts.append(trio.current_time())
         async with trio.open_nursery() as nursery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.engine.events import Event
     from reactor.journal.journal import Journal
+    from reactor.metrics.tally import Gauge
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds between a failure and the next start. They double with each failure."""
@@ -25,6 +26,9 @@ class Companion(Protocol):
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
+
+    def gauges(self) -> Iterable[Gauge]:
+        """Its metrics."""
 
     async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Work until cancelled. It is called again after a failure."""

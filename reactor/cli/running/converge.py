@@ -187,6 +187,7 @@ def _with_observers(
     from reactor.resource.registry import watcher_names
 
     tally = Tally(graph.refs, watcher_names(), time.time())
+    tally.gauges += [companion.gauges for companion in services.companions]
     control = page = None
     if state.path is not None or window is not None:
         facts = RunFacts(manifest, os.getpid(), time.time(), noop=options.noop)

@@ -6,7 +6,8 @@ the network. So the run goes on without the link, and a host that boots without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from reactor.cli.running.converge import ConvergeCommand
 from reactor.cli.running.fleet_journal import JournalEvents
 from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
 from reactor.cli.running.fleet_status import RunStatus
+from reactor.engine.events import WatcherChanged
 from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
 from reactor.fleet.debounced_event import jittered
@@ -31,10 +33,13 @@ from reactor.fleet.host.ports import Host, Pace
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.journal.state_directory import Location, StateDirectory
 from reactor.language.expression import parse_expression
+from reactor.metrics.tally import Gauge
+from reactor.resource.watch import WatchState
 from reactor.secrets.reader import RunSecrets
 
 if TYPE_CHECKING:
@@ -42,6 +47,8 @@ if TYPE_CHECKING:
     from reactor.engine.events import Event
     from reactor.journal.journal import Journal
 
+WATCHER = "network"
+"""The name of the connection in the status."""
 _PACE = 0.1
 """Seconds between two looks at what the run says of itself."""
 
@@ -55,11 +62,23 @@ class FleetCompanion:
         self.slots = FleetSlots(config.identity.id, config.identity.groups)
         self._config = config
         self._manifests = manifests
+        self._fleet: FleetHost | None = None
         self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
 
     def __call__(self, event: Event) -> None:
         """Take one event of the run."""
         self._status(event)
+
+    def gauges(self) -> Iterator[Gauge]:
+        """The serial of each release in force, and the events that are not acknowledged."""
+        serials: dict[tuple[str, ...], float] = {
+            (name,): held.serial for name, held in self._manifests.held.items()
+        }
+        yield Gauge("reactor_release_serial", "Serial of the release in force.", ("channel",), serials)
+        sender = self._fleet.sender if self._fleet is not None else None
+        if sender is not None:
+            text = "Events of the journal that the fleet has not acknowledged."
+            yield Gauge("reactor_journal_unsent", text, (), {(): sender.backlog.unsent})
 
     async def run(self, engine: Engine, journal: Journal | None) -> None:
         """Follow the channels and report, until cancelled."""
@@ -69,14 +88,18 @@ class FleetCompanion:
         events = JournalEvents(journal, self._manifests.state) if journal is not None else None
         config = self._config
         host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
-        fleet = FleetHost(connection, host)
+        fleet = self._fleet = FleetHost(connection, host)
+        with connection.watched(partial(_show_link, engine)):
+            await self._run(connection, fleet)
+
+    async def _run(self, connection: Connection, fleet: FleetHost) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
             nursery.start_soon(self.slots.run, connection)
             nursery.start_soon(self._pass_on_changes, fleet)
-            if config.identity.facts:
-                nursery.start_soon(self._follow_facts, config.identity.facts)
+            if facts := self._config.identity.facts:
+                nursery.start_soon(self._follow_facts, facts)
 
     async def _pass_on_changes(self, fleet: FleetHost) -> None:
         while True:
@@ -105,6 +128,13 @@ class _Releases(DiskReleases):
         await super().switch(release, data, signatures, facts)
         await trio.to_thread.run_sync(self._manifests.apply_also, release.channel)
         notice(f"release {release.serial} of {release.channel} is in force: {release.digest}", None)
+
+
+def _show_link(engine: Engine, status: Status) -> None:
+    """Let the status of the run show the connection, as it shows watchers."""
+    state = WatchState.ARMED if status.up else WatchState.DOWN
+    reason = f"connected to {status.server}" if status.up else str(status.why or "the connection was lost")
+    engine.emit(WatcherChanged(time.time(), WATCHER, state, reason))
 
 
 def follow(
