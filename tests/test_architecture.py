@@ -199,6 +199,7 @@ FLEET = {
     "summary": {"documents", "rollout"},
     "host_spec": {"documents", "enrolment"},
     "event_batch": {"documents"},
+    "slot_holder": {"documents"},
     "debounced_event": set(),
     "host": {
         "documents",
@@ -206,6 +207,7 @@ FLEET = {
         "summary",
         "host_spec",
         "event_batch",
+        "slot_holder",
         "debounced_event",
         "enrolment",
         "rollout",
@@ -220,6 +222,7 @@ FLEET = {
         "summary",
         "host_spec",
         "event_batch",
+        "slot_holder",
         "debounced_event",
         "enrolment",
         "rollout",

@@ -11,7 +11,7 @@ from reactor.console.style import STATE_COLUMN, Style
 from reactor.resource.escaping import escaped
 
 _INDENT = "    "
-_ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")
+_ORDER = ("failed", "blocked", "waiting", "skipped", "unknown", "would_change", "changed", "ok")
 
 
 def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bool = False) -> str:
@@ -80,6 +80,8 @@ def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> I
         yield f"{margin}{escaped(line)}"
     if record["hint"]:
         yield f"{margin}{style('bold', 'hint:')} {escaped(record['hint'])}"
+    if (waits := record.get("waiting_for")) is not None:
+        yield f"{margin}waiting for slot {escaped(waits['slot'])} ({escaped(waits['reason'])})"
     if (pause := record["paused"]) is not None:
         dates = f"since {date_and_time(pause['since'])}, until {date_and_time(pause['until'])}"
         left = f"({seconds(max(pause['until'] - now, 0))} left)"
@@ -122,7 +124,7 @@ def _state_details(record: dict[str, Any], now: float, *, is_live: bool) -> Iter
         yield "mode: warn"
     if record["refresh_at"] is not None:
         yield f"waits for further refreshes for another {seconds(max(record['refresh_at'] - now, 0))}"
-    elif record["in_motion"] and record["paused"] is None:
+    elif record["in_motion"] and record["paused"] is None and record.get("waiting_for") is None:
         yield "has work to do"
 
 

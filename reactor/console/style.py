@@ -14,6 +14,7 @@ _CODES = {
     "failed": "1;31",
     "blocked": "35",
     "skipped": "2",
+    "waiting": "33",
     "...": "2",
     "warning": "33",
     "dim": "2",

@@ -25,6 +25,7 @@ from reactor.engine.events import (
     Resumed,
     Reversed,
     Reversing,
+    SlotWaited,
     Unblocked,
     WatcherChanged,
 )
@@ -95,6 +96,10 @@ class TextSink:
             case Paused():
                 until = f"until {date_and_time(event.until)}: {event.reason}"
                 yield self._line(event.ref, "paused", until, role="warning")
+            case SlotWaited():
+                yield self._line(
+                    event.ref, "waiting", f"for slot {event.slot} ({event.reason})", role="warning"
+                )
             case Resumed():
                 yield self._line(event.ref, "resumed", "", role="ok")
             case Flapping():

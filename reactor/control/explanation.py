@@ -37,10 +37,16 @@ class Explanation:
     def explain(self, ref: str) -> list[str] | None:
         """The sentences, each cause indented below its effect; None if ``ref`` is not in the history."""
         last = self._history.last(ref)
-        if last is None and not self._history.knows(ref):
+        wait = self._history.last_wait(ref, after=last.id if last else 0)
+        if last is None and wait is None and not self._history.knows(ref):
             return None
         lines = [f"{ref} is not in the manifest any more."] if self._history.has_left(ref) else []
-        sentences = self._entry(last, "") if last else self._without_events(ref)
+        if wait is not None:
+            slot, reason = wait.record["slot"], wait.record["reason"]
+            lines.append(
+                f"{ref} differs, and has been waiting for slot {slot} ({reason}); told {self._when(wait.time)}."
+            )
+        sentences = self._entry(last, "") if last else () if wait else self._without_events(ref)
         return [*lines, *sentences, *self._note(ref), *self._consequences(ref)]
 
     def _without_events(self, ref: str) -> Iterator[str]:

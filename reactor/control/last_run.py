@@ -82,6 +82,7 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], forme
         "code": record.get("code"),
         "retry_at": None,
         "blocked_by": record.get("culprits", []),
+        "waiting_for": None,
         "watching": [],
         "flapping": None,
         "paused": None

@@ -14,6 +14,7 @@ from reactor.control.pause_controller import PauseController
 from reactor.control.protocol import StatusQuery
 from reactor.control.status_table import (
     UNKNOWN,
+    WAITING,
     EngineStatus,
     ResourceStatus,
     StatusTable,
@@ -133,7 +134,7 @@ class _StatusReply:
     def __init__(self, query: StatusQuery) -> None:
         self._query = query
         self._now = time.time()
-        self.counts = dict.fromkeys((*map(str, Result), UNKNOWN, "paused"), 0)
+        self.counts = dict.fromkeys((*map(str, Result), UNKNOWN, WAITING, "paused"), 0)
         self.in_motion = 0
         self.matched = False
         self.records: list[str] = []

@@ -22,6 +22,7 @@ from reactor.engine.events import (
     Reversed,
     Reversing,
     Skipped,
+    SlotWaited,
     Unblocked,
     WatcherChanged,
 )
@@ -29,6 +30,8 @@ from reactor.resource.watch import WatchState
 
 UNKNOWN = "unknown"
 """The state of a resource before its first check."""
+WAITING = "waiting"
+"""The state of a resource that differs, and waits for a slot of the fleet."""
 
 
 class RunFacts(NamedTuple):
@@ -42,7 +45,7 @@ class RunFacts(NamedTuple):
 
 @dataclass(slots=True)
 class ResourceStatus:
-    """The status of one resource. ``state`` is a `Result` or `UNKNOWN`; ``since`` is when it entered that state.
+    """The status of one resource. ``state`` is a `Result`, `UNKNOWN` or `WAITING`; ``since`` is when it entered that state.
 
     ``checked`` is the last check, ``changed`` the last one that changed something, or would have in a dry run.
     """
@@ -56,6 +59,8 @@ class ResourceStatus:
     skipped: Skipped | None = None
     paused: Paused | None = None
     flapping: Flapping | None = None
+    waited: SlotWaited | None = None
+    """What it waits for, or waited for last."""
     degraded_watchers: tuple[WatcherChanged, ...] = ()
     """The last event of each watcher that can't watch this resource fully."""
 
@@ -173,6 +178,9 @@ def _note(resource_status: ResourceStatus, event: Event) -> None:
             resource_status.enter(Result.SKIPPED, event.time)
         case Flapping():
             resource_status.flapping = event
+        case SlotWaited():
+            resource_status.waited = event
+            resource_status.enter(WAITING, event.time)
         case Paused():
             resource_status.paused = event
         case Resumed():
@@ -201,11 +209,12 @@ class EngineStatus(NamedTuple):
 
 def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> dict[str, Any]:
     """The status of a resource as a JSON object. `docs/control.md` describes it."""
-    checked, changed, blocked, paused = (
+    checked, changed, blocked, paused, waited = (
         resource_status.checked,
         resource_status.changed,
         resource_status.blocked,
         resource_status.paused,
+        resource_status.waited,
     )
     failed = checked is not None and checked.result is Result.FAILED
     return {
@@ -227,6 +236,9 @@ def record_of(resource_status: ResourceStatus, engine_status: EngineStatus) -> d
         "code": checked.code if checked and failed else None,
         "retry_at": checked.time + checked.retry_in if checked and checked.retry_in is not None else None,
         "blocked_by": blocked.culprits if blocked else [],
+        "waiting_for": None
+        if waited is None or resource_status.state != WAITING
+        else {"slot": waited.slot, "reason": waited.reason},
         "watching": [watching_record(event) for event in resource_status.degraded_watchers],
         "flapping": None
         if resource_status.flapping is None

@@ -29,6 +29,7 @@ From an event to a repaired resource:
 For some runs only:
 
 - ``noop``: what a dry run can predict; ``later_providers``: what would provide something that is missing;
+- ``slots``: resources that wait until a fleet lets them change;
 - ``reversals``: undoes resources that left the manifest;
 - ``manifest_follower``: reloads the manifest when the run itself changes it;
 - ``follow_up_checks``: what a one-shot run checks again before it ends; ``final_check``: the last of these checks.

@@ -20,9 +20,9 @@ def group_of(resource: Resource) -> Hashable | None:
     None for a resource that is always applied alone.
 
     A resource with its own timeout is applied alone: others must not keep it waiting, and its timeout must not cut
-    them off.
+    them off. So is one with a slot of the fleet: the others must not wait for it.
     """
-    if not is_shared(resource) or resource.meta.timeout is not None:
+    if not is_shared(resource) or resource.meta.timeout is not None or resource.slot is not None:
         return None
     key = resource.group_key()
     return None if key is None else (resource.grouped_as or resource.kind, key)

@@ -20,6 +20,7 @@ from reactor.engine.prechecks import Prechecks
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import PendingRefreshes, RunStore
 from reactor.engine.scheduler import Scheduler
+from reactor.engine.slots import SlotGate
 from reactor.engine.vertex_checks import VertexChecks
 from reactor.engine.vertex_table import VertexTable
 from reactor.engine.watch_manager import WatchManager
@@ -41,7 +42,7 @@ class Engine:
 
     It builds the parts of a run and connects them. ``emit`` receives every `Event` as it happens; it must return
     quickly and must not raise. ``run_store`` makes refreshes survive the process. ``watchers`` maps declarations to
-    the watchers that serve them; the default is the installed watchers.
+    the watchers that serve them; the default is the installed watchers. ``slot_gate`` admits resources with a slot.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Engine:
         *,
         run_store: RunStore | None = None,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
+        slot_gate: SlotGate | None = None,
     ) -> None:
         self.options = options
         self.emit = emit
@@ -73,7 +75,9 @@ class Engine:
             reversals=self.reversals,
             run_store=run_store,
             options=options,
+            slot_gate=slot_gate,
         )
+        self._slots = self._vertex_checks.slots
         self.manifest_follower = self._vertex_checks.manifest_follower
         self._follow_up_checks = self._vertex_checks.follow_up_checks
         self._completion = self._vertex_checks.completion
@@ -116,13 +120,17 @@ class Engine:
         with gc_paused(), self.dispatcher.wakeup, trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
+                self._slots.start(nursery)
                 if self.options.watch:
                     self._start_watching(nursery)
                 self._recorder.reversing(self.reversals.pending)
                 self._mark_everything()
                 self.dispatcher.start(nursery, self._vertex_checks)
                 task_status.started()
-                await self._over.wait()
+                try:
+                    await self._over.wait()
+                finally:
+                    await self._slots.drain()
                 nursery.cancel_scope.cancel()
         took = trio.current_time() - started
         return self._recorder.ended(
@@ -181,6 +189,7 @@ class Engine:
         )
         fresh = [*difference.changed, *difference.added]
         self.watch_manager.forget([*difference.changed, *difference.gone])
+        self._slots.forget([*difference.changed, *difference.gone], self.scheduler.running.__contains__)
         self.results.forget(difference.gone)
         self._vertex_checks.forget(difference.absent)
         self.scheduler.reshape(topology, self.vertex_table.limits, fresh, difference.absent)
@@ -250,6 +259,7 @@ class Engine:
         """Start no more checks; the run ends with ``reason``."""
         self._end_reason = reason
         self.dispatcher.is_stopping = True
+        self._slots.stop_waiting()
 
     def _why_ended(self) -> str:
         if (failed := self.scheduler.blocking.root_failures()) and self.options.fail_fast:

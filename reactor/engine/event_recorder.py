@@ -24,6 +24,7 @@ from reactor.engine.events import (
     Reversed,
     Reversing,
     Skipped,
+    SlotWaited,
     Unblocked,
 )
 from reactor.engine.outcome import Outcome
@@ -171,6 +172,10 @@ class EventRecorder:
     def output(self, vertex: int, line: str) -> None:
         """The running check wrote a line of output."""
         self._emit(Output(time.time(), self._vertex_table.refs[vertex], line))
+
+    def slot_waited(self, vertex: int, slot: str, reason: str) -> None:
+        """The vertex waits for a slot of the fleet."""
+        self._emit(SlotWaited(time.time(), self._vertex_table.refs[vertex], slot, reason))
 
     def noted(self, vertex: int, line: str) -> None:
         """The running check reported a lasting fact about the vertex."""

@@ -153,6 +153,15 @@ class Resumed(Event):
 
 
 @dataclass(repr=False, eq=False)
+class SlotWaited(Event):
+    """The resource differs, and waits for a slot of the fleet because of ``reason``: its holders, or the network."""
+
+    ref: str
+    slot: str
+    reason: str
+
+
+@dataclass(repr=False, eq=False)
 class Output(Event):
     """A running check wrote one line of output."""
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reactor.resource.common_properties import Meta, RefreshDebounce
+from reactor.resource.common_properties import Meta, RefreshDebounce, Slot
 
 UNLIMITED = -1
 
@@ -24,6 +24,8 @@ class Limits(NamedTuple):
     quiet: RefreshDebounce | None = None
     group: Hashable | None = None
     """Vertices of the same group may be applied in one batch."""
+    slot: Slot | None = None
+    """The slot of the fleet that a check takes before it changes anything."""
 
     @classmethod
     def of(cls, meta: Meta, *, noop: bool) -> Limits:

@@ -25,6 +25,7 @@ from reactor.engine.path_owners import PathOwners
 from reactor.engine.prechecks import Prechecks
 from reactor.engine.reversals import Reversals
 from reactor.engine.run_store import RunStore
+from reactor.engine.slots import SlotGate, SlotQueue
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.mount_health import FragileMounts
@@ -51,7 +52,10 @@ class VertexChecks:
         reversals: Reversals,
         run_store: RunStore | None,
         options: RunOptions,
+        slot_gate: SlotGate | None = None,
     ) -> None:
+        self.slots = SlotQueue(dispatcher, slot_gate)
+        self._permits = self.slots.permits
         self._dispatcher = dispatcher
         self._vertex_table = dispatcher.vertex_table
         self._limits = dispatcher.vertex_table.limits
@@ -112,6 +116,8 @@ class VertexChecks:
                 self.completion.cancelled(vertex)
                 return trio.current_time()
             verdict, reported = found, await self._reported(causes, resource)
+        if self._permits and vertex in self._permits:
+            self.slots.ended(vertex, verdict.outcome)
         return self.completion.complete(
             vertex, resource, verdict, causes=causes, reported=reported, started=started, run_store=run_store
         )
@@ -167,8 +173,11 @@ class VertexChecks:
                 before_apply=partial(self._may_change, vertex, noop),
                 apply=partial(self._batch_applier.apply, vertex) if vertex in self._batches else None,
             )
-            if verdict.outcome is _FAILED and not verdict.actions and (refused := self._refused(vertex)):
-                verdict = Verdict.failed(refused)
+            if verdict.outcome is _FAILED and not verdict.actions:
+                if vertex in self.slots.wanted:
+                    return verdict
+                if (refused := self._refused(vertex)) is not None:
+                    verdict = Verdict.failed(refused)
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
             if not check_only:
@@ -188,6 +197,8 @@ class VertexChecks:
     async def _may_change(self, vertex: int, noop: bool, state: Any) -> None:
         """``vertex`` was observed as ``state`` and differs: raise what forbids the change, or record that it begins."""
         self._owners.require_agreement(vertex, self.fragile)
+        if (limits := self._limits.get(vertex)) is not None and limits.slot is not None:
+            self.slots.require(vertex, limits.slot, noop=noop)
         await (self._noop_judge.preflight if noop else self._before_apply)(vertex, state)
 
     async def _prechecked_verdict(
@@ -231,7 +242,13 @@ class VertexChecks:
                 self._dispatcher.mark(self._vertex_table.number(ref), Cause.HEALTH)
 
     async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
-        """The verdict, after loading a manifest that this check has changed or found; None to check once more."""
+        """The verdict, after loading a manifest that this check has changed or found; None to check once more.
+
+        The next check of a vertex without its slot starts when it has one.
+        """
+        if vertex in self.slots.wanted:
+            self.slots.wait(vertex)
+            return None
         if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
             return await self._renewed(resource, verdict)
         if verdict.outcome in _DIFFERS and self.manifest_follower.origin is not None:

@@ -127,6 +127,8 @@ class VertexTable:
         limits = self._usual if meta is DEFAULT_META else Limits.of(meta, noop=self._usual.noop)
         if not limits.noop and (group := group_of(resource)) is not None:
             limits = limits._replace(group=group)
+        if resource.slot is not None:
+            limits = limits._replace(slot=resource.slot)
         self.limits.pop(vertex, None)
         if limits is not DEFAULT_LIMITS:
             self.limits[vertex] = limits

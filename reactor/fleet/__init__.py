@@ -14,6 +14,7 @@
 - ``bucket_names``: the names of buckets and streams;
 - ``event_batch``: the events that hosts send, in batches;
 - ``summary``, ``host_spec``: the status of a host, and the wishes of people for it: channels, groups, holds, pins;
+- ``slot_holder``: who holds a slot;
 - ``event_batch``: the events that hosts send, in batches;
 - ``debounced_event``: waits for an event, and takes several as one;
 - ``host/``: the host's side: follows channels, switches releases, reports;

@@ -42,6 +42,12 @@ _LAST_NOTE = """
 SELECT id, time, event, ref, result, generation, record FROM events
 WHERE ref = :ref AND event = 'noted' ORDER BY id DESC LIMIT 1
 """
+_LAST_WAIT = """
+SELECT id, time, event, ref, result, generation, record FROM events
+WHERE ref = :ref AND event = 'slotwaited' AND id > :after
+AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.event = 'ended' AND later.id > events.id)
+ORDER BY id DESC LIMIT 1
+"""
 _LATEST = """
 SELECT id, time, event, ref, result, generation, record FROM events
 WHERE (:ref IS NULL OR ref = :ref) AND time < :before ORDER BY id DESC LIMIT :most
@@ -182,6 +188,10 @@ class History:
     def last_note(self, ref: str) -> Entry | None:
         """The last note of ``ref``."""
         return next(map(_entry, self._query(_LAST_NOTE, {"ref": ref})), None)
+
+    def last_wait(self, ref: str, *, after: int) -> Entry | None:
+        """The last time that ``ref`` began to wait for a slot, in the last run and with an id above ``after``."""
+        return next(map(_entry, self._query(_LAST_WAIT, {"ref": ref, "after": after})), None)
 
     def latest(self, most: int, *, ref: str | None = None, before: float = math.inf) -> list[Entry]:
         """The last ``most`` entries, optionally of ``ref`` or from before ``before``, oldest first."""

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
-from reactor.resource.common_properties import DEFAULT_META, Control, Meta, Registration, Subscriptions
+from reactor.resource.common_properties import (
+    DEFAULT_META,
+    Control,
+    Meta,
+    Registration,
+    Slot,
+    Subscriptions,
+)
 from reactor.resource.declared import Declared
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
@@ -107,6 +114,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     """Commands and goss rules that test whether the resource works."""
     register_when_stable: tuple[Registration, ...] = ()
     """CCM's service registrations. They are validated, but not published anywhere."""
+    slot: Slot | None = None
+    """Take a slot of the fleet before changing anything, so that only so many hosts change at once."""
     meta: Meta = DEFAULT_META
     """How the engine treats it."""
 

@@ -1,4 +1,4 @@
-"""The types of the properties that all kinds share: ``subscribe``, ``control``, ``meta``, ``register_when_stable``."""
+"""The types of the properties that all kinds share, such as ``subscribe``, ``control``, ``slot`` and ``meta``."""
 
 from __future__ import annotations
 
@@ -125,6 +125,39 @@ class Meta(FrozenModel):
     def is_read_only(self) -> bool:
         """Whether nothing may be changed: the engine treats ``noop`` and ``mode: warn`` alike."""
         return self.noop or self.mode == "warn"
+
+
+SLOT_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""A name of slots: a token of a subject of NATS."""
+
+
+def _check_slot_name(text: str) -> str:
+    if not SLOT_NAME.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is not a valid name: only a-z, 0-9 and - are allowed, at most 63, and - not at an end"
+        )
+    return text
+
+
+class Slot(FrozenModel):
+    """Only so many hosts of a fleet change resources with this slot at the same time."""
+
+    name: Annotated[
+        str,
+        AfterValidator(_check_slot_name),
+        WithJsonSchema({"type": "string", "pattern": f"^{SLOT_NAME.pattern}$"}),
+    ]
+    """What is counted: all resources with this name, on all hosts."""
+    at_most: Annotated[int, Field(ge=1, le=1000)] = 1
+    """How many may be changed at the same time."""
+    lease: Annotated[Duration, Field(ge=3)] = 300.0
+    """The slot is free again so long after its holder has died or lost the network."""
+    per: Literal["fleet", "group"] = "fleet"
+    """``group``: each group of hosts has slots of its own."""
+    keep_on_failure: Flag = False
+    """A host on which the change failed keeps the slot until the lease ends, and so stops the others."""
+    offline: Literal["wait", "proceed"] = "wait"
+    """What happens when the servers of the fleet can't be reached, or the host belongs to no fleet."""
 
 
 DEFAULT_META = Meta.model_construct()

@@ -43,6 +43,9 @@ class Composite(Resource[None]):
     def property_problems(self) -> Iterable[PropertyProblem]:
         """`meta: {now: audit}` is for resources whose own values can show the time."""
         yield from super().property_problems()
+        if self.slot is not None:
+            hint = "set it on the resources of that manifest"
+            yield PropertyProblem(("slot",), f"{self.kind} changes nothing itself", hint)
         if self.meta.now == "audit":
             hint = "set it on the resources of that manifest"
             yield PropertyProblem(("meta", "now"), f"{self.kind} has no values that show the time", hint)

@@ -12,6 +12,7 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Cause, Checked, Converged, Ended, Event, Result
 from reactor.engine.options import RunOptions
 from reactor.engine.run_store import RunStore
+from reactor.engine.slots import SlotGate
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
@@ -41,9 +42,12 @@ class Story:
         options: RunOptions,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
         run_store: RunStore | None = None,
+        slot_gate: SlotGate | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.engine = Engine(graph, options, self._on_event, watchers=watchers, run_store=run_store)
+        self.engine = Engine(
+            graph, options, self._on_event, watchers=watchers, run_store=run_store, slot_gate=slot_gate
+        )
         self._event_arrived = trio.Event()
 
     def _on_event(self, event: Event) -> None:
@@ -95,6 +99,7 @@ async def running(
     options: RunOptions | None = None,
     watchers: Mapping[type[Watch], type[Watcher]] | None = None,
     run_store: RunStore | None = None,
+    slot_gate: SlotGate | None = None,
 ) -> AsyncIterator[Story]:
     """An engine that watches ``resources``, or a whole ``graph``, for as long as the block lasts.
 
@@ -105,6 +110,7 @@ async def running(
         options or RunOptions(watch=True, audit_interval=None),
         watchers,
         run_store,
+        slot_gate,
     )
     async with trio.open_nursery() as nursery:
         await nursery.start(story.engine.run)
@@ -117,10 +123,14 @@ async def converge_once(
     graph: Graph | None = None,
     options: RunOptions | None = None,
     run_store: RunStore | None = None,
+    slot_gate: SlotGate | None = None,
 ) -> tuple[Ended, Story]:
     """A one-shot run over ``resources``, or a whole ``graph``, to its end."""
     story = Story(
-        graph or graph_of(resources), (options or RunOptions())._replace(watch=False), run_store=run_store
+        graph or graph_of(resources),
+        (options or RunOptions())._replace(watch=False),
+        run_store=run_store,
+        slot_gate=slot_gate,
     )
     with trio.fail_after(TIMEOUT):
         return await story.engine.run(), story

@@ -66,7 +66,8 @@ async def test_all_lists_everything_and_a_glob_what_it_means(tmp_path):
     assert one["resources"][0]["changed"]["actions"] == ["repaired"]
     assert quiet["resources"] == []
     assert quiet["counts"] == {
-        "ok": 0, "changed": 3, "would_change": 0, "failed": 0, "blocked": 0, "skipped": 0, "unknown": 0, "paused": 0,
+        "ok": 0, "changed": 3, "would_change": 0, "failed": 0, "blocked": 0, "skipped": 0, "unknown": 0, "waiting": 0,
+        "paused": 0,
     }  # fmt: skip
     assert quiet["run"]["converged"] is True
 

@@ -174,3 +174,9 @@ def test_without_a_fleet_every_command_says_how_to_begin(reactor, tmp_path, word
 def test_a_gate_that_is_written_wrong_is_bad_usage(fleet, site):
     done = fleet("release", site, "web", "--max-failed", "many")
     assert (done.code, "error[R1002]: 'many' is no number of hosts" in done.err) == (2, True)
+
+
+def test_slots_shows_who_holds_them(fleet):
+    done = fleet("slots")
+    assert (done.code, done.out) == (0, "no slot is held\n")
+    assert json.loads(fleet("slots", "app", "--format", "json").out) == []

@@ -1,7 +1,10 @@
 """A real host: `reactor fleet follow` keeps one run going that follows signed releases on a real server."""
 
 import io
+import json
 import signal
+import subprocess
+import sys
 import urllib.request
 
 import pytest
@@ -13,7 +16,7 @@ from signers_of_tests import new_key
 
 from reactor.cli.running.fleet_manifest import ChannelManifests
 from reactor.errors import ReactorError
-from reactor.fleet.bucket_names import EVENTS
+from reactor.fleet.bucket_names import EVENTS, SLOTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.pack import pack
@@ -21,8 +24,10 @@ from reactor.fleet.bundle.store import BundleStore, StoreLockedError
 from reactor.fleet.event_batch import decode_batch, parse_batch_id
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.ports import Identity
+from reactor.fleet.operator.slots import held_slots
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
+from reactor.fleet.slot_holder import Holder
 
 
 @pytest.fixture(scope="module")
@@ -307,3 +312,44 @@ async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path)
     assert (store.in_force, store.floor) == (release.digest, release.floor)
     assert store.document(release.digest) == (release.to_bytes(), b"signed")
     assert valid == [release, release]
+
+
+def status(host):
+    words = [
+        sys.executable,
+        "-m",
+        "reactor",
+        "status",
+        "--all",
+        "--format",
+        "json",
+        "--state-dir",
+        host.state,
+    ]
+    found = json.loads(subprocess.run(words, capture_output=True, check=False).stdout)
+    return {each["ref"]: (each["state"], each["waiting_for"]) for each in found["resources"]}
+
+
+async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
+    host, path, other = fleet.host("web9", ["slotted"]), tmp_path / "motd", tmp_path / "other"
+    slot = ", slot: {name: motd, at_most: 1, lease: 60s}"
+    held = file(path, "x").replace("ensure: present", f"ensure: present{slot}")
+    async with fleet.operator() as js:
+        slots = js.key_value(SLOTS)
+        taken = await slots.put("motd.0", Holder("web3", "file#/etc/motd", "t").to_bytes(), ttl=60)
+        with host.following() as process:
+            await fleet.put(js, "slotted", held + file(other, "y"))
+            await host.until(other.exists)
+            await host.until(lambda: "waiting  for slot motd (held by web3)" in host.said())
+            told = await trio.to_thread.run_sync(status, host)
+            assert told[f"file#{path}"] == ("waiting", {"slot": "motd", "reason": "held by web3"})
+            assert told[f"file#{other}"][1] is None
+            assert not path.exists()
+            (shown,) = await held_slots(js, "motd")
+            assert shown[:5] == ("motd", "", "0", "web3", "file#/etc/motd")
+            await slots.delete("motd.0", revision=taken)
+            await host.phase(js, "converged", channel="slotted")
+            assert path.read_text() == "x"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        assert await slots.get("motd.0") is None

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from reactor.cli.running.signals import Interruption
     from reactor.control.listen_address import Address
     from reactor.engine.events import Ended
+    from reactor.engine.slots import SlotGate
     from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
@@ -60,6 +61,7 @@ class ConvergeCommand(NamedTuple):
     companions: tuple[Companion, ...] = ()
     network: RunNetwork | None = None
     registration: str | None = None
+    slot_gate: SlotGate | None = None
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -74,7 +76,13 @@ class ConvergeCommand(NamedTuple):
             metrics_listener(endpoint, self.bad_usage) as port,
             live_page_listener(ui, self.bad_usage) as window,
         ):
-            services = RunServices(reloader, metrics_port=port, reporter=reporter, companions=self.companions)
+            services = RunServices(
+                reloader,
+                metrics_port=port,
+                reporter=reporter,
+                companions=self.companions,
+                slot_gate=self.slot_gate,
+            )
             return self._converge(program, generation, services, window)
 
     def _load(self) -> tuple[LoadedManifest, Selection | None]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # many runs use none of these
     from reactor.cli.running.network import NetworkService
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
+    from reactor.engine.slots import SlotGate
     from reactor.metrics.tally import Tally
     from reactor.ui.live_page import LivePage
 
@@ -42,7 +43,8 @@ class RunServices(NamedTuple):
     - ``reporter`` notifies the service manager;
     - ``notifications`` are those that the manifest declares;
     - ``network`` follows values and publishes registrations;
-    - ``companions`` are further tasks, which may fail.
+    - ``companions`` are further tasks, which may fail;
+    - ``slot_gate`` admits resources with a slot.
     """
 
     reloader: Reloader | None = None
@@ -57,6 +59,7 @@ class RunServices(NamedTuple):
     notifications: RunNotifications | None = None
     network: NetworkService | None = None
     companions: tuple[Companion, ...] = ()
+    slot_gate: SlotGate | None = None
 
 
 def converge(
@@ -66,7 +69,9 @@ def converge(
     sinks = _Sinks(display, services, diffs=options.diff)
     if services.page or services.journal:
         options = options._replace(diff=True)
-    engine = sinks.engine = Engine(graph, options, sinks, run_store=services.journal)
+    engine = sinks.engine = Engine(
+        graph, options, sinks, run_store=services.journal, slot_gate=services.slot_gate
+    )
     reloader = services.reloader
     interruption = Interruption(
         engine, display.notify, reload=reloader.request if reloader and options.watch else None

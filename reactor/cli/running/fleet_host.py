@@ -31,6 +31,7 @@ from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
 from reactor.fleet.host.renewal import Renewal
+from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.status import Status
@@ -59,6 +60,7 @@ class FleetCompanion:
     name = "the link to the fleet"
 
     def __init__(self, config: HostConfig, manifests: ChannelManifests) -> None:
+        self.slots = FleetSlots(config.identity.id, config.identity.groups)
         self._config = config
         self._manifests = manifests
         self._fleet: FleetHost | None = None
@@ -96,6 +98,7 @@ class FleetCompanion:
             nursery.start_soon(connection.run)
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
+            nursery.start_soon(self.slots.run, connection)
             nursery.start_soon(self._pass_on_changes, fleet)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
@@ -168,6 +171,7 @@ def follow(
         fail_for(error)
     for channel, why in manifests.left_out.items():
         warn(f"the run goes on without the channel {channel}: {why}")
+    companion = FleetCompanion(config, manifests)
     asked = ConvergeCommand(
         (manifests.root.path,),
         manifests.inputs,
@@ -179,7 +183,8 @@ def follow(
         location,
         exitcodes.BAD_USAGE,
         RunSecrets(),
-        (FleetCompanion(config, manifests),),
+        companions=(companion,),
+        slot_gate=companion.slots,
     )
     ended, interruption = asked.converge(endpoint, None)
     if interruption.cut_short:

@@ -11,6 +11,7 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``fleet_host``: all of it for one host;
 - ``disk``: the releases on the disk of a real host;
 - ``root_manifest``: what the run of a real host follows;
+- ``slots``: takes slots, so that at most N hosts change at once; ``leases``: keeps them;
 - ``config``: the configuration of a real host;
 - ``keys``: the keys that a host makes for itself;
 - ``join``: lets a host join a fleet; ``renewal``: renews its credentials.

@@ -24,5 +24,6 @@
 - ``invitations``: makes tokens, and counts how often each was used;
 - ``admission``: answers hosts that ask to join, or for new credentials;
 - ``expulsion``: revokes the keys of a host, and deletes what is stored for it;
-- ``errors``: the errors of enrolment.
+- ``errors``: the errors of enrolment;
+- ``slots``: which host holds which slot.
 """

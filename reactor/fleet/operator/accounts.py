@@ -34,7 +34,7 @@ ONE_ANSWER = (
     JOIN,
 )
 """What FLEET offers to HOSTS, with one answer to a request."""
-MANY_ANSWERS = (f"{_GET}.KV_reactor_shared", f"{_GET}.OBJ_reactor_bundles")
+MANY_ANSWERS = (f"{_GET}.KV_reactor_shared", f"{_GET}.KV_reactor_slots", f"{_GET}.OBJ_reactor_bundles")
 STAMPED = ("$KV.reactor_slots.*.*",)
 """The server adds who the client is: a lease names its true holder."""
 HINTS = ("reactor.changed.>",)

@@ -24,6 +24,7 @@ STATES = {
     "would_change": Appearance("#fff8e6", "#8a5f00", "#2b2513", "#e0ac3a", "6 3"),
     "failed": Appearance("#fde2e1", "#bd2823", "#3f1817", "#f2665f"),
     "blocked": Appearance("#f6e4f2", "#9a3b86", "#331a2e", "#d277bf", "6 3"),
+    "waiting": Appearance("#ece8fb", "#6d55c4", "#28233d", "#a793f0", "2 3"),
     "skipped": Appearance("#eeeff1", "#666c75", "#25282d", "#8b929c", "2 3"),
     "unknown": Appearance("#ffffff", "#666c75", "#1c1f24", "#8b929c", "2 3"),
 }

@@ -11,11 +11,11 @@ const MARKS = 60; // names at a small scale
 const MONO = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 const LARGE = MONO.replace("12px", "26px");
 const SANS = '11px system-ui, "DejaVu Sans", Arial, sans-serif';
-const DASHES = { blocked: [6, 3], would_change: [6, 3], skipped: [2, 3], unknown: [2, 3] };
+const DASHES = { blocked: [6, 3], would_change: [6, 3], waiting: [2, 3], skipped: [2, 3], unknown: [2, 3] };
 const PROMINENT = new Set(["failed", "blocked", "changed", "would_change"]);
 
 /** The states in drawing order: those that need attention are on top. */
-export const STATES = ["ok", "skipped", "unknown", "changed", "would_change", "blocked", "failed"];
+export const STATES = ["ok", "skipped", "unknown", "changed", "would_change", "waiting", "blocked", "failed"];
 
 export class Boxes extends Layer {
   /** Shorten the names of new boxes to the available width. */

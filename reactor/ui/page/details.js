@@ -29,6 +29,7 @@ export function status(record, chosen) {
     error && element("div", { class: "error" }, note(cut(error)), hint && element("p", { class: "hint" }, hint)),
     record.retry_at && note(`Next attempt at ${clock(record.retry_at)}`),
     culprits.length > 0 && [note("Blocked by a failure of:"), links(culprits.map((ref) => ({ ref })), chosen)],
+    record.waiting_for && note(`Waiting for slot ${record.waiting_for.slot} (${record.waiting_for.reason})`),
     paused && note(`Paused until ${clock(paused.until)}: ${paused.reason}`),
     record.refresh_at && note(`Refresh at ${clock(record.refresh_at)}`),
     record.flapping && note("Another program keeps changing it back."),

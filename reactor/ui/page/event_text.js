@@ -74,6 +74,7 @@ const DESCRIPTIONS = {
   unblocked: () => ({ stateColour: "ok", what: "no longer blocked" }),
   skipped: (event) => ({ stateColour: "skipped", what: because("skipped", event.reason) }),
   paused: (event) => ({ stateColour: "paused", what: because(`paused until ${clock(event.until)}`, event.reason) }),
+  slotwaited: (event) => ({ stateColour: "waiting", what: `waiting for slot ${event.slot} (${event.reason})` }),
   resumed: () => ({ what: "resumed" }),
   output: (event) => ({ what: event.line }),
   watcherchanged: (event) => ({

@@ -62,4 +62,4 @@ export function readable(value) {
 export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, is_ok: true };
 
 /** The states, the worst first. */
-export const WORST_FIRST = ["failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown"];
+export const WORST_FIRST = ["failed", "blocked", "waiting", "would_change", "changed", "ok", "skipped", "unknown"];

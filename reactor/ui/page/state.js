@@ -5,7 +5,7 @@ import { UNKNOWN } from "./format.js";
 
 /** The filters: the states, the worst first, with "paused" and "in_motion". */
 export const ASPECTS = [
-  "failed", "blocked", "paused", "would_change", "changed", "ok", "skipped", "unknown", "in_motion",
+  "failed", "blocked", "waiting", "paused", "would_change", "changed", "ok", "skipped", "unknown", "in_motion",
 ];
 
 export class RunState {

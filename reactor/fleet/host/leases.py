@@ -1,0 +1,138 @@
+"""A lease of one or more slots, and the task that renews those in use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import trio
+
+from reactor.fleet.link.errors import LinkError, WrongRevisionError
+from reactor.fleet.link.key_value import KeyValue
+from reactor.fleet.slot_holder import Holder, holder_of
+from reactor.resource.common_properties import Slot
+
+_AGAIN = 1.0
+"""Seconds until the next attempt to renew, when the servers did not answer."""
+
+
+class LeaseKeeper:
+    """Renews the leases that are in use. After a restart of `run`, it goes on with them."""
+
+    def __init__(self) -> None:
+        self._in_use: dict[Lease, trio.CancelScope] = {}
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Renew until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                for lease in self._in_use:
+                    self._start(lease)
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None
+
+    def begin(self, lease: Lease) -> None:
+        """Renew this one too."""
+        if lease not in self._in_use:
+            self._start(lease)
+
+    def end(self, lease: Lease) -> None:
+        """Renew this one no longer."""
+        if (scope := self._in_use.pop(lease, None)) is not None:
+            scope.cancel()
+
+    def _start(self, lease: Lease) -> None:
+        scope = self._in_use[lease] = trio.CancelScope()
+        if self._nursery is not None:
+            self._nursery.start_soon(_renew, lease, scope)
+
+
+async def _renew(lease: Lease, scope: trio.CancelScope) -> None:
+    with scope:
+        pause = lease.slot.lease / 3
+        while True:
+            await trio.sleep(pause)
+            try:
+                await lease.renew()
+            except WrongRevisionError:
+                return
+            except LinkError:
+                pause = min(_AGAIN, lease.slot.lease / 3)
+            else:
+                pause = lease.slot.lease / 3
+
+
+class Lease:
+    """Implements `reactor.engine.slots.Permit`: the slots of ``holder``, until ``clock`` says that they may be free again."""
+
+    def __init__(self, slot: Slot, holder: Holder, keeper: LeaseKeeper, clock: Callable[[], float]) -> None:
+        self.slot = slot
+        self.holder = holder
+        self._keeper = keeper
+        self._clock = clock
+        self._bucket: KeyValue | None = None
+        self._until: dict[str, float] = {}
+        self._revisions: dict[str, int] = {}
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it certainly lasts still. Without slots, as when the servers are away, there is nothing to lose."""
+        now = self._clock()
+        return all(now < until for until in self._until.values())
+
+    def begin(self) -> None:
+        """Renew it from now on."""
+        if self._revisions:
+            self._keeper.begin(self)
+
+    def end(self) -> None:
+        """Renew it no longer."""
+        self._keeper.end(self)
+
+    async def take(self, bucket: KeyValue, key: str, revision: int) -> None:
+        """Take the slot ``key`` if its last entry still has ``revision``. Raises WrongRevisionError, LinkError."""
+        self._bucket = bucket
+        await self._write(key, revision)
+
+    async def renew(self) -> None:
+        """Renew each slot. Raises WrongRevisionError when one is lost, and LinkError."""
+        for key, revision in list(self._revisions.items()):
+            try:
+                await self._write(key, revision)
+            except WrongRevisionError:
+                self._until[key] = -math.inf
+                raise
+
+    async def release(self) -> None:
+        """Give all slots back, so far as the servers answer. The rest is free when the lease ends."""
+        self.end()
+        keys, self._until = list(self._until), {}
+        for key in keys:
+            try:
+                await self._delete(key)
+            except LinkError:
+                continue
+
+    async def _write(self, key: str, revision: int) -> None:
+        if self._bucket is None:
+            raise AssertionError("a lease is renewed only after it was taken")
+        asked = self._clock()
+        ttl = math.ceil(self.slot.lease)
+        self._revisions[key] = await self._bucket.update(key, self.holder.to_bytes(), revision, ttl=ttl)
+        self._until[key] = asked + self.slot.lease
+
+    async def _delete(self, key: str) -> None:
+        """Delete a slot of ours. A renewal that was cut off may have given it another revision."""
+        if self._bucket is None:
+            return
+        delete = partial(self._bucket.delete, key)
+        try:
+            await delete(revision=self._revisions.get(key, 0))
+        except WrongRevisionError:
+            entry = await self._bucket.get(key)
+            if entry is not None and holder_of(entry.value).token == self.holder.token:
+                await delete(revision=entry.revision)

@@ -1,0 +1,204 @@
+"""Slots: at most N hosts change at once. Each slot is a key that is taken by compare-and-set, with the lease as its time to live.
+
+A lease counts from before it was asked for, on a clock that nobody sets: so a holder stops before the server frees its slot.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import trio
+
+from reactor.fleet.bucket_names import CHANGED_SLOT, SLOTS
+from reactor.fleet.host.leases import Lease, LeaseKeeper
+from reactor.fleet.link.connection import Connection
+from reactor.fleet.link.errors import DisconnectedError, LinkError, WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.key_value import Entry
+from reactor.fleet.link.stored import last_messages
+from reactor.fleet.slot_holder import Holder, holder_of
+from reactor.fleet.wire.parser import Message
+from reactor.resource.common_properties import Slot
+
+FIRST_WAIT, LONGEST_WAIT = 0.02, 5.0
+"""Seconds of the random wait after a slot got free. The longest of it doubles while others are faster."""
+_TELL_AGAIN = 10.0
+_NAMED = 5
+_PATIENCE = 3.0
+"""Seconds without a connection after which the servers count as unreachable."""
+_AGAIN = 1.0
+_FAREWELL = 2.0
+
+
+def steady() -> float:
+    """Seconds on a clock that counts while the machine sleeps, and that nobody sets."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class FleetSlots:
+    """Implements `reactor.engine.slots.SlotGate` for one host. ``look``: seconds between two looks without a hint."""
+
+    def __init__(
+        self,
+        host: str,
+        groups: Sequence[str] = (),
+        *,
+        look: float = 20.0,
+        clock: Callable[[], float] = steady,
+    ) -> None:
+        self.keeper = LeaseKeeper()
+        self._host = host
+        self._groups = tuple(sorted(set(groups)))
+        self._look = look
+        self._clock = clock
+        self._js: JetStream | None = None
+
+    async def run(self, connection: Connection) -> None:
+        """Take slots over ``connection``, and renew them, until cancelled."""
+        self._js = JetStream(connection)
+        try:
+            await self.keeper.run()
+        finally:
+            self._js = None
+
+    async def admit(self, slot: Slot, ref: str, waits: Callable[[str], None]) -> Lease:
+        """Implements `reactor.engine.slots.SlotGate`."""
+        holder = Holder(self._host, ref, secrets.token_hex(8))
+        lease = Lease(slot, holder, self.keeper, self._clock)
+        telling = _Telling(waits)
+        names = self._names(slot)
+        try:
+            for name in names:
+                await self._take(lease, name, telling)
+                if len(names) > 1:
+                    lease.begin()  # the others may take long
+        except BaseException:
+            with trio.move_on_after(_FAREWELL, shield=True):
+                await lease.release()
+            raise
+        lease.end()
+        return lease
+
+    def _names(self, slot: Slot) -> list[str]:
+        """The sets of slots to take one of each, always in this order, so that no two hosts wait for each other."""
+        if slot.per == "fleet" or not self._groups:
+            return [slot.name]
+        return [f"{slot.name}={group}" for group in self._groups]
+
+    async def _take(self, lease: Lease, name: str, telling: _Telling) -> None:
+        """Return when the lease has one of the slots ``name``, or need not."""
+        longest, since = FIRST_WAIT, self._clock()
+        while True:
+            try:
+                js = self._connected()
+                with _Hints.of(js, name) as hints:
+                    while not await self._try(js, lease, name, telling):
+                        await hints.wait(self._look, longest)
+                        longest, since = min(2 * longest, LONGEST_WAIT), self._clock()
+            except WrongRevisionError:
+                await trio.sleep(random.uniform(0, longest))  # noqa: S311 - no secret
+                longest = min(2 * longest, LONGEST_WAIT)
+            except LinkError as error:
+                away = not isinstance(error, DisconnectedError) or self._clock() - since >= _PATIENCE
+                if away and lease.slot.offline == "proceed":
+                    return
+                if away:
+                    telling.tell(f"the servers of the fleet do not answer: {error.message}")
+                await trio.sleep(_AGAIN)
+            else:
+                return
+
+    def _connected(self) -> JetStream:
+        if self._js is None or not self._js.connection.up:
+            raise DisconnectedError("there is no connection")
+        return self._js
+
+    async def _try(self, js: JetStream, lease: Lease, name: str, telling: _Telling) -> bool:
+        """Take a slot if one is free. Raises WrongRevisionError if another host was faster, and LinkError."""
+        entries = await _entries(js, name)
+        taken = {each.key: holder_of(each.value) for each in entries if not each.deleted}
+        ours = next((key for key, holder in taken.items() if holder.token == lease.holder.token), None)
+        free = [key for n in range(lease.slot.at_most) if (key := f"{name}.{n}") not in taken]
+        if ours is None and (len(taken) >= lease.slot.at_most or not free):
+            telling.tell(_held_by(taken.values()))
+            return False
+        key = ours or random.choice(free)  # noqa: S311 - no secret
+        revision = next((each.revision for each in entries if each.key == key), 0)
+        with trio.CancelScope(shield=True):  # else it is not known who has it
+            await lease.take(js.key_value(SLOTS), key, revision)
+        return True
+
+
+class _Telling:
+    """Tells a reason when it has changed, but not too often: of 300 hosts, another holds the slot every second."""
+
+    def __init__(self, waits: Callable[[str], None]) -> None:
+        self._waits = waits
+        self._told = ""
+        self._last = -math.inf
+
+    def tell(self, reason: str) -> None:
+        """The reason is this now."""
+        now = trio.current_time()
+        if reason != self._told and now - self._last >= _TELL_AGAIN:
+            self._told, self._last = reason, now
+            self._waits(reason)
+
+
+class _Hints:
+    """Which slots of one name got free. A renewal or a taken slot is no reason to look."""
+
+    def __init__(self) -> None:
+        self._free: set[str] = set()
+        self._event = trio.Event()
+
+    @classmethod
+    @contextmanager
+    def of(cls, js: JetStream, name: str) -> Iterator[_Hints]:
+        """Take the hints of the slots ``name`` in the block."""
+        hints = cls()
+        with ExitStack() as stack:
+            subject = f"{CHANGED_SLOT}{name}.*"
+            stack.enter_context(js.connection.subscribed(subject, hints._take))
+            stack.enter_context(js.connection.watched(hints._look))
+            yield hints
+
+    def _take(self, message: Message) -> None:
+        if "KV-Operation" in message.headers:
+            self._free.add(message.subject)
+            self._event.set()
+        else:
+            self._free.discard(message.subject)
+
+    def _look(self, _: object) -> None:
+        """The connection has changed: hints may have been lost."""
+        self._free.add("")
+        self._event.set()
+
+    async def wait(self, look: float, longest: float) -> None:
+        """Return when a slot is free, or at the time of a look."""
+        with trio.move_on_after(look * random.uniform(0.5, 1.5)):  # noqa: S311 - no secret
+            while True:
+                await self._event.wait()
+                self._event = trio.Event()
+                await trio.sleep(random.uniform(0, longest))  # noqa: S311 - no secret
+                if self._free:
+                    break
+        self._free.clear()
+
+
+async def _entries(js: JetStream, name: str) -> list[Entry]:
+    bucket = js.key_value(SLOTS)
+    found = await last_messages(js, bucket.stream, [f"{bucket.prefix}{name}.*"])
+    return [bucket.entry_of(each) for each in found]
+
+
+def _held_by(holders: Iterable[Holder]) -> str:
+    names = sorted({each.host for each in holders})
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"held by {', '.join(names[:_NAMED])}{more}"

@@ -1,0 +1,34 @@
+"""Who holds which slot, for operators."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from reactor.fleet.bucket_names import SLOTS
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.key_value import Entry
+from reactor.fleet.slot_holder import holder_of
+
+
+class HeldSlot(NamedTuple):
+    """``renewed``: when the lease was taken or renewed last, in seconds since 1970 on the server's clock."""
+
+    name: str
+    group: str
+    number: str
+    host: str
+    ref: str
+    renewed: float
+
+
+async def held_slots(js: JetStream, name: str | None) -> list[HeldSlot]:
+    """Return the slots that are held, of one name or all, by name and number. Raises LinkError."""
+    found = [_held(entry) for entry in await js.key_value(SLOTS).entries()]
+    return sorted(each for each in found if name is None or each.name == name)
+
+
+def _held(entry: Entry) -> HeldSlot:
+    of, _, number = entry.key.rpartition(".")
+    name, _, group = of.partition("=")
+    holder = holder_of(entry.value)
+    return HeldSlot(name, group, number, holder.host, holder.ref, entry.time)
