@@ -12,6 +12,7 @@ from reactor.manifest.document import Message, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
 from reactor.manifest.manifest_loader import ManifestLoader, Part
+from reactor.manifest.nodes import as_written
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
@@ -78,7 +79,8 @@ class Manifest:
         if self.origins is None:
             return {}
         declaration = self.origins[index].declaration
-        return {**(declaration.general or {}), **(declaration.defaults or {}), **(declaration.body or {})}
+        parts = (declaration.general, declaration.defaults, declaration.body)
+        return {key: value for part in parts if part is not None for key, value in as_written(part).items()}
 
 
 def read_manifest(

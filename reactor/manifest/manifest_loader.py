@@ -221,6 +221,7 @@ class ManifestLoader:
             meta=meta,
             included=lambda composite, at: self._include(composite, at, problems, data),
             scope=self._scope,
+            known_outputs=self._inputs.known_outputs,
         )
         Binder(
             problems,

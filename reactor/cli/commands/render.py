@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.messages import reporting_manifest_errors, warn
+from reactor.cli.messages import notice, reporting_manifest_errors, warn
 from reactor.cli.options.inputs import external_option, manifests_argument, readonly_inputs_options
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ def _rendered_text(
     from reactor.loading import validated
     from reactor.manifest.directories import is_directory
     from reactor.manifest.rendering import rendered
+    from reactor.resource.late_loop import LateLoop
 
     manifest, _ = validated(names, inputs, warn, external)
+    for loop in manifest.resources:
+        if isinstance(loop, LateLoop):
+            notice(f"{loop.declared.place}: {loop.unknown}", None)
     parts = [rendered(manifest, part) for part in manifest.parts]
     is_one = len(names) == 1 and not is_directory(names[0])
     if form == "json":

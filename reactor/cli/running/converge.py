@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import LoadedManifest
-    from reactor.manifest.inputs import Inputs
+    from reactor.manifest.inputs import Inputs, KnownOutputs
 
 
 class ConvergeCommand(NamedTuple):
@@ -58,12 +58,15 @@ class ConvergeCommand(NamedTuple):
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
         read_at = time.time_ns()
+        known_outputs: KnownOutputs = {}
         with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
-            program, selection = self._load()
+            program, selection = self._load(known_outputs)
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         generation = self._generation(program, selection)
-        reloader = Reloader(self.manifests, generation, partial(self._reload, reporter), read_at)
+        reloader = Reloader(
+            self.manifests, generation, partial(self._reload, reporter, known_outputs), read_at
+        )
         with (
             metrics_listener(endpoint, self.bad_usage) as port,
             live_page_listener(ui, self.bad_usage) as window,
@@ -71,8 +74,9 @@ class ConvergeCommand(NamedTuple):
             services = RunServices(reloader, metrics_port=port, reporter=reporter)
             return self._converge(program, generation, services, window)
 
-    def _load(self) -> tuple[LoadedManifest, Selection | None]:
-        program = load(self.manifests, self.inputs()._replace(secret_reader=self.secret_reader))
+    def _load(self, known_outputs: KnownOutputs) -> tuple[LoadedManifest, Selection | None]:
+        inputs = self.inputs()._replace(secret_reader=self.secret_reader, known_outputs=known_outputs)
+        program = load(self.manifests, inputs)
         refuse_own_state(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None
@@ -80,10 +84,10 @@ class ConvergeCommand(NamedTuple):
 
         return program, select(program.graph, self.only, self.exclude)
 
-    def _reload(self, reporter: Reporter | None) -> Generation:
+    def _reload(self, reporter: Reporter | None, known_outputs: KnownOutputs) -> Generation:
         if reporter is not None:
             reporter.loading()
-        return self._generation(*self._load())
+        return self._generation(*self._load(known_outputs))
 
     def _generation(self, program: LoadedManifest, selection: Selection | None) -> Generation:
         graph = selection.graph if selection else program.graph
