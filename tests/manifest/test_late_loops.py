@@ -56,6 +56,8 @@ def test_before_the_outputs_are_known_the_loop_is_one_resource_and_all_that_may_
     assert problems == []
     assert [*resources] == ["job#list", "job#after", "job#one", LOOP_REF]
     assert edges(graph) == {("job#list", LOOP_REF), (LOOP_REF, "job#after"), (LOOP_REF, "job#one")}
+    assert graph.may_have("page#/x"), "an alert of an earlier run about it has not ended"
+    assert not graph.may_have("job#x")
     with pytest.raises(ResourceError, match="unknown until job#list has run"):
         settle(resources[LOOP_REF])
 
@@ -69,6 +71,7 @@ def test_with_known_outputs_it_is_expanded_and_a_glob_subscribes_to_all_that_it_
     }
     assert edges(graph, EdgeKind.SUBSCRIBE) == {("page#/a", "job#after"), ("page#/b", "job#after")}
     assert {(LOOP_REF, "page#/a"), (LOOP_REF, "page#/b"), ("page#/b", "job#one")} <= edges(graph)
+    assert not graph.may_have("page#/x")
     loop = resources[LOOP_REF]
     assert settle(loop, list={"names": ["a", "b"]}) is loop
     assert not loop.declared.deferred.must_reload

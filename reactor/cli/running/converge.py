@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from reactor.journal.state_directory import Location
     from reactor.loading import LoadedManifest
     from reactor.manifest.inputs import Inputs, KnownOutputs
+    from reactor.manifest.notify_channels import Channel
+    from reactor.notify.run_notifications import Notifications
 
 
 class ConvergeCommand(NamedTuple):
@@ -131,16 +133,9 @@ class ConvergeCommand(NamedTuple):
                     observe = partial(_with_observers, services, program.path, graph, options)
                     services = observe(state, display, window)
                 services = services._replace(
-                    notifications=RunNotifications(
-                        generation.channels,
-                        program.path,
-                        graph.refs,
-                        state.path,
-                        display.warn,
-                        is_single=not options.watch,
-                    )
-                    if not (options.noop or options.monitor_only)
-                    else None
+                    notifications=None
+                    if options.noop or options.monitor_only
+                    else _notifications(program.path, generation, services.reloader, state, display)
                 )
                 if services.metrics_port:
                     url = services.metrics_port.url
@@ -211,6 +206,21 @@ def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
             f"a pending refresh of {name_some(affected)} may be lost with the journal: "
             "check whether they run with their current configuration"
         )
+
+
+def _notifications(
+    manifest: str, generation: Generation, reloader: Reloader | None, state: State, display: Display
+) -> RunNotifications:
+    """What sends the notifications of the run. Most manifests declare no channels, and import nothing for them."""
+    may_have = generation.graph.may_have if reloader is None else reloader.may_have
+
+    def make(channels: Mapping[str, Channel]) -> Notifications:
+        from reactor.notify.run_notifications import Notifications
+
+        is_single = not generation.options.watch
+        return Notifications(channels, manifest, may_have, state.path, display.warn, is_single=is_single)
+
+    return RunNotifications(generation.channels, make)
 
 
 def _left_out(program: LoadedManifest, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:
