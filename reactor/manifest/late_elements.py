@@ -88,14 +88,6 @@ class LateElements(DeferredBinding):
         self.must_reload = True
         raise ResourceError("the loop has other elements than the manifest was loaded with", _FIX)
 
-    def texts(self) -> dict[str, Any]:
-        """Return ``for_each`` as written."""
-        self._values, before = None, self._values
-        try:
-            return super().texts()
-        finally:
-            self._values = before
-
 
 _NO_OUTPUTS = "an exec has outputs only if its command has run in this process"
 _FIX = "correct the loop, or the resources that it makes"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.data.resolve import masked
+from reactor.manifest.child_manifests import Part
 from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.manifest import Manifest
-from reactor.manifest.manifest_loader import Part
 from reactor.resource.base import Resource
 from reactor.resource.late_loop import LateLoop
 from reactor.resource.redaction import MASK, redacted
@@ -38,6 +38,14 @@ def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
         **({"settings": settings} if settings else {}),
         "resources": resources,
     }
+
+
+def rendered_child(manifest: Manifest, ref: str, part: Part) -> dict[str, Any]:
+    """Return a child manifest or role in the same form, after the ref of what applies it and the path of its file.
+
+    References name resources as in the whole graph: ``exec#web/reload`` is the ``reload`` of the role ``web``.
+    """
+    return {"applied_by": ref, "manifest": part.file, **rendered(manifest, part)}
 
 
 def _entry(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any]:
