@@ -153,8 +153,8 @@ resources:
 """
     done = reactor("render", manifest(text))
     assert done.code == 0, done.err
-    assert "7" not in done.out
-    assert "[secret]" in done.out.split("resources:")[1]
+    assert "[secret]" in yaml.safe_load(done.out)["resources"][1]["file"]["content"]
+    assert "7" not in done.out.split("content:")[1]
 
 
 def test_child_manifests_and_roles_are_shown_as_what_they_make(reactor, manifest, tmp_path):
