@@ -28,6 +28,7 @@ from reactor.engine.run_store import RunStore
 from reactor.engine.slots import SlotGate, SlotQueue
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
+from reactor.resource.declared import Deferred
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 
@@ -251,6 +252,8 @@ class VertexChecks:
             return None
         if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
             return await self._renewed(resource, verdict)
+        if (deferred := resource.declared.deferred) is not None and deferred.must_reload:
+            return await self._reloaded(deferred, verdict)
         if verdict.outcome in _DIFFERS and self.manifest_follower.origin is not None:
             return await self.manifest_follower.judged(vertex, resource, verdict)
         return verdict
@@ -277,6 +280,17 @@ class VertexChecks:
             hint="fix what was wrong with it when it was loaded",
             code="R0509",
         )
+
+    async def _reloaded(self, deferred: Deferred, verdict: Verdict) -> Verdict | None:
+        """Load the manifest with the new elements of a loop. None if it is now in force, else the failure."""
+        deferred.must_reload = False
+        if (renew := self.manifest_follower.renew) is None:
+            return verdict
+        if await renew():
+            return None
+        message = "the loop has other elements now, and the manifest can't be used with them"
+        hint = "its errors are shown above; the resources of before stay in force"
+        return Verdict(Outcome.FAILED, error=message, hint=hint, code="R0509")
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Publish the outputs of ``resource``; check the idle users of outputs that have changed."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
+from reactor.resource.late_loop import LateLoop
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, UNITS, Claim
 
@@ -143,6 +144,12 @@ class Graph:
         dag.add_nodes_from(self.resources)
         dag.add_edges_from((e.first, e.second, {"kind": e.kind, "reason": e.reason}) for e in self.edges)
         return dag
+
+    def may_have(self, ref: str) -> bool:
+        """Whether it has the resource ``ref``, or a loop of unknown elements that may make it."""
+        if ref in self.resources:
+            return True
+        return any(isinstance(each, LateLoop) and each.may_make(ref) for each in self.resources.values())
 
     @cached_property
     def refs(self) -> list[str]:

@@ -13,6 +13,7 @@ from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.late_loop import LateLoop
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import PATHS, Claim, Relations
 
@@ -81,6 +82,11 @@ class GraphBuilder:
     def declined(self) -> frozenset[int]:
         """The vertices that are not managed on this host, judging by conditions known when the manifest is loaded."""
         return frozenset(vertex for vertex, deferred in self.deferred.items() if deferred.is_declined)
+
+    @cached_property
+    def late_loops(self) -> list[int]:
+        """The loops over outputs of other resources."""
+        return [vertex for vertex in self.deferred if isinstance(self.resources[vertex], LateLoop)]
 
     @cached_property
     def managed(self) -> list[int]:

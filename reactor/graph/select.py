@@ -11,6 +11,7 @@ from reactor.graph.globs import HOW_TO_WRITE, covers
 from reactor.graph.graph import REFRESHING, Edge, EdgeKind, Graph
 from reactor.graph.names import Names
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.late_loop import LateLoop
 
 
 class Follower(NamedTuple):
@@ -151,7 +152,9 @@ def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> list[set[st
 
 
 def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
-    return {graph.refs[vertex] for name, vertex in names.items() if covers(pattern, (name,))}
+    found = {graph.refs[vertex] for name, vertex in names.items() if covers(pattern, (name,))}
+    loops = (each for each in graph.resources.values() if isinstance(each, LateLoop))
+    return found.union(each.ref for each in loops if each.may_make(pattern))
 
 
 def _no_match(names: Names, option: str, pattern: str) -> Diagnostic:

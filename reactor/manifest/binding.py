@@ -10,7 +10,8 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_defaults import DEFAULTS, NO_DEFAULT, NO_DEFAULTS, KindDefaults
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
-from reactor.manifest.loops import FOR_EACH, Iteration, Loops
+from reactor.manifest.late_elements import FOR_EACH, NOT_KNOWN
+from reactor.manifest.loops import Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.phrasing import NAMES, listed, shown
 from reactor.manifest.resource_factory import ResourceFactory
@@ -86,7 +87,8 @@ class Binder:
         elif isinstance(node, Mapping):
             general = self._general.get(model.kind, NO_DEFAULT)
             declaration = Declaration(_name_at(node, entry.key_at(kind)), node, None, general.node)
-            for iteration in self._iterations(model, node):
+            name = node.get("name")
+            for iteration in self._iterations(model, str(name), declaration):
                 values = iteration.reader.read(node, model, self._loops.keys(node)).over(general.values)
                 self._factory.make(model, declaration, values, iteration.expression_context)
         elif node is not INVALID and len(entry) == 1:
@@ -136,16 +138,27 @@ class Binder:
             self._problems.add(
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
-        for iteration in self._iterations(model, body):
+        for iteration in self._iterations(model, key, declaration):
             reader = iteration.reader
             own = Values() if body is None else reader.read(body, model, self._loops.keys(body))
             values = own.over(common(reader))
             reader.read_name(values, key, declaration.at)
             self._factory.make(model, declaration, values, iteration.expression_context)
 
-    def _iterations(self, model: type[Resource], body: Mapping | None) -> Iterator[Iteration]:
-        """Yield an iteration for each resource that the declaration with this ``body`` makes."""
-        found = self._loops.iterations(body)
+    def _iterations(self, model: type[Resource], name: str, declaration: Declaration) -> Iterator[Iteration]:
+        """Yield an iteration for each resource that the declaration makes. ``name`` is their name as written."""
+        body = declaration.body
+        if body is not None and self._loops.is_late(body):
+            context = self._loops.outside.expression_context
+            with self._factory.late_loop(model, name, declaration, context) as elements:
+                if elements is not NOT_KNOWN:
+                    yield from self._each(model, body, self._loops.over(body, elements))
+            return
+        yield from self._each(model, body, self._loops.iterations(body))
+
+    def _each(
+        self, model: type[Resource], body: Mapping | None, found: list[Iteration] | None
+    ) -> Iterator[Iteration]:
         if found is None:  # it is not known which resources there are
             self._resource_table.unread = True
         elif not found:

@@ -20,6 +20,7 @@ from reactor.manifest.evaluation import (
     unevaluated,
 )
 from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.outside import condition_outside, is_local, written_outside
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -209,13 +210,19 @@ class DeferredBinding(Deferred):
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
-        """Return the deferred properties as written, or those of a loop with their first values, if they are known.
-
-        What they have as written means nothing outside of the loop.
-        """
-        if self._values is not None and "item" in self._expression_context.scope.names:
-            return self._values
-        return {key: unevaluated(tree) for key, tree in self._trees.items()}
+        """Return the deferred properties as written. Those of a loop or role mean the same outside of it."""
+        scope = self._expression_context.scope
+        if not is_local(scope):
+            return {key: unevaluated(tree) for key, tree in self._trees.items()}
+        with self._expression_context.expression_functions.reading():
+            found = {key: written_outside(tree, scope) for key, tree in self._trees.items()}
+        if self._conditions:
+            texts = {
+                each.name: condition_outside(each.text, each.expression.names(), scope)
+                for each in self._conditions
+            }
+            found["control"] = {**self._plain["control"], **texts}
+        return found
 
     def try_conditions(self) -> None:
         """Decide the conditions at load time, if possible. Raises UndecidedError when that can never succeed."""

@@ -68,6 +68,9 @@ class Roles(Protocol):
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+KnownOutputs = dict[str, Mapping[str, Mapping[str, Any]]]
+"""For each loop over outputs, by its ref: the outputs that it was evaluated with, by the names that it uses."""
+
 
 class Inputs(NamedTuple):
     """``facts`` about the host are gathered when they are first read; ``environ`` is the environment.
@@ -77,6 +80,7 @@ class Inputs(NamedTuple):
     load, None until a manifest is loaded. ``files`` are the files that these inputs were read from. ``cache`` is the
     directory of downloaded manifests, None for the default. ``roles`` finds roles from elsewhere. ``parameters`` are
     those of a role that is loaded alone, as by its tests. ``secret_reader`` reads secrets; None leaves all unknown.
+    ``known_outputs`` are kept by a run; None if nothing runs.
     ``context`` names the settings of the network that manifests and data are read from. ``network`` gives the values
     that expressions read from it; without one, such an expression is an error.
     ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path.
@@ -97,6 +101,7 @@ class Inputs(NamedTuple):
     secret_reader: SecretReader | None = None
     context: str = ""
     network: Network | None = None
+    known_outputs: KnownOutputs | None = None
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""

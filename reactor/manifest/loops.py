@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reactor.language.expression import parse_template
 from reactor.language.secrets import paths_of_secrets
 from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.late_elements import FOR_EACH, uses_outputs
 from reactor.manifest.nodes import Mapping
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
@@ -21,7 +22,7 @@ from reactor.resource.property_types import Model
 if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope
 
-FOR_EACH, SUBITEMS = "for_each", "subitems"
+SUBITEMS = "subitems"
 _KEYS = frozenset((FOR_EACH, SUBITEMS))
 _NONE: frozenset[str] = frozenset()
 
@@ -68,12 +69,23 @@ class Loops:
         """Return the keys that make the declaration with this body a loop, and are no properties. Empty for others."""
         return _KEYS if body is not None and FOR_EACH in body and self._allowed else _NONE
 
+    def is_late(self, body: Mapping | None) -> bool:
+        """Whether the elements of the loop with this body are known only in a run."""
+        return body is not None and bool(self.keys(body)) and uses_outputs(body[FOR_EACH])
+
     def iterations(self, body: Mapping | None) -> list[Iteration] | None:
         """Return the iterations of the declaration with this body. If they are not known, report why: None."""
         if body is None or not self.keys(body):
             return [self.outside]
-        if (elements := self._elements(body, FOR_EACH, self.outside)) is None:
-            return None
+        elements = self._elements(body, FOR_EACH, self.outside)
+        return None if elements is None else self._over(body, elements)
+
+    def over(self, body: Mapping, value: Any) -> list[Iteration] | None:
+        """Return the iterations over ``value``, the elements of a late loop. If they are invalid, report why: None."""
+        elements = self._checked(body, FOR_EACH, value)
+        return None if elements is None else self._over(body, elements)
+
+    def _over(self, body: Mapping, elements: list[Element]) -> list[Iteration] | None:
         outer = [self._inside(self.outside, ("item", "key"), each) for each in elements]
         return self._nested(body, outer) if SUBITEMS in body else outer
 
@@ -100,14 +112,19 @@ class Loops:
         if values.invalid:
             return None
         value = values.plain[name]
-        if not isinstance(value, dict | list):
-            hint = "give a list, a map, or an expression that is one: '{{ Data.users }}'"
-            message = f"{name} must be a list or a map, not {shown(value)}"
-            self._problems.add("R0109", message, body.value_at(name), hint)
-            return None
-        if name in values.secret and isinstance(body[name], str):
-            return _partly_secret(body[name], around.expression_context.scope) or _elements_of(value)
-        return _elements_of(value)
+        found = self._checked(body, name, value)
+        if found is not None and name in values.secret and isinstance(body[name], str):
+            return _partly_secret(body[name], around.expression_context.scope) or found
+        return found
+
+    def _checked(self, body: Mapping, name: str, value: Any) -> list[Element] | None:
+        if isinstance(value, dict | list):
+            return _elements_of(value)
+        hint = "give a list, a map, or an expression that is one: '{{ Data.users }}'"
+        self._problems.add(
+            "R0109", f"{name} must be a list or a map, not {shown(value)}", body.value_at(name), hint
+        )
+        return None
 
 
 def _elements_of(value: dict[str, Any] | list[Any]) -> list[Element]:

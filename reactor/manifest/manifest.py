@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reactor.errors import Place
+from reactor.manifest.child_manifests import Part
 from reactor.manifest.document import Message, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
-from reactor.manifest.manifest_loader import ManifestLoader, Part
+from reactor.manifest.manifest_loader import ManifestLoader
+from reactor.manifest.nodes import as_written
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
@@ -33,6 +35,7 @@ class Manifest:
     not reported. If a manifest is ``unread``, its resources are unknown, so no unknown reference is reported.
     ``chains`` has the indices of resources that run one after the other. ``settings`` and the messages combine those
     of all parts; ``path`` and ``data`` are those of the first part. ``files`` are all files that were read.
+    ``children`` are the manifests that are applied, each after the ref of what applies it.
     ``origins`` may be set to None once no place is needed any more.
     """
 
@@ -50,6 +53,7 @@ class Manifest:
     channels: Mapping[str, Channel] = field(default_factory=dict)
     origins: list[Origin] | None = field(default=None, repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    children: Sequence[tuple[str, Part]] = ()
 
     @property
     def path(self) -> str:
@@ -78,7 +82,8 @@ class Manifest:
         if self.origins is None:
             return {}
         declaration = self.origins[index].declaration
-        return {**(declaration.general or {}), **(declaration.defaults or {}), **(declaration.body or {})}
+        parts = (declaration.general, declaration.defaults, declaration.body)
+        return {key: value for part in parts if part is not None for key, value in as_written(part).items()}
 
 
 def read_manifest(
@@ -128,6 +133,7 @@ def _manifest(resource_table: ResourceTable, parts: Sequence[Part]) -> Manifest:
         channels=resource_table.channels,
         origins=[*resource_table.origins, *(origin for _, origin in resource_table.placeholders)],
         texts=resource_table.texts,
+        children=resource_table.children,
     )
 
 

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import os.path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
-from reactor.language.secrets import paths_of_secrets
 from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
 from reactor.manifest.ccm_parts import rendered_entries, rendered_message
+from reactor.manifest.child_manifests import ChildManifests, Part
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import NO_DOCUMENT, Document, is_ccm, read_document
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_defaults import NO_DEFAULTS, inherited, read_defaults
-from reactor.manifest.kind_lookup import Kinds, look_up
+from reactor.manifest.kind_lookup import Kinds
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.notify_section import SECTION, channels_in
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
-from reactor.manifest.role_calls import Call, bind_names, locate, outputs_of, with_parameters
+from reactor.manifest.role_calls import Call, outputs_of, with_parameters
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
 from reactor.manifest.site_data import SiteData
-from reactor.manifest.source import Problems, Source, read_source, with_line_feeds
+from reactor.manifest.source import Problems, read_source
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
-from reactor.resource.declared import Form, declare
+from reactor.resource.declared import Form
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.role import RoleResource
-
-MAX_DEPTH = 10
-"""The maximum depth of manifests that apply each other."""
-
-
-class Part(NamedTuple):
-    """One of the manifests that the user named: its outline, its data, and the indices of all its resources."""
-
-    file: str
-    document: Document
-    data: Resolved
-    indices: range
 
 
 class ManifestLoader:
@@ -53,26 +40,27 @@ class ManifestLoader:
         self._inputs = inputs.loaded_now()
         self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
         self._site_is_whole = True
-        self._chain: dict[str, Composite | None] = {}
         self._secrets = NO_SECRETS
         if inputs.secret_reader is not None:
             inputs.secret_reader.begin_load()
-        self._directory = "/"
         self._defaults = NO_DEFAULTS
+        self._children = self._children_of("/")
 
     def read(self, file: str) -> Part:
         """Read the manifest ``file`` and its child manifests. Each call adds a part."""
         path = os.path.abspath(file)
-        self._directory = os.path.dirname(path)
         self._resource_table.files.update(dict.fromkeys((path, *self._inputs.files)))
         source = read_source(file, unsaved=self._inputs.unsaved)
         if isinstance(source, Diagnostic):
             self._resource_table.problems.append(source)
             self._resource_table.unread = True
             return Part(file, NO_DOCUMENT, Resolved({}, {}), range(0))
-        self._chain = {path: None}
+        self._children = self._children_of(path)
         problems = Problems(source)
         return self.read_tree(problems, parse(problems))
+
+    def _children_of(self, path: str) -> ChildManifests:
+        return ChildManifests(self._resource_table, self._inputs, self._outside, self._read, path)
 
     def read_tree(self, problems: Problems, tree: Any) -> Part:
         """Read ``tree``, which was already parsed or built, as a manifest; also read its child manifests."""
@@ -116,20 +104,50 @@ class ManifestLoader:
 
         ``composite`` applies the file, if any does; for a role there is a ``call``.
         """
-        source = problems.source
         document = read_document(tree, problems)
         strict = not document.is_ccm
         data = data_of(document.root, problems, self._inputs, over, strict=strict)
+        above = self._secrets, self._defaults
+        if composite is not None:
+            self._defaults = NO_DEFAULTS if call else inherited(self._defaults)
+        self._secrets = self._secrets_in(document.root, problems)
+        expression_context = self._context(problems, data, strict=strict)
+        self._add_channels(document.root, problems, expression_context, composite)
+        self._read_entries(document, expression_context, problems, data, composite=composite, call=call)
+        document = document._replace(
+            pre_message=rendered_message(document.pre_message, expression_context, problems),
+            post_message=rendered_message(document.post_message, expression_context, problems),
+        )
+        self._secrets, self._defaults = above
+        self._collect(problems, expression_context, data)
+        return document, data
+
+    def _context(self, problems: Problems, data: Resolved, *, strict: bool) -> ExpressionContext:
+        """Return the context of the expressions in a file with this ``data``."""
         # Invalid values may have removed other keys too, so a missing key is no error.
         is_whole = data.is_whole and self._site_is_whole
-        above, self._secrets = self._secrets, self._secrets_in(document.root, problems)
-        expression_context = ExpressionContext.of(
-            source, data.values, data.secrets, self._inputs, strict=strict and is_whole, values=self._secrets
+        return ExpressionContext.of(
+            problems.source,
+            data.values,
+            data.secrets,
+            self._inputs,
+            strict=strict and is_whole,
+            values=self._secrets,
         )
-        self._add_channels(document.root, problems, expression_context, composite)
-        entries = document.entries
-        of_entries = problems
-        if strict:
+
+    def _read_entries(
+        self,
+        document: Document,
+        expression_context: ExpressionContext,
+        problems: Problems,
+        data: Resolved,
+        *,
+        composite: Composite | None,
+        call: Call | None,
+    ) -> None:
+        """Read what comes before the resources of a file, and these. A template may write the list of resources."""
+        entries, of_entries = document.entries, problems
+        if not document.is_ccm:
             found = self._begin(document, problems, expression_context, call)
             entries, expression_context = entries if found else None, found or expression_context
         if document.jet_file is not None:
@@ -138,22 +156,21 @@ class ManifestLoader:
             )
         if entries is None:
             self._resource_table.unread = True
-        elif not self._denied(composite, entries):
+        elif not self._children.denied(composite, entries, self._kinds):
             self._bind(entries, document, expression_context, of_entries, data)
-        document = document._replace(
-            pre_message=rendered_message(document.pre_message, expression_context, problems),
-            post_message=rendered_message(document.post_message, expression_context, problems),
-        )
-        self._secrets = above
+        if of_entries is not problems:
+            self._resource_table.problems += of_entries.sorted()
         self._resource_table.files.update(
             dict.fromkeys(sorted(expression_context.expression_functions.reads))
         )
-        self._resource_table.warnings += (warning(each, source) for each in data.warnings)
-        self._resource_table.warnings += expression_context.slips()
-        self._resource_table.problems += problems.sorted()
-        if of_entries is not problems:
-            self._resource_table.problems += of_entries.sorted()
-        return document, data
+
+    def _collect(self, problems: Problems, expression_context: ExpressionContext, data: Resolved) -> None:
+        """Add what was found while a file was read to the table: the files it needs, warnings and problems."""
+        table = self._resource_table
+        table.files.update(dict.fromkeys(sorted(expression_context.expression_functions.reads)))
+        table.warnings += (warning(each, problems.source) for each in data.warnings)
+        table.warnings += expression_context.slips()
+        table.problems += problems.sorted()
 
     def _add_channels(
         self,
@@ -190,7 +207,7 @@ class ManifestLoader:
         None if these are wrong.
         """
         given = (
-            (self._inputs.parameters if not self._above else {})
+            (self._inputs.parameters if not self._children.above else {})
             if call is None
             else call.role.parameters or {}
         )
@@ -213,14 +230,15 @@ class ManifestLoader:
     ) -> None:
         in_order = document.settings.ordering == "manifest"
         form = Form(document.is_ccm, not (document.is_ccm and in_order), problems.source.lines.place)
-        meta = self._strengthened()
+        meta = self._children.strengthened()
         factory = ResourceFactory(
             problems,
             self._resource_table,
             form,
             meta=meta,
-            included=lambda composite, at: self._include(composite, at, problems, data),
-            scope=self._scope,
+            included=lambda composite, at: self._children.include(composite, at, problems, data),
+            scope=self._children.scope,
+            known_outputs=self._inputs.known_outputs,
         )
         Binder(
             problems,
@@ -232,118 +250,6 @@ class ManifestLoader:
             defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
         ).bind(entries)
         if in_order:
-            is_child, check_only = bool(self._above), "monitor_only" in meta
+            is_child, check_only = bool(self._children.above), "monitor_only" in meta
             ends_with_failure = document.settings.fail_fast and is_child and not check_only
             self._resource_table.chains.append((factory.direct, ends_with_failure))
-
-    def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Add the resources of the manifest that ``composite`` applies, unless its conditions exclude it."""
-        if (deferred := composite.declared.deferred) is not None and not deferred.is_decided:
-            hint = "put the condition on the resources of that manifest"
-            problems.add(
-                "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
-            )
-        elif deferred is None or not deferred.is_declined or self._locks_all:
-            self._find(composite, at, problems, data)
-
-    def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Read the manifest that ``composite`` applies, or report why it can't be applied."""
-        call = None
-        if isinstance(composite, RoleResource):
-            call = Call(composite, self._resource_table.origins[-1], problems)
-            if not locate(call, self._inputs, self._directory, self._resource_table):
-                self._resource_table.unread = True
-                return
-        path = composite.manifest_path
-        self._resource_table.files[path] = None
-        if path in self._chain:
-            names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
-            problems.add("R0114", f"a manifest applies itself: {names}", at, "take this apply away")
-        elif len(self._above) == MAX_DEPTH:
-            hint = "apply fewer manifests from each other"
-            problems.add("R0114", f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
-        elif call is not None and not os.path.exists(path):
-            hint = "write the directory as source, or make it with: reactor init role NAME"
-            problems.add("R0123", f"there is no role in {os.path.dirname(path)}", call.at("source"), hint)
-            self._resource_table.unread = True
-        elif path in self._inputs.unsaved:
-            self._splice(composite, Source(path, with_line_feeds(self._inputs.unsaved[path])), data, call)
-        elif not os.path.exists(path):
-            composite.refuse(f"open {path}: no such file or directory", is_missing=True)
-        elif not (os.path.isfile(path) or os.path.isdir(path)):  # opening a pipe would wait for its writer
-            problems.add("R0101", f"can't read the manifest: {path} is not a regular file", at, "name a file")
-        elif isinstance(source := read_source(path), Diagnostic):
-            self._resource_table.problems.append(source)
-            self._resource_table.unread = True
-        else:
-            self._splice(composite, source, data, call)
-
-    def _splice(self, composite: Composite, source: Source, data: Resolved, call: Call | None) -> None:
-        """Read the manifest that ``composite`` applies; its resources become the members of ``composite``."""
-        table = self._resource_table
-        first, first_placeholder = len(table.resources), len(table.placeholders)
-        if composite.data is None and call is not None:
-            over: tuple[Layer, ...] = ()
-        elif composite.data is None:
-            over = (Layer("the manifest above", data.values, data.secrets),)
-        else:
-            secrets = frozenset(paths_of_secrets(composite.data))
-            over = (
-                Layer(f"data of {composite.ref}", composite.data, secrets),
-                *(self._outside if call is None else ()),
-            )
-        defaults, self._defaults = self._defaults, NO_DEFAULTS if call else inherited(self._defaults)
-        self._chain[composite.manifest_path] = composite
-        around = call.problems.inside(f"in {composite.ref}", call.origin.declaration.at) if call else ()
-        problems = Problems(source, around)
-        self._read(problems, parse(problems), over, composite, call)
-        if call is not None:
-            placeholders = (each for each, _ in table.placeholders[first_placeholder:])
-            bind_names(self._scope, (*table.resources[first:], *placeholders))
-        del self._chain[composite.manifest_path]
-        self._defaults = defaults
-        members = table.resources[first:]
-        inner = {ref for member in members for ref in member.declared.members}
-        direct = tuple(member.ref for member in members if member.ref not in inner)
-        declare(composite, composite.declared._replace(members=direct))
-
-    def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
-        """Whether ``entries`` apply manifests although ``composite`` forbids it. Then none of the entries is used."""
-        if composite is None or composite.allow_apply:
-            return False
-        kinds = {kind for entry in entries if isinstance(entry, dict) for kind in entry}
-        found = (look_up(self._kinds, kind) for kind in sorted(kinds))
-        if denied := any(isinstance(kind, type) and issubclass(kind, Composite) for kind in found):
-            composite.refuse("apply resources are denied")
-        return denied
-
-    def _strengthened(self) -> dict[str, Any]:
-        """Return the ``meta`` properties that the manifests above force on all resources below.
-
-        The resources below can't weaken them.
-        """
-        wanted = (
-            ("noop", True, any(each.noop or each.meta.noop for each in self._above)),
-            ("mode", "warn", any(each.meta.mode == "warn" for each in self._above)),
-            (
-                "monitor_only",
-                True,
-                any(each.health_check_only or each.meta.monitor_only for each in self._above),
-            ),
-        )
-        return {name: value for name, value, is_wanted in wanted if is_wanted}
-
-    @property
-    def _locks_all(self) -> bool:
-        """Whether roles are locked, also those that this host does not use."""
-        return self._inputs.roles is not None and self._inputs.roles.locks_all
-
-    @property
-    def _scope(self) -> str:
-        """The names of the roles around the current file, each with a slash after it."""
-        return "".join(f"{each.name}/" for each in self._above if isinstance(each, RoleResource))
-
-    @property
-    def _above(self) -> list[Composite]:
-        """The composites that apply the current file, outermost first."""
-        return [composite for composite in self._chain.values() if composite is not None]

@@ -102,3 +102,17 @@ class Sequence(list[Any]):
     def raw(self, index: int) -> str | None:
         """Return the item as written, if it is a scalar but not a string."""
         return self._raw.get(index) if self._raw else None
+
+
+def as_written(node: Any) -> Any:
+    """Return plain maps and lists. A number that is written in another form than usual, as 0644, is its text."""
+    if isinstance(node, Mapping):
+        return {key: _scalar(value, node.raw(key)) for key, value in node.items()}
+    if isinstance(node, Sequence):
+        return [_scalar(value, node.raw(index)) for index, value in enumerate(node)]
+    return node
+
+
+def _scalar(value: Any, raw: str | None) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return raw if is_number and raw is not None and raw != str(value) else as_written(value)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping as AbstractMapping
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
 from reactor.language.secrets import SecretText, paths_of_secrets
 from reactor.manifest.declaration import Declaration
@@ -45,9 +46,9 @@ class Parameter(Model):
     """The value if the caller gives none; a parameter without a default is required. It may use Data and Facts."""
     choices: list[Any] | None = None
     """The only values that are allowed."""
-    minimum: int | float | None = None
+    minimum: int | FiniteFloat | None = None
     """The smallest number that is allowed."""
-    maximum: int | float | None = None
+    maximum: int | FiniteFloat | None = None
     """The largest number that is allowed."""
     pattern: str | None = None
     """A regular expression that must match the whole string."""
@@ -195,7 +196,10 @@ def _wrong_type(label: str, path: PropertyPath, wanted: str, value: Any) -> Faul
         hint = "put it in quotes"
     elif wanted in ("integer", "number") and isinstance(value, str):
         hint = "write it without quotes"
-    return Fault(path, f"{label} must be {_CALLED.get(wanted, f'a {wanted}')}, not {_shown(value)}", hint)
+    called = _CALLED.get(wanted, f"a {wanted}")
+    if wanted == "number" and isinstance(value, float):
+        called = "a finite number"
+    return Fault(path, f"{label} must be {called}, not {_shown(value)}", hint)
 
 
 def _shown(value: Any) -> str:
@@ -209,4 +213,6 @@ def _step(key: Any) -> str:
 def _is_a(value: Any, wanted: str) -> bool:
     if isinstance(value, bool):
         return wanted in ("boolean", "any")
+    if isinstance(value, float) and not math.isfinite(value):
+        return wanted == "any"
     return isinstance(value, _PYTHON[wanted])

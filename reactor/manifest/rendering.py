@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.data.resolve import masked
+from reactor.manifest.child_manifests import Part
 from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.manifest import Manifest
-from reactor.manifest.manifest_loader import Part
 from reactor.resource.base import Resource
+from reactor.resource.late_loop import LateLoop
 from reactor.resource.redaction import MASK, redacted
 
 
 def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
     """Return one part of the manifest in the form in which it was written, with defaults merged and secrets masked.
 
-    Deferred expressions stay as written. Contains `apply` resources, but not the resources of the manifests they
+    Deferred expressions stay as written, and so do loops whose elements are not known. Contains `apply` resources, but not the resources of the manifests they
     apply.
     """
     of_part = [(index, manifest.resources[index]) for index in part.indices]
     elsewhere = {ref for _, resource in of_part for ref in resource.declared.members}
     resources = [
-        {resource.kind: _properties(resource, manifest.declared(index))}
+        _entry(resource, manifest.declared(index))
         for index, resource in of_part
         if resource.ref not in elsewhere
     ]
@@ -37,6 +38,22 @@ def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
         **({"settings": settings} if settings else {}),
         "resources": resources,
     }
+
+
+def rendered_child(manifest: Manifest, ref: str, part: Part) -> dict[str, Any]:
+    """Return a child manifest or role in the same form, after the ref of what applies it and the path of its file.
+
+    References name resources as in the whole graph: ``exec#web/reload`` is the ``reload`` of the role ``web``.
+    """
+    return {"applied_by": ref, "manifest": part.file, **rendered(manifest, part)}
+
+
+def _entry(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one entry of the list of resources. A loop whose elements are not known is shown as written."""
+    if not isinstance(resource, LateLoop):
+        return {resource.kind: _properties(resource, written)}
+    kind, _, name = resource.name.partition("#")
+    return {kind: {"name": redacted(name)} | redacted(written)}
 
 
 def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any]:

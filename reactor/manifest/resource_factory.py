@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -13,15 +13,17 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.loops import FOR_EACH
+from reactor.manifest.inputs import KnownOutputs
+from reactor.manifest.late_elements import FOR_EACH, NOT_KNOWN, LateElements
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
-from reactor.manifest.values import Values
+from reactor.manifest.values import ValueReader, Values
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
+from reactor.resource.late_loop import LateLoop
 from reactor.resource.property_types import References
 from reactor.resource.redaction import MASK, redacted
 
@@ -51,6 +53,7 @@ class ResourceFactory:
         meta: Mapping[str, Any],
         included: Callable[[Composite, int], None],
         scope: str = "",
+        known_outputs: KnownOutputs | None = None,
     ) -> None:
         self.direct: list[int] = []
         self._problems = problems
@@ -59,6 +62,7 @@ class ResourceFactory:
         self._meta = meta
         self._included = included
         self._scope = scope
+        self._known_outputs = {} if known_outputs is None else known_outputs
         self._place = problems.source.lines.place
 
     def make(
@@ -114,6 +118,40 @@ class ResourceFactory:
                 f"{self._place(at)}: {resource.ref}: {warning.message}{hint}"
             )
         self._add(resource, origin)
+
+    @contextmanager
+    def late_loop(
+        self,
+        model: type[Resource],
+        name: str,
+        declaration: Declaration,
+        expression_context: ExpressionContext,
+    ) -> Iterator[Any]:
+        """Add the loop of ``declaration``, which makes resources of ``model``, and yield its elements, or NOT_KNOWN.
+
+        What is made in the block is what the loop makes.
+        """
+        label = f"{model.kind}#{self._scope}{name}"
+        body = declaration.body
+        assert body is not None  # noqa: S101 - for mypy: a loop has a body
+        reader = ValueReader(self._problems, expression_context.scope)
+        values = reader.read(body, LateLoop, body.keys() - {FOR_EACH})
+        values.plain["name"] = label
+        number = self._resource_table.repeat(f"{LateLoop.kind}#{label}", declaration.at, self._problems)
+        ref = numbered(f"{LateLoop.kind}#{label}", number)
+        deferred = LateElements(ref, declaration, values, expression_context, self._known_outputs)
+        elements = deferred.expand(self._report_late)
+        loop = LateLoop.model_validate(values.plain | ({} if elements is NOT_KNOWN else {FOR_EACH: elements}))
+        declare(loop, Declared(ref, self._form, declaration.at, deferred))
+        self._add(loop, Origin(self._problems.source, declaration))
+        first = len(self._resource_table.resources)
+        yield elements
+        makes = "*" if issubclass(model, Composite) else model.kind
+        made = tuple(each.ref for each in self._resource_table.resources[first:])
+        loop.expand(makes, None if elements is NOT_KNOWN else made)
+
+    def _report_late(self, found: MisplacedError) -> None:
+        report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
 
     def _scope_alias(self, resource: Resource) -> None:
         """Let the alias begin with the name of the role."""

@@ -14,6 +14,7 @@ from reactor.resource.declared import numbered
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 if TYPE_CHECKING:
+    from reactor.manifest.child_manifests import Part
     from reactor.manifest.notify_channels import Channel
 
 _Spot = tuple[LineMap, int, int]
@@ -43,7 +44,8 @@ class ResourceTable:
     its resources are unknown, so no unknown reference is reported. ``chains`` has the indices of resources that run
     one after the other. ``files`` has the absolute paths of all files that were read. ``texts`` has rendered
     templates, by the file names in places. ``part`` is the number of the current manifest among those that the user
-    named. ``channels`` are those for notifications.
+    named. ``channels`` are those for notifications. ``children`` has the manifests that are applied, after the ref of
+    what applies each, in the order in which they are found.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -58,6 +60,7 @@ class ResourceTable:
     texts: dict[str, str] = field(default_factory=dict)
     part: int = 0
     channels: dict[str, Channel] = field(default_factory=dict)
+    children: list[tuple[str, Part]] = field(default_factory=list)
     _taken: dict[str, _Spot] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
 

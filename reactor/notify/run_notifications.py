@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -39,8 +39,8 @@ _WELL = (Result.OK, Result.CHANGED)
 class Notifications:
     """Sends the events of a run through ``channels``. ``warn`` shows a warning; ``manifest`` names the manifest.
 
-    ``refs`` are its resources: a failure of others that an earlier run sent has ended. ``directory`` is the state
-    directory, None without one. ``is_single`` says that the run converges once: then the messages are sent at its end,
+    ``may_have`` says whether the manifest in force has a resource, or may have it later: a failure of others that an
+    earlier run sent has ended. ``directory`` is the state directory, None without one. ``is_single`` says that the run converges once: then the messages are sent at its end,
     without a wait.
     """
 
@@ -48,14 +48,14 @@ class Notifications:
         self,
         channels: Mapping[str, Channel],
         manifest: str,
-        refs: Sequence[str],
+        may_have: Callable[[str], bool],
         directory: str | None,
         warn: Callable[[str], None],
         *,
         is_single: bool,
     ) -> None:
         self._manifest = manifest
-        self._refs = refs
+        self._may_have = may_have
         self._warn = warn
         self._is_single = is_single
         self._kept = KeptAlerts(directory)
@@ -112,13 +112,13 @@ class Notifications:
 
     def _end_gone(self) -> None:
         """End the failures of resources that the manifest has no more."""
-        known = {*self._refs, MANIFEST}
         all_alerts = self._alerts.values()
         refs = {
             ref for alerts in all_alerts for ref in (*alerts.lasting, *(ref for _, ref in alerts.waiting))
         }
-        for ref in refs - known:
-            self._well(ref, time.time())
+        for ref in refs:
+            if ref != MANIFEST and not self._may_have(ref):
+                self._well(ref, time.time())
 
     async def drain(self) -> None:
         """At the end of a run, send what a single run has found, and write what could not be sent."""
@@ -144,6 +144,7 @@ class Notifications:
             case Reloaded(time=at):
                 for ref in (MANIFEST, *event.gone):
                     self._well(ref, at)
+                self._end_gone()
             case Reversed(ref=ref, time=at):
                 self._well(ref, at)
 

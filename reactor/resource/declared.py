@@ -36,6 +36,8 @@ class Deferred(ABC):
     """Whether the conditions could already be evaluated when the manifest was loaded."""
     is_declined: bool = False
     """Whether the conditions were not met then."""
+    must_reload: bool = False
+    """Whether the last `settle` found that the manifest must be loaded again: a loop has other elements."""
     moving: tuple[str, ...] = ()
     """The properties that differed in the last two calls of `settle`, each with its source: ``content: ${ ... }``."""
 

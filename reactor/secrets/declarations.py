@@ -68,7 +68,7 @@ class Source(FrozenModel):
     """A secret in Vault or OpenBao."""
     identity: Text | None = None
     """The file with the keys for ``age`` and ``sops``."""
-    format: Literal["yaml", "json", "dotenv", "binary"] | None = None
+    format: Literal["yaml", "json", "dotenv", "ini", "binary"] | None = None
     """The format of a file of ``sops``; by default its name tells."""
     every: Annotated[Duration, Field(ge=1)] = 300.0
     """The interval at which ``command`` and ``vault`` are asked again."""

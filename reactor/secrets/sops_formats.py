@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import yaml
@@ -13,7 +14,7 @@ from reactor.secrets.errors import SecretError
 METADATA = "sops"
 _FLAT = "sops_"
 _STEP = re.compile(r"__(map|list)_")
-_EXTENSIONS = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".env": "dotenv"}
+_EXTENSIONS = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".env": "dotenv", ".ini": "ini"}
 
 
 def format_of(path: str) -> str:
@@ -24,10 +25,7 @@ def format_of(path: str) -> str:
 def parsed(text: str, form: str, what: str) -> dict[str, Any]:
     """Return the tree of a file. Raises SecretError, which quotes nothing of the file."""
     try:
-        if form == "yaml":
-            tree = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
-        else:
-            tree = _of_dotenv(text) if form == "dotenv" else json.loads(text)
+        tree = _READERS.get(form, json.loads)(text)
     except (ValueError, yaml.YAMLError, RecursionError):
         hint = "encrypt it: sops encrypt --in-place FILE; 'format' names another format than its name tells"
         raise SecretError(
@@ -71,6 +69,54 @@ def _of_dotenv(text: str) -> dict[str, Any]:
     if flat:
         found[METADATA] = _unflattened(flat)
     return found
+
+
+_SECTION = re.compile(r"\[(.+)\]\s*")
+_QUOTED = re.compile(r'\s*(?P<quote>"""|`|"|\')(?P<text>.*?)(?P=quote)\s*(?:[;#].*)?', re.DOTALL)
+_INLINE_COMMENT = re.compile(r"\s[;#].*")
+_TRIPLE = '"""'
+
+
+def _of_ini(text: str) -> dict[str, Any]:
+    """Return a map of the sections. The keys before the first section are in ``DEFAULT``, as in SOPS."""
+    found: dict[str, Any] = {}
+    section: dict[str, str] = {}
+    flat: dict[str, str] = {}
+    lines = iter(text.split("\n"))
+    for line in map(str.strip, lines):
+        if not line or line[0] in ";#":
+            continue
+        if (heading := _SECTION.fullmatch(line)) is not None:
+            if heading[1] in found:
+                raise ValueError  # SOPS keeps both, and a map can't
+            section = flat if heading[1] == METADATA else found.setdefault(heading[1], {})
+            continue
+        key, equals, value = line.partition("=")
+        if not equals:
+            raise ValueError
+        if not found and section is not flat:
+            section = found.setdefault("DEFAULT", {})
+        value = value.strip()
+        while value.startswith(_TRIPLE) and value.count(_TRIPLE) == 1:
+            if (more := next(lines, None)) is None:
+                raise ValueError
+            value += f"\n{more}"
+        section[key.strip()] = _ini_value(value)
+    if flat:
+        found[METADATA] = _unflattened({key: value.replace("\\n", "\n") for key, value in flat.items()})
+    return found
+
+
+def _ini_value(text: str) -> str:
+    quoted = _QUOTED.fullmatch(text)
+    return quoted["text"] if quoted else _INLINE_COMMENT.sub("", text)
+
+
+def _of_yaml(text: str) -> Any:
+    return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+
+
+_READERS: dict[str, Callable[[str], Any]] = {"yaml": _of_yaml, "dotenv": _of_dotenv, "ini": _of_ini}
 
 
 def _unflattened(flat: dict[str, str]) -> dict[str, Any]:

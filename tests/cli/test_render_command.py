@@ -104,3 +104,81 @@ def test_the_schema_is_one_and_every_example_fits_it(reactor):
 @pytest.mark.parametrize("kind", ["file", "exec", "apply", "service"])
 def test_the_schema_knows_every_kind(reactor, kind):
     assert kind in json.loads(reactor("schema").out)["$defs"]["entry"]["properties"]
+
+
+LOOP = """
+data:
+  users: {alice: {n: "a{{b", deep: {x: {y: 1}}, pin: 7}}
+resources:
+  - exec:
+      - list: {command: /bin/true}
+  - file:
+      - defaults: {{own}, ensure: present}
+      - "{dir}/{{ key }}":
+          for_each: "{{ Data.users }}"
+          content: "{{ item.n }} {{ output('exec#list').stdout }} {{ item.deep.x.y + len(output('exec#list').stdout) }}"
+          control: {if: "key != output('exec#list').stdout"}
+      - "{dir}/known-{{ key }}": {for_each: "{{ Data.users }}", content: "{{ item.n }} {{ Data.users.alice.deep.x.y }}"}
+"""
+
+
+def test_what_is_not_known_in_a_loop_keeps_what_it_uses_of_the_loop(reactor, manifest, tmp_path):
+    done = reactor("render", manifest(LOOP))
+    assert done.code == 0, done.err
+    _, late, known = yaml.safe_load(done.out)["resources"]
+    assert known["file"]["content"] == "a{{b 1"
+    assert late["file"]["control"] == {"if": "let key = \"alice\"; key != output('exec#list').stdout"}
+    item = '{ "n": "a{{b", "deep": { "x": { "y": 1 } }, "pin": 7 }'
+    assert late["file"]["content"] == (
+        f"{{{{ let item = {item}; item.n }}}} {{{{ output('exec#list').stdout }}}} "
+        f"{{{{ let item = {item}; item.deep.x.y + len(output('exec#list').stdout) }}}}"
+    )
+    again = tmp_path / "again.yaml"
+    again.write_text(done.out)
+    assert reactor("render", again).out == done.out, "outside of the loop, it means the same"
+
+
+def test_a_secret_of_an_element_is_masked_however_short_it_is(reactor, manifest):
+    text = """
+data:
+  users:
+    alice:
+      pin: 7  # @secret
+      n: x
+resources:
+  - exec: [{list: {command: /bin/true}}]
+  - file:
+      - "{dir}/{{ key }}": {for_each: "{{ Data.users }}", {own}, ensure: present,
+                            content: "{{ item.pin + len(output('exec#list').stdout) }}"}
+"""
+    done = reactor("render", manifest(text))
+    assert done.code == 0, done.err
+    assert "[secret]" in yaml.safe_load(done.out)["resources"][1]["file"]["content"]
+    assert "7" not in done.out.split("content:")[1]
+
+
+def test_child_manifests_and_roles_are_shown_as_what_they_make(reactor, manifest, tmp_path):
+    role = tmp_path / "roles" / "web"
+    role.mkdir(parents=True)
+    (role / "manifest.yaml").write_text(
+        "parameters: {port: integer}\ndata: {root: /srv}\nresources:\n"
+        '  - exec: [{reload: {command: "/bin/echo {{ Parameters.port }}", refreshonly: true, require: exec#first}}, {first: {command: /bin/true}}]\n'
+        f"  - file: [{{{tmp_path}/a: {{content: \"Listen {{{{ Parameters.port }}}} {{{{ output('exec#first').stdout }}}}\", "
+        "ensure: present, owner: root, group: root, mode: '0644'}}]\n"
+    )
+    site = manifest("resources: [{role: [{web: {parameters: {port: 80}}}]}]\n")
+    assert len([*yaml.safe_load_all(reactor("render", site).out)]) == 1
+    done = reactor("render", "--children", site)
+    _, shown = yaml.safe_load_all(done.out)
+    assert (shown["applied_by"], shown["manifest"]) == ("role#web", str(role / "manifest.yaml"))
+    assert shown["data"] == {"root": "/srv"}
+    reload, first, file = shown["resources"]
+    assert reload["exec"]["command"] == "/bin/echo 80"
+    assert reload["exec"]["require"] == ["exec#web/first"]
+    assert first["exec"]["name"] == "first"
+    assert (
+        file["file"]["content"]
+        == "Listen {{ let Parameters = { \"port\": 80 }; Parameters.port }} {{ output('exec#first').stdout }}"
+    )
+    [_, child] = json.loads(reactor("render", "--children", "--format", "json", site).out)
+    assert child == shown

@@ -4,10 +4,13 @@ import jsonschema
 import pytest
 from small_kinds import KINDS
 
+from reactor.engine.events import Checked
+from reactor.graph.build import build
 from reactor.manifest import read_manifest
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.schema import json_schema
 from reactor.resource.redaction import redacted
+from reactor.testing.story import running
 
 USERS = "data: {users: {alice: {size: 1, tags: [a, b]}, bob: {size: 2, tags: []}}}\n"
 
@@ -152,3 +155,29 @@ def test_a_name_from_a_loop_over_what_is_secret_as_a_whole_is_an_error(tmp_path,
 def test_the_schema_knows_loops():
     manifest = {"resources": [{"page": [{"/{{ item }}": {"for_each": ["a"], "ensure": "present"}}]}]}
     jsonschema.validate(manifest, json_schema(KINDS))
+
+
+async def test_an_edit_of_one_of_10000_elements_touches_one_resource(tmp_path, autojump_clock):
+    path = tmp_path / "site.yaml"
+
+    def graph(odd):
+        users = "".join(
+            f"    u{number}: {{n: {odd if number == 77 else number}}}\n" for number in range(10_000)
+        )
+        loop = (
+            'resources: [{job: [{"{{ key }}": {for_each: "{{ Data.users }}", command: "{{ item.n }}"}}]}]\n'
+        )
+        path.write_text(f"data:\n  users:\n{users}{loop}")
+        manifest, problems = read_manifest(path, KINDS)
+        found, conflicts = build(manifest.resources, locate=manifest.locate, chains=manifest.chains)
+        assert [*problems, *conflicts] == []
+        return found
+
+    async with running(graph=graph("odd")) as story:
+        await story.converged()
+        heard = len(story.events)
+        reloaded = story.engine.reload(graph("edited"))
+        await story.converged(times=2)
+    assert (reloaded.kept, reloaded.changed, reloaded.added, reloaded.gone) == (9_999, ("job#u77",), (), ())
+    checked = [each.ref for each in story.events[heard:] if isinstance(each, Checked)]
+    assert checked == ["job#u77"]

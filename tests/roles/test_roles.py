@@ -133,6 +133,9 @@ FAULTS = [
     ("{parameters: {port: 1, path: x}}", "R0121", "role#web: parameter path must match /.*, not 'x'"),
     ("{parameters: {port: 1, tags: [a, 5]}}", "R0121", "role#web: parameter tags[1] must be a string, not 5"),
     ("{parameters: {port: 1, ids: {a: x}}}", "R0121", "role#web: parameter ids.a must be an integer, not 'x'"),
+    ("{parameters: {port: 1, share: .nan}}", "R0121", "role#web: parameter share must be a finite number, not nan"),
+    ("{parameters: {port: 1, share: -.inf}}", "R0121", "role#web: parameter share must be a finite number, not -inf"),
+    ("{parameters: {port: 1, share: x}}", "R0121", "role#web: parameter share must be a number, not 'x'"),
     ("{source: roles/wob}", "R0123", "there is no role in "),
     ("{source: roles/web, revision: main}", "R0112", "only a git repository has a revision"),
     ("{source: 'https://example.org/web.git'}", "R0112", "a git repository needs a revision"),
@@ -142,6 +145,7 @@ MORE = """
   path: {type: string, pattern: "/.*", default: /}
   tags: {type: list, of: string, default: []}
   ids: {type: map, of: integer, default: {}}
+  share: {type: number, minimum: 0, default: 0.5}
 data:"""
 
 
@@ -165,6 +169,7 @@ def test_what_a_caller_does_wrong_is_reported_where_the_caller_wrote_it(tree, pr
         ("{port: {typ: integer}}", "R0106", "the parameter port has no property 'typ'"),
         ("{port: {pattern: '('}}", "R0120", "pattern is no regular expression"),
         ("{port: integer}", "R0122", "the parameter 'port' has no value"),
+        ("{share: {type: number, maximum: .nan}}", "R0109", "maximum must be"),
         ("[port]", "R0120", "parameters must be a map, not a list"),
     ],
 )

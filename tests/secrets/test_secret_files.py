@@ -45,6 +45,20 @@ def read(base, environ=None, **source):
             {"token": "tok-S3cr3t-json-1234", "count": 7, "ratio": 1.5, "deep": {"list": ["a", True, None]}},
         ),
         ("db.env", {"PASSWORD": "env-S3cr3t-5678", "MULTI": "one\ntwo", "EMPTY": ""}),
+        (
+            "db.ini",
+            {
+                "DEFAULT": {"top": "level-S3cr3t"},
+                "db": {
+                    "user": "shop",
+                    "password": 'Gr:S3cr3t=& 0815 "x"',
+                    "port": "5432",
+                    "empty": "",
+                    "flag": "true",
+                },
+                "db.replica": {"host": "two.example.org", "multi": "one\ntwo"},
+            },
+        ),
         ("whole.txt", "whole file S3cr3t-9999\nsecond\n"),
     ],
 )
@@ -142,6 +156,26 @@ def test_a_file_of_sops_that_was_changed_is_refused(vectors, change):
         assert read(vectors, sops="db.yaml", identity="keys.txt")[0]["db"]["hosts"][0] == "one.example.org"
         return
     assert refusal(vectors, sops="db.yaml", identity="keys.txt").code in {"R0132", "R0133"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [
+        (r"user .*\n", ""),
+        (r"\[db\]", "[other]"),
+        (r"(user +=)(.*)\n(password =)(.*)\n", r"\1\4\n\3\2\n"),
+        (r"empty .*\n", "empty = S3cr3t\n"),
+        (r"\[db.replica\]", "[db]"),
+        (r"mac  .*\n", ""),
+        (r"\[sops\]", "[sop]"),
+    ],
+)
+def test_an_ini_file_of_sops_that_was_changed_is_refused(vectors, pattern, replacement):
+    path = vectors / "db.ini"
+    changed = re.sub(pattern, replacement, path.read_text(), count=1)
+    assert changed != path.read_text()
+    path.write_text(changed)
+    assert refusal(vectors, sops="db.ini", identity="keys.txt").code in {"R0132", "R0133"}
 
 
 def test_a_key_that_every_user_can_read_is_refused(vectors):

@@ -29,6 +29,8 @@ PLANTED = {
     "vault": VAULT,
     "command": COMMAND,
     "credential": CREDENTIAL,
+    "sealed": "sealed-S3cr3t-0d1e2f3a4b",
+    "plain": "file-S3cr3t-a4b3c2d1e0",
 }
 PRINTER = """
 import base64, json, sys, urllib.parse
@@ -46,12 +48,14 @@ secrets:
   vault: {{vault: {{path: secret/app, field: password, address: "{address}"}}}}
   command: {{command: [/bin/sh, -c, "base64 -d {dir}/printed"]}}
   credential: {{credential: db}}
+  sealed: {{systemd_creds: sealed}}
+  plain: {{file: plain.txt}}
 notify:
   page: {{command: [/usr/bin/tee, {dir}/page.json]}}
 resources:
   - file:
       - {dir}/conf:
-          content: "{{{{ Secrets.age }}}}\\n{{{{ Secrets.sops.token }}}}\\n{{{{ Secrets.env.PASSWORD }}}}\\n{{{{ Secrets.vault }}}}\\n{{{{ Secrets.command }}}}\\n{{{{ Secrets.credential }}}}\\n"
+          content: "{{{{ Secrets.age }}}}\\n{{{{ Secrets.sops.token }}}}\\n{{{{ Secrets.env.PASSWORD }}}}\\n{{{{ Secrets.vault }}}}\\n{{{{ Secrets.command }}}}\\n{{{{ Secrets.credential }}}}\\n{{{{ Secrets.sealed }}}}\\n{{{{ Secrets.plain }}}}\\n"
           {own}
           mode: "0600"
           ensure: present
@@ -76,6 +80,11 @@ def site(tmp_path, vault):
     for each in world.iterdir():
         each.chmod(0o600)
     (world / "db").write_text(CREDENTIAL)
+    # By the real program, with its key for initial RAM disks: that needs neither a TPM nor a key on this host.
+    seal = ["systemd-creds", "encrypt", "--with-key=auto-initrd", "--name=sealed", "-", world / "sealed"]
+    subprocess.run(seal, input=PLANTED["sealed"].encode(), check=True, stderr=subprocess.DEVNULL)
+    (world / "plain.txt").write_text(PLANTED["plain"])
+    (world / "plain.txt").chmod(0o600)
     (world / "printed").write_text(base64.b64encode(COMMAND.encode()).decode())
     (world / "printer.py").write_text(PRINTER)
     own = f'owner: "{os.getuid()}"\n          group: "{os.getgid()}"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import LoadedManifest
-    from reactor.manifest.inputs import Inputs
+    from reactor.manifest.inputs import Inputs, KnownOutputs
+    from reactor.manifest.notify_channels import Channel
+    from reactor.notify.run_notifications import Notifications
 
 
 class ConvergeCommand(NamedTuple):
@@ -66,12 +68,15 @@ class ConvergeCommand(NamedTuple):
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
         read_at = time.time_ns()
+        known_outputs: KnownOutputs = {}
         with reporting_manifest_errors(as_json=self.form == "json", exit_code=self.bad_usage):
-            program, selection = self._load()
+            program, selection = self._load(known_outputs)
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         generation = self._generation(program, selection)
-        reloader = Reloader(self.manifests, generation, partial(self._reload, reporter), read_at)
+        reloader = Reloader(
+            self.manifests, generation, partial(self._reload, reporter, known_outputs), read_at
+        )
         with (
             metrics_listener(endpoint, self.bad_usage) as port,
             live_page_listener(ui, self.bad_usage) as window,
@@ -85,8 +90,8 @@ class ConvergeCommand(NamedTuple):
             )
             return self._converge(program, generation, services, window)
 
-    def _load(self) -> tuple[LoadedManifest, Selection | None]:
-        program = load(self.manifests, self._inputs())
+    def _load(self, known_outputs: KnownOutputs) -> tuple[LoadedManifest, Selection | None]:
+        program = load(self.manifests, self._inputs(known_outputs))
         refuse_own_state(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None
@@ -94,9 +99,9 @@ class ConvergeCommand(NamedTuple):
 
         return program, select(program.graph, self.only, self.exclude)
 
-    def _inputs(self) -> Inputs:
+    def _inputs(self, known_outputs: KnownOutputs) -> Inputs:
         """The inputs, with the network of this run: its values survive reloads."""
-        inputs = self.inputs()._replace(secret_reader=self.secret_reader)
+        inputs = self.inputs()._replace(secret_reader=self.secret_reader, known_outputs=known_outputs)
         if (network := self.network) is None:
             return inputs
         network.context = inputs.context
@@ -105,10 +110,10 @@ class ConvergeCommand(NamedTuple):
             network.state = path if is_ours(path) or not os.path.exists(path) else None
         return inputs._replace(network=network)
 
-    def _reload(self, reporter: Reporter | None) -> Generation:
+    def _reload(self, reporter: Reporter | None, known_outputs: KnownOutputs) -> Generation:
         if reporter is not None:
             reporter.loading()
-        return self._generation(*self._load())
+        return self._generation(*self._load(known_outputs))
 
     def _generation(self, program: LoadedManifest, selection: Selection | None) -> Generation:
         graph = selection.graph if selection else program.graph
@@ -155,16 +160,9 @@ class ConvergeCommand(NamedTuple):
                     observe = partial(_with_observers, services, program.path, graph, options)
                     services = observe(state, display, window)
                 services = services._replace(
-                    notifications=RunNotifications(
-                        generation.channels,
-                        program.path,
-                        graph.refs,
-                        state.path,
-                        display.warn,
-                        is_single=not options.watch,
-                    )
-                    if not (options.noop or options.monitor_only)
-                    else None
+                    notifications=None
+                    if options.noop or options.monitor_only
+                    else _notifications(program.path, generation, services.reloader, state, display)
                 )
                 if services.metrics_port:
                     url = services.metrics_port.url
@@ -257,6 +255,21 @@ def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
             f"a pending refresh of {name_some(affected)} may be lost with the journal: "
             "check whether they run with their current configuration"
         )
+
+
+def _notifications(
+    manifest: str, generation: Generation, reloader: Reloader | None, state: State, display: Display
+) -> RunNotifications:
+    """What sends the notifications of the run. Most manifests declare no channels, and import nothing for them."""
+    may_have = generation.graph.may_have if reloader is None else reloader.may_have
+
+    def make(channels: Mapping[str, Channel]) -> Notifications:
+        from reactor.notify.run_notifications import Notifications
+
+        is_single = not generation.options.watch
+        return Notifications(channels, manifest, may_have, state.path, display.warn, is_single=is_single)
+
+    return RunNotifications(generation.channels, make)
 
 
 def _left_out(program: LoadedManifest, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:

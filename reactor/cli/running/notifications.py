@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import trio
@@ -15,21 +15,13 @@ if TYPE_CHECKING:
 
 
 class RunNotifications:
-    """Implements a sink of events, and a task beside the engine. The arguments are those of `Notifications`."""
+    """Implements a sink of events, and a task beside the engine. ``make`` makes the `Notifications` of channels."""
 
     def __init__(
-        self,
-        channels: Mapping[str, Channel],
-        manifest: str,
-        refs: Sequence[str],
-        directory: str | None,
-        warn: Callable[[str], None],
-        *,
-        is_single: bool,
+        self, channels: Mapping[str, Channel], make: Callable[[Mapping[str, Channel]], Notifications]
     ) -> None:
         self._channels = channels
-        self._arguments = (manifest, refs, directory, warn)
-        self._is_single = is_single
+        self._make = make
         self._sending: Notifications | None = None
         self._declared = trio.Event()
 
@@ -55,9 +47,7 @@ class RunNotifications:
         await self._made().run()
 
     def _made(self) -> Notifications:
-        from reactor.notify.run_notifications import Notifications
-
-        self._sending = Notifications(self._channels, *self._arguments, is_single=self._is_single)
+        self._sending = self._make(self._channels)
         return self._sending
 
     async def drain(self) -> None:

@@ -127,6 +127,10 @@ class Reloader:
         engine.manifest_follower.origin = self
         self._follow(self._generation.files)
 
+    def may_have(self, ref: str) -> bool:
+        """Whether the run has the resource ``ref``, also to undo it, or a loop that may still make it."""
+        return self._generation.graph.may_have(ref) or self._engine.vertex_table.find(ref) is not None
+
     def concerns(self, paths: Iterable[str]) -> bool:
         """Implements `reactor.engine.manifest_follower.Origin`."""
         return self._loaded_files.concerns(paths)

@@ -10,14 +10,49 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Subscription
 from reactor.resource.composite import Composite
 from reactor.resource.diagnostic import Diagnostic
+from reactor.resource.late_loop import LateLoop
 
 
-def wait_for_missing_children(builder: GraphBuilder, edge: BuilderEdge) -> bool:
-    """Let the owner of ``edge`` wait for each `apply` whose manifest does not exist; return whether there is any.
+def may_come_later(builder: GraphBuilder, edge: BuilderEdge, target: str) -> bool:
+    """Whether ``target``, which is not in the graph, is no error: something that makes it may be loaded later.
 
-    When that manifest has been created, it is loaded, and so is this one again: then the name is found, or is reported
-    as missing. A resource that creates the manifest can't wait for a member of it.
+    That is an `apply` whose manifest does not exist, or a loop whose elements are unknown: the owner of ``edge`` waits
+    for these. When they are known, the manifest is loaded again: then the name is found, or is reported as missing. A
+    resource that creates a manifest can't wait for a member of it.
     """
+    comes = wait_for_loops(builder, edge, target)
+    return not builder.is_missed(target) or _wait_for_missing_children(builder, edge) or comes
+
+
+def wait_for_loops(builder: GraphBuilder, edge: BuilderEdge, target: str) -> bool:
+    """Let the owner of ``edge`` wait for each loop that may make a ``target`` later; return whether there is any."""
+    found = [vertex for vertex in builder.late_loops if _loop(builder, vertex).may_make(target)]
+    for vertex in found:
+        if vertex != edge.owner:
+            reason = f"{edge.reason}, which may be in {builder.refs[vertex]}"
+            kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
+            builder.connect(vertex, edge.owner, BuilderEdge(kind, reason, edge.owner, edge.path))
+    return bool(found)
+
+
+def _loop(builder: GraphBuilder, vertex: int) -> LateLoop:
+    resource = builder.resources[vertex]
+    assert isinstance(resource, LateLoop)  # noqa: S101 - for mypy
+    return resource
+
+
+def add_late_loops(builder: GraphBuilder) -> None:
+    """Let the resources that a loop over outputs makes wait for the loop."""
+    if not builder.late_loops:
+        return
+    number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
+    for loop in builder.late_loops:
+        for ref in _loop(builder, loop).made:
+            edge = BuilderEdge(EdgeKind.REQUIRE, f"{ref} is made by {builder.refs[loop]}", loop)
+            builder.connect(loop, number[ref], edge)
+
+
+def _wait_for_missing_children(builder: GraphBuilder, edge: BuilderEdge) -> bool:
     kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
     made = {*builder.relations(edge.owner).provides} if builder.is_valid(edge.owner) else set()
     found = [
@@ -67,9 +102,10 @@ def _refer(builder: GraphBuilder, target: str, edge: BuilderEdge) -> None:
         for vertex in several:
             if vertex != edge.owner:
                 builder.connect(vertex, edge.owner, edge)
+        wait_for_loops(builder, edge, target)
     elif found is not None and found != edge.owner:
         builder.connect(found, edge.owner, edge)
-    elif found is not None or (builder.is_missed(target) and not wait_for_missing_children(builder, edge)):
+    elif found is not None or not may_come_later(builder, edge, target):
         builder.diagnostics.append(_problem(builder, target, edge, to_itself=found is not None))
 
 
@@ -93,9 +129,7 @@ def add_outputs(builder: GraphBuilder) -> None:
             )
             if found is not None and found != vertex:
                 builder.connect(found, vertex, edge)
-            elif found is not None or (
-                builder.is_missed(target) and not wait_for_missing_children(builder, edge)
-            ):
+            elif found is not None or not may_come_later(builder, edge, target):
                 place = builder.locate(vertex, path)
                 builder.diagnostics.append(
                     _output_problem(builder, vertex, target, place, to_itself=found is not None)

@@ -1,0 +1,120 @@
+"""A run expands loops over outputs of other resources, and follows these."""
+
+import json
+import os
+import signal
+
+import pytest
+import yaml
+from files_of_cli import put
+from processes_of_cli import finish, spawned
+
+OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
+MANIFEST = """
+resources:
+  - file:
+      - defaults: {{own}}
+      - {dir}/names: {content: "{names}"}
+      - "{dir}/{{ item }}": {for_each: "{{ fromJSON(output('exec#list').stdout) }}", content: "{{ item }}"}
+  - exec:
+      - list: {command: "/bin/cat {dir}/names", subscribe: "file#{dir}/names"}
+      - report: {command: "/bin/sh -c 'ls {dir}/user-* > {dir}/report'", refreshonly: true, subscribe: "file#{dir}/user-*"}
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Write the manifest for these names, and return its path."""
+
+    def site(*names, before=MANIFEST):
+        listed = json.dumps([*names]).replace('"', '\\"')
+        text = before.replace("{own}", OWN).replace("{dir}", str(tmp_path)).replace("{names}", listed)
+        put(path := tmp_path / "site.yaml", text)
+        return path
+
+    return site
+
+
+def run(path, *options):
+    with spawned("run", "--converge-once", "--state-dir", path.parent / "state", *options, path) as process:
+        return finish(process)
+
+
+def files(root):
+    return sorted(each.name for each in root.iterdir() if each.name.startswith("user-"))
+
+
+def test_a_run_makes_what_the_command_names_and_what_subscribes_to_all_of_it_is_refreshed_once(
+    site, tmp_path
+):
+    done = run(site("user-a", "user-b"))
+    assert done.code == 0, done.err
+    assert files(tmp_path) == ["user-a", "user-b"]
+    assert (tmp_path / "report").read_text().split() == [f"{tmp_path}/user-a", f"{tmp_path}/user-b"]
+    assert done.out.count("exec#report") == 1
+    assert "for_each" not in [line.split("#")[0] for line in done.out.splitlines()]
+
+
+def test_a_dry_run_says_that_the_elements_are_not_known(site, tmp_path):
+    path = site("user-a")
+    done = run(path, "--noop")
+    loop = f"for_each#file#{tmp_path}/{{{{ item }}}}"
+    assert (
+        f"{loop}  would change  Can't tell before exec#list is applied (the elements of the loop are unknown"
+        in done.out
+    )
+    assert "user-a" not in done.out.replace(str(path), "")
+    assert run(path).code == 0
+    assert "Can't tell before exec#list" in run(path, "--noop").out
+
+
+def test_render_shows_the_loop_as_written_and_says_what_it_waits_for(site, reactor, tmp_path):
+    done = reactor("render", site("user-a"))
+    assert f"{tmp_path}/site.yaml:6:" in done.err
+    assert "the elements of the loop are unknown until exec#list has run" in done.err
+    loop = yaml.safe_load(done.out)["resources"][1]["file"]
+    assert loop["name"] == f"{tmp_path}/{{{{ item }}}}"
+    assert (loop["content"], loop["mode"]) == ("{{ item }}", "0644")
+    put(again := tmp_path / "again.yaml", done.out)
+    assert reactor("render", again).out == done.out
+
+
+def test_a_selection_of_what_the_loop_may_make_selects_the_loop_until_that_is_known(site, tmp_path):
+    done = run(site("user-a", "user-b"), "--only", f"file#{tmp_path}/user-a")
+    assert done.code == 0, done.err
+    assert files(tmp_path) == ["user-a"]
+
+
+def test_a_run_that_stays_swaps_exactly_what_came_and_went_and_refuses_what_is_wrong(site, tmp_path):
+    path = site("user-a", "user-b")
+    with spawned("run", "--format", "json", "--state-dir", tmp_path / "state", path) as process:
+
+        def until(kind, **wanted):
+            seen = []
+            for line in process.stdout:
+                event = json.loads(line)
+                seen.append(event)
+                if event["event"] == kind and all(event.get(key) == value for key, value in wanted.items()):
+                    return seen
+            raise AssertionError(f"ended without {kind}")
+
+        loop = f"for_each#file#{tmp_path}/{{{{ item }}}}"
+        until("converged")
+        site("user-b", "user-c", "user-d")
+        seen = until("converged")
+        swap = [each for each in seen if each["event"] == "reloaded"][-1]
+        assert (swap["changed"], swap["added"], swap["gone"]) == (
+            [loop], [f"file#{tmp_path}/user-c", f"file#{tmp_path}/user-d"], [f"file#{tmp_path}/user-a"],
+        )  # fmt: skip
+        checked = {each["ref"] for each in seen if each["event"] == "checked"}
+        assert f"file#{tmp_path}/user-b" not in checked, "it was not touched"
+        assert files(tmp_path) == ["user-a", "user-b", "user-c", "user-d"], "what left is let go"
+        site("user-b", "../names", "names")
+        until("checked", ref=loop, result="failed")
+        (tmp_path / "user-b").write_text("drift")
+        until("checked", ref=f"file#{tmp_path}/user-b", result="changed")
+        assert (tmp_path / "user-b").read_text() == "user-b", "the last good version is in force"
+        site("user-b")
+        until("converged")
+        process.send_signal(signal.SIGTERM)
+        assert "is declared twice" in finish(process).err
