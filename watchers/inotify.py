@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 from contextlib import ExitStack, suppress
 from math import inf
 from typing import cast
@@ -49,6 +49,9 @@ ANSWER = 0.1
 
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
+_Written = tuple[tuple[int, ...], Directory, bytes]
+"""The vertices that listen for a file that was written, its directory and its name."""
+
 
 class InotifyWatcher(Watcher):
     """Watches paths: their content, attributes and existence, and every directory above them.
@@ -72,6 +75,7 @@ class InotifyWatcher(Watcher):
         self._polling = PollingReport(sink)
         self._arming = TimeSlice()
         self._throttle = ReadThrottle()
+        self._last_read: tuple[Collection[int], float] | None = None
         self._writes = PendingWrites()
         self._inputs: dict[int, set[bytes]] = {}
         self._stale: set[Directory] = set()
@@ -128,6 +132,9 @@ class InotifyWatcher(Watcher):
     async def _wait(self) -> None:
         if self._replaced:  # the checks that were marked before go first
             self._has_stale.set()
+        if self._last_read is not None:  # noted only now: the repairs did not wait for it
+            self._throttle.note(*self._last_read)
+            self._last_read = None
         if self._throttle.pause and not self._descriptor.has_more:
             await trio.sleep(self._throttle.pause)
         if self._writes.wake_at == inf:
@@ -141,6 +148,7 @@ class InotifyWatcher(Watcher):
         now = self._clock.current_time()
         events = self._read()
         marks: dict[int, float] = {}
+        written: list[_Written] = []
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
             self._mark_in_trees(events, marks, now)
@@ -149,15 +157,16 @@ class InotifyWatcher(Watcher):
                 self._on_watch(wd, mask)
             for directory in by_descriptor.get(wd, ()):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
-                    self._on_write(vertices, directory, name, now)
+                    written.append((vertices, directory, name))
                 elif vertices:
                     marks.update(dict.fromkeys(vertices, _delay(mask, name)))
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
+        self._on_writes(written, now, marks)
         if self._writes.wake_at < inf:
             self._writes.discard_each(marks)
             marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
-        self._throttle.note(marks.keys(), now)
+        self._last_read = (marks.keys(), now)
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
 
@@ -198,10 +207,13 @@ class InotifyWatcher(Watcher):
             return False
         return path not in self._inputs.get(listeners[0][0], ())
 
-    def _on_write(self, vertices: Iterable[int], directory: Directory, name: bytes, now: float) -> None:
-        for vertex in vertices:
-            pace = self._pace(vertex, directory, name) if vertex in self._inputs else MANAGED
-            self._writes.add(vertex, now, pace)
+    def _on_writes(self, written: Iterable[_Written], now: float, marks: Container[int]) -> None:
+        """Note writes. Most files are closed by now, which has marked their vertices."""
+        for vertices, directory, name in written:
+            for vertex in vertices:
+                if vertex not in marks:
+                    pace = self._pace(vertex, directory, name) if vertex in self._inputs else MANAGED
+                    self._writes.add(vertex, now, pace)
 
     def _mark_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
         """Note which paths in trees the events concern.

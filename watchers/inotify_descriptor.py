@@ -112,9 +112,9 @@ class InotifyDescriptor(InotifyFD):
         except BlockingIOError:
             self.has_more = False
             return []
-        self.has_more = len(buffer) > _READ_SIZE - _LONGEST_EVENT
-        events, at = [], 0
-        while at < len(buffer):
+        events, at, end = [], 0, len(buffer)
+        self.has_more = end > _READ_SIZE - _LONGEST_EVENT
+        while at < end:
             wd, mask, cookie, length = _unpack_head(buffer, at)
             at += _HEAD_SIZE + length
             events.append((wd, mask, cookie, buffer[at - length : at].rstrip(b"\0")))

@@ -291,8 +291,12 @@ class PathTree:
         self._prune(link.point_to(target))
 
     def _prune(self, unused: Directory | None) -> None:
-        """Take directories out of the tree, from ``unused`` upwards, until one is needed."""
-        while unused is not None and not unused.is_needed:
+        """Take directories out of the tree, from ``unused`` upwards, until one is needed.
+
+        The target of a link may be below the directory of that link, as ``../usr`` is: then that directory is gone
+        together with the target.
+        """
+        while unused is not None and unused.is_attached and not unused.is_needed:
             unused.detach()
             self._hold(unused, None)
             self.unreliable.discard(unused)

@@ -119,4 +119,5 @@ class ReadThrottle:
             self._marked.update(marked)
             gained += EVENT_REFILL
         self._refilled_at = now
-        self._tokens = max(0.0, min(BURST, self._tokens + gained))
+        tokens = self._tokens + gained
+        self._tokens = float(BURST) if tokens > BURST else max(0.0, tokens)

@@ -20,8 +20,8 @@ from hashlib import blake2b, sha256
 import trio
 
 from reactor.backup import undo_contents
-from reactor.backup.entry import Name, Version, decode, is_digest, key_of, pack, parse_name, unpack
-from reactor.backup.pruning import ENTRY_COST, Limits, Retention, cost
+from reactor.backup.entry import Name, Version, decode, key_of
+from reactor.backup.pruning import ENTRY_COST, Limits, cost, names_in, prune, size_of
 from reactor.clock import is_settled
 from reactor.resource.threads import in_thread
 
@@ -98,20 +98,13 @@ class Store:
             return
         limits = self._limits if is_settled() else self._limits._replace(age=math.inf)
         with self._locked(fcntl.LOCK_EX):
-            retention = Retention(self._size, limits, time.time_ns())
-            for packed in sorted(map(pack, self._names(delete_others=True)), reverse=True):
-                if not retention.keeps(name := unpack(packed)):
-                    os.unlink(f"{self._entries}/{name}")
-            with os.scandir(self._objects) as objects:
-                for each in objects:
-                    if not (is_digest(each.name) and retention.keeps_object(each.name)):
-                        os.unlink(each.path)
+            used = prune(self._entries, self._objects, limits, time.time_ns())
             self._newest.clear()
-            self._room = self._limits.total - retention.used
+            self._room = self._limits.total - used
 
     def versions(self, path: str) -> list[Version]:
         """The versions of ``path``, the newest first."""
-        names = [name for name in self._names() if name.key == key_of(path)]
+        names = [name for name in names_in(self._entries) if name.key == key_of(path)]
         found = (self._version(name) for name in sorted(names, key=lambda name: name.time, reverse=True))
         return [version for version in found if version is not None and version.path == path]
 
@@ -159,18 +152,9 @@ class Store:
     def _next_time(self) -> int:
         """The current time, or just after the latest version if that is later, because the clock was set back."""
         if self._latest is None:
-            self._latest = max((name.time for name in self._names()), default=0)
+            self._latest = max((name.time for name in names_in(self._entries)), default=0)
         self._latest = max(time.time_ns(), self._latest + 1)
         return self._latest
-
-    def _names(self, *, delete_others: bool = False) -> Iterator[Name]:
-        """The names of all entries, one at a time: there may be 50,000. Other files can be deleted on the way."""
-        with suppress(FileNotFoundError), os.scandir(self._entries) as entries:
-            for each in entries:
-                if (name := parse_name(each.name)) is not None:
-                    yield name
-                elif delete_others:
-                    os.unlink(each.path)
 
     def _write(self, version: Version, data: bytes, lock: int) -> None:
         """Write the object, then the entry: an entry needs its object."""
@@ -185,14 +169,7 @@ class Store:
             self._room -= ENTRY_COST
 
     def _holds(self, version: Version) -> bool:
-        return self._size(version.name.digest) == version.size
-
-    def _size(self, digest: str) -> int | None:
-        """The size of an object, or None if there is none."""
-        try:
-            return os.stat(f"{self._objects}/{digest}").st_size
-        except FileNotFoundError:
-            return None
+        return size_of(f"{self._objects}/{version.name.digest}") == version.size
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:

@@ -27,17 +27,18 @@ class Audit:
         self._interval = interval
 
     async def run(self) -> None:
-        """Audit until cancelled.
-
-        Marks the vertices in chunks, so that events that arrive in between are not delayed.
-        """
+        """Audit until cancelled."""
         while True:
             await trio.sleep(self._interval * random.uniform(0.9, 1.1))  # noqa: S311 - it needs no secrecy
-            vertices = sorted(self._dispatcher.vertex_table.present)
-            for first in range(0, len(vertices), CHUNK):
-                for vertex in vertices[first : first + CHUNK]:
-                    self._dispatcher.mark(vertex, self._causes(vertex))
-                await trio.sleep(PAUSE)
+            await self.mark_all()
+
+    async def mark_all(self) -> None:
+        """Mark every vertex, in chunks: events that arrive in between are not delayed."""
+        vertices = sorted(self._dispatcher.vertex_table.present)
+        for first in range(0, len(vertices), CHUNK):
+            for vertex in vertices[first : first + CHUNK]:
+                self._dispatcher.mark(vertex, self._causes(vertex))
+            await trio.sleep(PAUSE)
 
     def _causes(self, vertex: int) -> Cause:
         """The causes of the check. Where the manifest lets the clock advance, a change may be intended: it is no drift."""

@@ -10,8 +10,9 @@
 - ``push/``: brings a bundle to hosts over ssh, in waves, and collects the results;
 - ``operator/``: what operators do: accounts, streams, releases, rollouts and their driver;
 - ``bucket_names``: the names of buckets and streams;
-- ``summary``, ``orders``: what a host tells of itself, and what is particular to it;
-- ``wake``: waits for the next reason to look;
+- ``summary``, ``host_spec``: the status of a host, and the wishes of people for it: channels, groups, holds, pins;
+- ``event_batch``: the events that hosts send, in batches;
+- ``debounced_event``: waits for an event, and takes several as one;
 - ``host/``: the host's side: follows channels, switches releases, reports;
 - ``testing``: simulated hosts, with the real link and the real host's side.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,26 +56,39 @@ class EngineReport:
 
 @dataclass(frozen=True)
 class Summary:
-    """The summary of a host. ``time`` on its own clock, in seconds since 1970."""
+    """The summary of a host. ``time`` on its own clock, in seconds since 1970.
+
+    ``facts``: those that the operators want to see; ``seq``: the id of the newest event in its journal; ``lost``: how many
+    events the journal dropped before they were sent.
+    """
 
     host: str
     channels: Mapping[str, ChannelReport]
     engine: EngineReport = field(default_factory=EngineReport)
     reactor: str = ""
     time: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
+    lost: int = 0
 
     def to_bytes(self) -> bytes:
-        """Return at most 2 KiB: what is too long loses its worst failures first, and then its checks."""
+        """Return at most 2 KiB: what is too long loses its facts first, its worst failures, and then its checks."""
         worst = [[name[:100], why[:_LONGEST_SENTENCE]] for name, why in self.engine.worst[:5]]
-        checks = dict(self.engine.checks)
-        while len(data := canonical(self._fields(worst, checks))) > MOST_BYTES and (worst or checks):
-            if worst:
+        checks, facts = dict(self.engine.checks), dict(self.facts)
+        while len(data := canonical(self._fields(worst, checks, facts))) > MOST_BYTES:
+            if facts:
+                facts.popitem()
+            elif worst:
                 worst.pop()
-            else:
+            elif checks:
                 checks.popitem()
+            else:
+                break
         return data
 
-    def _fields(self, worst: list[list[str]], checks: Mapping[str, str]) -> dict[str, Any]:
+    def _fields(
+        self, worst: list[list[str]], checks: Mapping[str, str], facts: Mapping[str, Any]
+    ) -> dict[str, Any]:
         engine = self.engine
         return {
             "v": 1,
@@ -87,7 +101,11 @@ class Summary:
             "changed": engine.changed,
             "worst": worst,
             "checks": dict(checks),
+            "health": dict(Counter(checks.values())),
+            "facts": dict(facts),
             "reactor": self.reactor,
+            "seq": self.seq,
+            "lost": self.lost,
             "time": to_time_text(self.time),
         }
 
@@ -109,6 +127,9 @@ def read_summary(data: bytes, host: str) -> Summary:
         ),
         reactor=document.text("reactor"),
         time=document.time("time"),
+        facts=document.part("facts").fields if "facts" in document.fields else {},
+        seq=document.integer("seq") if "seq" in document.fields else 0,
+        lost=document.integer("lost") if "lost" in document.fields else 0,
     )
 
 

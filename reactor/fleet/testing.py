@@ -24,7 +24,7 @@ from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.summary import EngineReport
 
 
-class SimShelf:
+class SimReleases:
     """A disk in memory. ``taken``: the serials that came into force, in order."""
 
     def __init__(self) -> None:
@@ -71,6 +71,10 @@ class SimEngine:
         """FAILED for what it fails with, else CONVERGED."""
         return HostPhase.FAILED if release in self.fails else HostPhase.CONVERGED
 
+    def why_of(self, release: str) -> str:  # noqa: ARG002
+        """Nothing: single resources fail."""
+        return ""
+
     def report(self) -> EngineReport:
         """One resource, for the shape of it."""
         return EngineReport(resources=1, ok=1)
@@ -78,6 +82,10 @@ class SimEngine:
     def is_target(self, expression: str) -> bool:
         """Whether ``facts`` say so for this very expression."""
         return self.facts.get(expression, False)
+
+    def declared_facts(self) -> Mapping[str, Any]:
+        """None."""
+        return {}
 
 
 class SimHost:
@@ -97,8 +105,8 @@ class SimHost:
         identity = Identity(name, tuple(channels), tuple(signers), tuple(groups), require)
         self.name = name
         self.engine = SimEngine()
-        self.shelves = {channel: SimShelf() for channel in channels}
-        self.host = Host(identity, self.shelves, self.engine, clock, pace or Pace())
+        self.stores = {channel: SimReleases() for channel in channels}
+        self.host = Host(identity, self.stores, self.engine, clock, pace or Pace())
         self.fleet: FleetHost | None = None
 
     async def run(self, connection: Connection) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from reactor.hostfs.attributes import Change
-from reactor.hostfs.content import Bytes, Content, read
+from reactor.hostfs.content import Bytes, Content, Inline, read
 from reactor.hostfs.safe_open import open_content_stat, open_path
 from reactor.resource.escaping import escaped
 from reactor.resource.plan import Diff, ResourceError
@@ -37,6 +37,8 @@ async def content_diff(
         old = _head(path) if old is None else old
     except ResourceError as error:
         return partial(_hidden_text, path, changes, error.message, new=content is not None)
+    if isinstance(content, Inline):  # it is in memory, and the change need not wait for it
+        return partial(_inline_text, path, old, content, changes)
     if content is not None:
         await content.prepare()
     new = None if content is None else content.head(_LIMIT + 1)
@@ -59,6 +61,10 @@ async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) ->
 async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> Diff:
     """The diff of a change of the attributes alone."""
     return partial(_attributes_text, path, changes, created=created)
+
+
+async def _inline_text(path: str, old: Bytes | None, new: Inline, changes: Sequence[Change]) -> str:
+    return await _content_text(path, old, new.head(_LIMIT + 1), changes)
 
 
 async def _content_text(path: str, old: Bytes | None, new: Bytes | None, changes: Sequence[Change]) -> str:

@@ -10,11 +10,11 @@ import errno
 import os
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from reactor.hostfs.attributes import Attributes, give
 from reactor.hostfs.backups import PreviousContent
-from reactor.hostfs.content import Content, copy
+from reactor.hostfs.content import Content, Inline, copy
 from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
 from reactor.hostfs.fsync import change_on_disk, flush, flush_directory, is_in_memory
@@ -49,14 +49,8 @@ class _ChangedError(Exception):
     """The file that is to be replaced is no longer as it was read."""
 
 
-class _NewFile(NamedTuple):
-    """What replaces a file; ``before`` is the stamp that the old one must still have, None for any."""
-
-    content: Content
-    attributes: Attributes
-    validator: Validator | None
-    extended: Extended | None
-    before: Stamp | None
+_NewFile = tuple[Content, Attributes, Validator | None, "Extended | None", Stamp | None]
+"""What replaces a file. The last is the stamp that the old one must still have, None for any."""
 
 
 async def write_file(
@@ -74,7 +68,7 @@ async def write_file(
     has another stamp than that by then. An empty stamp is that of a missing file. ``path`` is then unchanged.
     """
     try:
-        await _write(path, _NewFile(content, attributes, validator, extended, before))
+        await _write(path, (content, attributes, validator, extended, before))
     except _ChangedError:
         words = f"another program changed {path} while the new content was made of the old one"
         raise ResourceError(words, "it is tried again with the content that is there then") from None
@@ -88,7 +82,7 @@ async def write_if_unchanged(
     Returns whether it was written.
     """
     try:
-        await _write(path, _NewFile(content, attributes, validator, None, before))
+        await _write(path, (content, attributes, validator, None, before))
     except _ChangedError:
         return False
     return True
@@ -121,7 +115,8 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     is_failing = True
     try:
         await changing(temporary.make) if is_on_disk else temporary.make()
-        await content.copy_to(temporary.fd)
+        if is_on_disk or not (isinstance(content, Inline) and content.write_now(temporary.fd)):
+            await content.copy_to(temporary.fd)
         if validator is not None:
             temporary.finish_writing()
             await _approved(validator, path, directory, temporary, attributes)

@@ -12,5 +12,6 @@
 - ``row_validation``: checks the records that were read;
 - ``writer``: writes the collected data in batches, and copes with a failing disk;
 - ``journal``: combines these modules: it stores the state of the engine, and is a sink of its events;
+- ``sent_events``: which events were sent to another program, and which were deleted before;
 - ``history``: reads the journal, also while a run writes to it.
 """

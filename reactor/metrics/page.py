@@ -53,6 +53,9 @@ class Families(Collector):
         yield from self._resources()
         yield from self._watching()
         yield from self._manifest()
+        for gauges in self._tally.gauges:
+            for each in gauges():
+                yield _gauges(each.name, each.text, each.labels, each.values)
 
     def _checks(self) -> Iterator[Metric]:
         tally = self._tally

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from reactor.engine.events import (
     AuditFound,
@@ -53,6 +54,15 @@ class Histogram:
         self.sum += value
 
 
+class Gauge(NamedTuple):
+    """A metric of a part that only some runs have. ``values``: the values of ``labels`` -> the value of the gauge."""
+
+    name: str
+    text: str
+    labels: tuple[str, ...]
+    values: Mapping[tuple[str, ...], float]
+
+
 class Tally:
     """The counts of one run. A check that found nothing to do costs half a microsecond.
 
@@ -84,6 +94,8 @@ class Tally:
         self.generation_time = started
         self.reloads = {"accepted": 0, "rejected": 0}
         self.converged_time = 0.0
+        self.gauges: list[Callable[[], Iterable[Gauge]]] = []
+        """Those of further parts of the run, called for each page."""
         self._has_drifted = False
         self._know(refs)
 

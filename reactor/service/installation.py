@@ -114,7 +114,7 @@ def _runs_us(pid: str) -> bool:
             words = file.read().split(b"\0")
     except OSError:
         return True
-    return b"reactor" in words and b"run" in words
+    return b"reactor" in words and (b"run" in words or b"follow" in words)
 
 
 def _current(unit: str, path: str) -> str | None:

@@ -59,7 +59,7 @@ class Service:
 
     Paths are printable and have no backslashes: some settings of a unit can't express those. ``state_directory`` and
     ``cache`` are the directories from the options; systemd creates those that are None, and names the state directory
-    after the unit.
+    after the unit. ``fleet`` is the configuration of a host that follows channels, in place of manifests.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Service:
     options: Sequence[str] = ()
     state_directory: str | None = None
     cache: str | None = None
+    fleet: str | None = None
 
     @property
     def is_elsewhere(self) -> bool:
@@ -76,17 +77,20 @@ class Service:
     @property
     def directory(self) -> str:
         """The working directory: relative paths in the options start there."""
-        first = next(filter(os.path.isabs, self.manifests), "/")
+        first = self.fleet or next(filter(os.path.isabs, self.manifests), "/")
         return first if os.path.isdir(first) else os.path.dirname(first)
 
     def unit(self, resources: Iterable[Resource]) -> str:
         """The text of the unit file, for a manifest with these resources."""
-        program = (sys.executable, "-P", "-m", "reactor", "run", *self.manifests, *self.options)
+        words = (
+            ("run", *self.manifests) if self.fleet is None else ("fleet", "follow", "--config", self.fleet)
+        )
+        program = (sys.executable, "-P", "-m", "reactor", *words, *self.options)
         written = [path for path in (self.state_directory, self.cache) if path is not None]
-        closed = sandbox(resources, written)
+        closed = sandbox(resources, written) if self.fleet is None else _OPEN
         return _UNIT.format(
             name=self.name,
-            shown=" ".join(self.manifests).replace("%", "%%"),
+            shown=" ".join(self.manifests or ("its fleet",)).replace("%", "%%"),
             order=_AFTER_NETWORK if self.is_elsewhere else _AFTER_FILES,
             command=" ".join(quoted(word.replace("$", "$$")) for word in program),
             directory=self.directory.replace("%", "%%"),
@@ -101,6 +105,7 @@ class Service:
         return f"Environment={quoted(f'REACTOR_STATE_DIR={self.state_directory}')}"
 
 
+_OPEN = ("# None: the next release may have resources of any kind.",)
 _AFTER_NETWORK = "Wants=network-online.target\nAfter=network-online.target"
 _AFTER_FILES = "After=local-fs.target network.target"
 

@@ -11,10 +11,10 @@ from reactor.fleet.bucket_names import CHANNELS, HOSTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.pack import Bundle
 from reactor.fleet.host.ports import Pace
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import connected
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.publishing import publish_bundle, publish_release
-from reactor.fleet.orders import HostOrders
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import RELEASE
@@ -64,8 +64,8 @@ class SimFleet:
     async def enrol(self, js):
         for host in self.hosts.values():
             identity = host.host.identity
-            orders = HostOrders(host.name, identity.channels, identity.groups)
-            await js.key_value(HOSTS).put(host.name, orders.to_bytes())
+            spec = HostSpec(host.name, identity.channels, identity.groups)
+            await js.key_value(HOSTS).put(host.name, spec.to_bytes())
 
     async def run_host(self, name, *, task_status=trio.TASK_STATUS_IGNORED):
         async with connected(self.fleet_server.options(name), seconds=10) as connection:
@@ -84,11 +84,11 @@ class SimFleet:
                 nursery.cancel_scope.cancel()
 
     def taken(self, name):
-        return self.hosts[name].shelves["web"].taken
+        return self.hosts[name].stores["web"].taken
 
     def in_force(self):
         return {
-            name: host.shelves["web"].taken[-1] if self.taken(name) else None
+            name: host.stores["web"].taken[-1] if self.taken(name) else None
             for name, host in self.hosts.items()
         }
 

@@ -92,11 +92,11 @@ def test_what_hosts_write_to_has_no_rollups_and_no_markers():
 async def test_a_host_does_all_that_it_should(fleet):
     async with fleet.connected() as operator, fleet.connected("web1") as web1:
         await operator.key_value("reactor_channels").put("web", b"state")
-        await operator.key_value("reactor_hosts").put("web1", b"orders")
+        await operator.key_value("reactor_hosts").put("web1", b"held")
         await operator.key_value("reactor_secrets").put("web1.db", b"cipher")
         await operator.objects("reactor_bundles").put("sha256-x", b"x" * 300_000)
         assert (await web1.key_value("reactor_channels").last("web")).value == b"state"
-        assert (await web1.key_value("reactor_hosts").last("web1")).value == b"orders"
+        assert (await web1.key_value("reactor_hosts").last("web1")).value == b"held"
         assert (await web1.key_value("reactor_secrets").last("web1.db")).value == b"cipher"
         assert await web1.objects("reactor_bundles").read("sha256-x", largest=1 << 20) == b"x" * 300_000
         assert await web1.key_value("reactor_state").put("web1", b"summary")
@@ -112,7 +112,7 @@ async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):
     async with fleet.connected() as operator, fleet.connected("web1") as web1:
         with (
             web1.connection.messages("reactor.changed.channel.*") as channels,
-            web1.connection.messages("reactor.changed.host.web1") as orders,
+            web1.connection.messages("reactor.changed.host.web1") as specs,
             web1.connection.messages("reactor.changed.shared.>") as shared,
         ):
             await web1.connection.flush()
@@ -124,15 +124,15 @@ async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):
                 hint = await anext(channels)
                 assert (hint.subject, hint.data) == ("reactor.changed.channel.web", b"")
                 assert hint.headers["Nats-Sequence"] == str(revision)
-                assert (await anext(orders)).subject == "reactor.changed.host.web1"
+                assert (await anext(specs)).subject == "reactor.changed.host.web1"
                 assert (await anext(shared)).subject == "reactor.changed.shared.pg.web1"
 
 
 ATTACKS = {
-    "read the orders of another": lambda js: js.key_value("reactor_hosts").last("web2"),
+    "read the spec of another": lambda js: js.key_value("reactor_hosts").last("web2"),
     "read a secret of another": lambda js: js.key_value("reactor_secrets").last("web2.db"),
     "read a summary of another": lambda js: js.key_value("reactor_state").last("web2"),
-    "write its own orders": lambda js: js.key_value("reactor_hosts").put("web1", b"evil"),
+    "write its own spec": lambda js: js.key_value("reactor_hosts").put("web1", b"evil"),
     "write a channel": lambda js: js.key_value("reactor_channels").put("web", b"evil"),
     "write a summary of another": lambda js: js.key_value("reactor_state").put("web2", b"evil"),
     "share a value of another": lambda js: js.key_value("reactor_shared").put("web2.pg", b"evil"),
@@ -165,7 +165,7 @@ async def test_a_host_can_not_do_what_is_not_its_own(fleet):
     async with fleet.connected() as operator, fleet.connected("web1") as connection:
         web1 = JetStream(connection.connection, seconds=0.4)
         for key in ("web1", "web2"):
-            await operator.key_value("reactor_hosts").put(key, b"orders")
+            await operator.key_value("reactor_hosts").put(key, b"held")
             await operator.key_value("reactor_secrets").put(f"{key}.db", b"cipher")
         before = await contents(operator)
         for attack in ATTACKS.values():

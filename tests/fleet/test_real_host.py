@@ -1,157 +1,175 @@
-"""A real host: `reactor fleet follow` on a real server takes signed releases and converges them."""
+"""A real host: `reactor fleet follow` keeps one run going that follows signed releases on a real server."""
 
-import os
+import io
 import signal
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
+import urllib.request
 
 import pytest
 import trio
-from nats_servers import NatsServer, free_ports
-from signers_of_tests import new_key, public
+from nats_servers import free_ports
+from real_hosts import CONFIG, RealFleet, file
+from signers_of_tests import new_key
 
-from reactor.cli.running.fleet_host import RunOnce
+from reactor.cli.running.fleet_manifest import ChannelManifests
 from reactor.errors import ReactorError
+from reactor.fleet.bucket_names import EVENTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore, StoreLockedError
-from reactor.fleet.host.shelf import DiskShelf
-from reactor.fleet.operator.overview import overviews
-from reactor.fleet.operator.session import operator_session
+from reactor.fleet.event_batch import decode_batch, parse_batch_id
+from reactor.fleet.host.disk import DiskReleases
+from reactor.fleet.host.ports import Identity
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 
-CONFIG = "id: web7\nservers: ['{url}']\ncredentials: web7.creds\nchannels: [web]\nsigners: signers\n"
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    made = RealFleet(tmp_path_factory.mktemp("real"))
+    made.start()
+    yield made
+    made.fleet_server.server.kill()
 
 
-class Place:
-    """A fleet with one server, one host and the operator's commands."""
+async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):
+    host, path, web = fleet.host("web1", ["one"]), tmp_path / "motd", "one"
+    held = host.held["one"]
+    async with fleet.operator() as js:
+        with host.following() as process:
+            first = await fleet.put(js, web, file(path, "first"))
+            report = await host.phase(js, "converged", channel=web)
+            assert (path.read_text(), report.in_force, report.serial) == ("first", first.digest, 1)
 
-    def __init__(self, directory):
-        self.directory = directory
-        self.port = free_ports(1)[0]
-        self.url = f"nats://127.0.0.1:{self.port}"
-        self.key = new_key(directory, "ann")
-        self.state = directory / "state"
-        self.file = directory / "converged"
-        self.config = directory / "fleet.yaml"
-        self.config.write_text(CONFIG.format(url=self.url))
-        (directory / "signers").write_text(f"ann {public(self.key)}\n")
-        self.log = directory / "log"
+            evil = await fleet.put(js, web, file(path, "evil"), key=new_key(tmp_path, "mallory"))
+            report = await host.phase(js, "rejected", channel=web, release=evil.digest)
+            assert "not among the keys of the people who may sign" in report.why
+            assert (held.in_force, path.read_text()) == (first.digest, "first")
 
-    def command(self, *words):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "reactor",
-                "fleet",
-                words[0],
-                "--home",
-                self.directory / "home",
-                *words[1:],
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout + done.stderr
+            fleet.last[web] = first
+            broken = await fleet.put(js, web, "  - fiel: {}\n", serial=3)
+            report = await host.phase(js, "rejected", channel=web, release=broken.digest)
+            assert report.why.startswith("the manifest is not valid on this host: manifest.yaml:2:5: ")
+            assert held.in_force == first.digest
 
-    def release(self, content, key=None):
-        site = self.directory / "site"
-        site.mkdir(exist_ok=True)
-        own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
-        text = f"resources:\n  - file:\n      - {self.file}: {{ensure: present, content: {content}, {own}}}\n"
-        (site / "manifest.yaml").write_text(text)
-        code, said = self.command(
-            "release", site, "web", "--key", key or self.key, "--waves", "100%", "--soak", "0"
-        )
-        assert code == 0, said
+            fleet.last[web] = first
+            good = await fleet.put(js, web, file(path, "{{ Facts.fleet.serial }}"), serial=4)
+            await host.phase(js, "converged", channel=web, release=good.digest)
+            assert path.read_text() == "4"
 
-    @contextmanager
-    def following(self):
-        words = [sys.executable, "-m", "reactor", "fleet", "follow", "--config", self.config]
-        with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                [*words, "--state-dir", self.state], stdout=log, stderr=log, stdin=subprocess.DEVNULL
-            )
-        try:
-            yield process
-        finally:
-            process.kill()
+            fleet.last[web] = good
+            failing = file(tmp_path / "no" / "where", "x") + file(path, "fifth")
+            failing = await fleet.put(js, web, failing)
+            found = await host.summary(js, lambda each: each.engine.failed)
+            assert found.channels[web].phase == "failed"
+            assert found.engine.worst[0][0] == f"file#{tmp_path}/no/where"
+            assert path.read_text() == "fifth"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 1
+    assert "evil" not in host.said()
+
+
+def page_of(port):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return answer.read().decode()
+
+
+async def test_the_run_needs_no_network_to_start_or_to_repair_drift(fleet, tmp_path):
+    host, path = fleet.host("web2", ["two"]), tmp_path / "motd"
+    async with fleet.operator() as js:
+        with host.following() as process:
+            release = await fleet.put(js, "two", file(path, "first"))
+            await host.phase(js, "converged", channel="two")
+            process.send_signal(signal.SIGKILL)
             process.wait()
-
-    def content(self):
-        return self.file.read_text() if self.file.exists() else None
-
-    def phases(self, *wanted):
-        """Wait until the host reports one of these phases; return its line of the overview."""
-
-        async def look():
-            async with operator_session(str(self.directory / "home")) as js:
-                with trio.fail_after(30):
-                    while True:
-                        found = [host for each in await overviews(js, "web") for host in each.hosts]
-                        if found and found[0].phase in wanted:
-                            return found[0]
-                        await trio.sleep(0.1)
-
-        return trio.run(look)
-
-    def until(self, condition, seconds=20.0):
-        """Wait for what another program does."""
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, self.log.read_text()
-            time.sleep(0.05)
+    fleet.fleet_server.server.kill()
+    try:
+        path.unlink()
+        port = free_ports(1)[0]
+        with host.following("--metrics", f"127.0.0.1:{port}") as process:
+            await host.until(path.exists)
+            path.write_text("drift")
+            await host.until(lambda: path.read_text() == "first")
+            assert host.held["two"].in_force == release.digest
+            page = await trio.to_thread.run_sync(page_of, port)
+            assert 'reactor_release_serial{channel="two"} 1.0' in page
+            assert int(float(page.split("\nreactor_journal_unsent ")[1].split()[0])) > 0
+            assert 'reactor_watcher_state{state="down",watcher="network"} 1.0' in page
+            process.terminate()
+            assert process.wait(10) == 0
+    finally:
+        fleet.fleet_server.server.start()
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return Place(tmp_path_factory.mktemp("real"))
+async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_path):
+    host = fleet.host("web3", ["base", "site"])
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    async with fleet.operator() as js:
+        with host.following() as process:
+            base = await fleet.put(js, "base", file(shared, "{{ Facts.fleet.channels.base.serial }}"))
+            await host.phase(js, "converged", channel="base")
+            site = await fleet.put(js, "site", file(own, "site"))
+            await host.phase(js, "converged", channel="site")
+            assert (shared.read_text(), own.read_text()) == ("1", "site")
+
+            clash = await fleet.put(js, "site", file(own, "other") + file(shared, "mine"))
+            report = await host.phase(js, "rejected", channel="site", release=clash.digest)
+            assert (
+                report.why
+                == f"the channels base and site conflict on this host: file#{shared} is declared twice"
+            )
+            assert (report.in_force, own.read_text()) == (site.digest, "site")
+
+            fleet.last["site"] = site
+            failing = await fleet.put(js, "site", file(tmp_path / "no/where", "x"), serial=3)
+            found = await host.summary(
+                js, lambda each: each.channels["site"].about == failing.digest and each.engine.failed
+            )
+            assert {name: each.phase for name, each in found.channels.items()} == {
+                "base": "converged",
+                "site": "failed",
+            }
+            assert found.channels["base"].in_force == base.digest
+            assert (found.engine.resources, found.engine.failed) == (2, 1)
+            process.send_signal(signal.SIGTERM)
+            process.wait(10)
 
 
-@pytest.fixture(scope="module")
-def server(place):
-    assert place.command("init", place.url)[0] == 1
-    text = (place.directory / "home/accounts.conf").read_text()
-    running = NatsServer(
-        place.directory / "server", text.replace('dir: "accounts"', f'dir: "{place.directory}/jwt"')
-    )
-    running.port = place.port
-    running.start()
-    assert place.command("init", place.url)[0] == 0
-    code, said = place.command("admit", "web7", "--channel", "web", "-o", place.directory / "web7.creds")
-    assert code == 0, said
-    yield running
-    running.kill()
+async def test_a_summary_has_health_checks_and_facts_and_the_events_of_the_run_arrive(fleet, tmp_path):
+    host = fleet.host("web4", ["four"], "facts: {os: Facts.host.info.os, gone: Facts.nothing.here}\n")
+    path, probe = tmp_path / "motd", tmp_path / "probe"
+    probe.write_text("#!/bin/sh\nexit 2\n")
+    probe.chmod(0o755)
+    checks = f"health_checks: [{{name: port, command: {probe}, tries: 1}}]"
+    async with fleet.operator() as js, js.reading(EVENTS, ["reactor.event.web4"], start="all") as reader:
+        with host.following() as process:
+            await fleet.put(js, "four", file(path, "x").replace("ensure:", f"{checks}, ensure:"))
+            found = await host.summary(
+                js, lambda each: each.facts and each.seq and each.channels["four"].phase == "failed"
+            )
+            assert (dict(found.engine.checks), dict(found.facts)) == ({"port": "critical"}, {"os": "linux"})
+            assert found.lost == 0
 
+            probe.write_text("#!/bin/sh\nexit 0\n")
+            await fleet.put(js, "four", file(path, "y").replace("ensure:", f"{checks}, ensure:"))
+            await host.phase(js, "converged", channel="four")
+            found = await host.summary(js, lambda each: each.engine.checks == {"port": "ok"})
 
-def test_a_host_converges_releases_refuses_bad_ones_and_survives_its_death_and_the_networks(place, server):
-    held = HeldReleases(BundleStore(str(place.state)), "web")
-    with place.following() as process:
-        place.release("first")
-        place.phases("converged")
-        assert place.content() == "first"
-        assert place.command("drive", "web", "--until-ended")[0] == 0
-        first = held.in_force
-
-        place.release("evil", new_key(place.directory, "mallory"))
-        assert "not among the keys of the people who may sign" in place.phases("rejected").why
-        assert (held.in_force, place.content()) == (first, "first")
-        process.send_signal(signal.SIGKILL)
-
-    server.kill()
-    place.file.unlink()
-    with place.following() as process:
-        place.until(lambda: place.content() == "first")
-        assert held.in_force == first
-        process.terminate()
-        assert process.wait(10) == 0
-    assert "evil" not in place.log.read_text()
+            events, nonces = [], set()
+            with trio.fail_after(20):
+                async for stored in reader:
+                    if stored is not None:
+                        events += decode_batch(stored.data, "a batch")
+                        nonces.add(parse_batch_id(stored.headers["Nats-Msg-Id"]).nonce)
+                    if any(each.get("event") == "reloaded" and each["changed"] for each in events):
+                        break
+            assert [each["id"] for each in events] == list(range(1, len(events) + 1))
+            assert len(nonces) == 1
+            results = {(each["ref"], each["result"]) for each in events if each["event"] == "checked"}
+            assert (f"file#{path}", "failed") in results
+            assert not any("diffs" in each and each["diffs"] for each in events)
+            process.terminate()
+            assert process.wait(10) == 0
 
 
 @pytest.mark.parametrize(
@@ -159,44 +177,77 @@ def test_a_host_converges_releases_refuses_bad_ones_and_survives_its_death_and_t
     [
         ("channels:", "chanels:", "4:1: there is no setting 'chanels'"),
         ("web7\n", "web.7\n", "1:5: 'web.7' is no name"),
-        ("[web]", "[web, db]", "4:11: a host follows one channel"),
+        ("[web]", "[web, web]", "4:17: the channel web is here twice"),
+        ("[web]", "[bundles]", "4:12: a channel can't have the name bundles"),
         ("nats://", "ws://", "2:11: the NATS server ws://"),
         ("signers: signers", "require: 0", "5:10: a number from 1 is expected here"),
+        ("summary_interval: 0.1", "summary_interval: 0", "6:19: seconds from 0.1 to 300 are expected"),
+        ("signers: signers", "facts: {os: '1 =='}", "5:13: this is no expression"),
         ("channels: [web]", "", "1:1: channels is missing"),
     ],
 )
 def test_a_wrong_configuration_is_told_with_its_place(reactor, tmp_path, old, new, said):
     config = tmp_path / "fleet.yaml"
-    config.write_text(CONFIG.format(url="nats://127.0.0.1").replace(old, new))
+    text = CONFIG.format(name="web7", url="nats://127.0.0.1", channels="web")
+    config.write_text(text.replace(old, new))
     done = reactor("fleet", "follow", "--check", "--config", config)
     assert (done.code, done.out) == (2, "")
     assert f"error[R1009]: {config}:{said}" in done.err
 
 
-def test_a_good_configuration_is_told(place, reactor):
-    done = reactor("fleet", "follow", "--check", "--config", place.config)
-    assert (done.code, done.out) == (0, f"web7 follows web on {place.url}\n")
+def test_a_good_configuration_is_told(fleet, reactor):
+    host = fleet.host("web7", ["web", "base"])
+    done = reactor("fleet", "follow", "--check", "--config", host.config)
+    assert (done.code, done.out) == (0, f"web7 follows web, base on {fleet.fleet_server.server.url}\n")
+
+
+def manifests(state, *channels):
+    state.mkdir(exist_ok=True)
+    made = ChannelManifests(Identity("web7", channels or ("web",), ()), str(state))
+    made.begin()
+    return made
 
 
 def test_what_is_not_valid_here_is_refused_with_its_place_in_the_bundle(tmp_path):
-    run = RunOnce(HeldReleases(BundleStore(str(tmp_path)), "web"), str(tmp_path))
+    made = manifests(tmp_path / "state")
     release = Release("web", 7, digest_of(b"x"), 1, None, 1_700_000_000.0)
     manifest = tmp_path / "manifest.yaml"
     manifest.write_text("resources:\n  - fiel: {}\n")
     with pytest.raises(BundleError, match=r"not valid on this host: manifest.yaml:2:5: .*fiel"):
-        run.validate(str(tmp_path), release, {"groups": []})
+        made.validate(str(tmp_path), release)
     manifest.write_text(
         "resources:\n  - exec: {name: 'serial {{ Facts.fleet.serial }}', command: 'true', refreshonly: true}\n"
     )
-    run.validate(str(tmp_path), release, {"groups": []})
+    made.validate(str(tmp_path), release)
+
+
+def test_a_channel_in_force_that_does_not_load_any_more_is_left_out_until_its_next_release(tmp_path):
+    made = manifests(tmp_path / "state", "base", "web")
+    (tmp_path / "site").mkdir()
+    texts = {"base": "resources:\n  - exec: {name: 'true'}\n", "web": "resources:\n  - fiel: {}\n"}
+    for channel, text in texts.items():
+        (tmp_path / "site/manifest.yaml").write_text(text)
+        bundle = pack(str(tmp_path / "site"))
+        release = Release(channel, 1, bundle.digest, len(bundle.data), None, 1_700_000_000.0)
+        held = made.held[channel]
+        with held.store.locked():
+            with held.store.unpacked(io.BytesIO(bundle.data), bundle.digest, len(bundle.data)) as directory:
+                held.store.keep(directory, bundle.digest)
+            held.switch(release, release.to_bytes(), b"", {})
+    made.begin()
+    assert made.applied() == ["base"]
+    assert "manifest.yaml:2:5" in made.left_out["web"]
+    assert "web/current" not in (tmp_path / "state/fleet/root.yaml").read_text()
+    made.apply_also("web")
+    assert made.applied() == ["base", "web"]
 
 
 def test_targets_are_judged_with_the_facts_of_this_host(tmp_path):
-    run = RunOnce(HeldReleases(BundleStore(str(tmp_path)), "web"), str(tmp_path))
-    assert run.is_target("Facts.host.info.os == 'linux'") is True
-    assert run.is_target("1 == 2") is False
+    made = manifests(tmp_path / "state")
+    assert made.is_target("Facts.host.info.os == 'linux'") is True
+    assert made.is_target("1 == 2") is False
     with pytest.raises(ReactorError):
-        run.is_target("1 ==")
+        made.is_target("1 ==")
 
 
 async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path):
@@ -213,16 +264,16 @@ async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path)
         if len(valid) == 1:
             raise BundleError("not here")
 
-    shelf = DiskShelf(held, validate)
+    store = DiskReleases(held, validate)
     with pytest.raises(BundleError, match="not here"):
-        await shelf.receive(release, bundle.data)
-    assert not shelf.has_bundle(release)
-    await shelf.receive(release, bundle.data)
-    assert shelf.has_bundle(release)
+        await store.receive(release, bundle.data)
+    assert not store.has_bundle(release)
+    await store.receive(release, bundle.data)
+    assert store.has_bundle(release)
     with held.store.locked(), pytest.raises(StoreLockedError):
-        await shelf.switch(release, release.to_bytes(), b"signed", {})
-    assert shelf.in_force is None
-    await shelf.switch(release, release.to_bytes(), b"signed", {"groups": []})
-    assert (shelf.in_force, shelf.floor) == (release.digest, release.floor)
-    assert shelf.document(release.digest) == (release.to_bytes(), b"signed")
+        await store.switch(release, release.to_bytes(), b"signed", {})
+    assert store.in_force is None
+    await store.switch(release, release.to_bytes(), b"signed", {"groups": []})
+    assert (store.in_force, store.floor) == (release.digest, release.floor)
+    assert store.document(release.digest) == (release.to_bytes(), b"signed")
     assert valid == [release, release]

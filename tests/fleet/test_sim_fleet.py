@@ -7,11 +7,11 @@ import trio
 from sim_fleet import GATE, SimFleet, phase_of, until
 
 from reactor.fleet.bucket_names import CHANNELS, HOSTS, STATE
+from reactor.fleet.host_spec import HostSpec, SignedPin
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
 from reactor.fleet.operator.views import read_views
-from reactor.fleet.orders import HostOrders, SignedPin
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.release.signing import sign
 from reactor.fleet.release.verify import PIN
@@ -128,21 +128,21 @@ async def test_a_hold_and_a_pin_keep_one_host_apart(fleet):
     async with fleet.running() as js:
         await fleet.begin(js, 1)
         await driven(js)
-        orders = HostOrders("h1", ("web",), hold=True, why="we look at it")
-        await js.key_value(HOSTS).put("h1", orders.to_bytes())
+        spec = HostSpec("h1", ("web",), hold=True, why="we look at it")
+        await js.key_value(HOSTS).put("h1", spec.to_bytes())
         pin = Pin("h2", "web", fleet.releases[1].digest, 1_700_000_000.0, why="old data")
         signed = SignedPin(pin.to_bytes().decode(), sign(pin.to_bytes(), fleet.key, PIN).decode())
-        await js.key_value(HOSTS).put("h2", HostOrders("h2", ("web",), pins={"web": signed}).to_bytes())
+        await js.key_value(HOSTS).put("h2", HostSpec("h2", ("web",), pins={"web": signed}).to_bytes())
         await until(lambda: report(fleet, "h1").phase is report(fleet, "h2").phase is HostPhase.HELD)
         await fleet.begin(js, 2, 1)
         assert (await driven(js)).phase is Phase.DONE
         assert {name for name, serial in fleet.in_force().items() if serial == 1} == {"h1", "h2"}
         assert report(fleet, "h2").why == "old data"
-        await js.key_value(HOSTS).put("h1", HostOrders("h1", ("web",)).to_bytes())
+        await js.key_value(HOSTS).put("h1", HostSpec("h1", ("web",)).to_bytes())
         await until(lambda: fleet.in_force()["h1"] == 2)
 
         # A pin for another host is none for this one.
-        await js.key_value(HOSTS).put("h3", HostOrders("h3", ("web",), pins={"web": signed}).to_bytes())
+        await js.key_value(HOSTS).put("h3", HostSpec("h3", ("web",), pins={"web": signed}).to_bytes())
         await until(lambda: report(fleet, "h3").phase is HostPhase.REJECTED)
         assert report(fleet, "h3").why == "the pin is for h2 in web"
         assert fleet.in_force()["h3"] == 2

@@ -74,11 +74,6 @@ class World:
         self.units = [f"reactor-soak-{number}.service" for number in range(services)]
 
     @property
-    def start_seconds(self) -> float:
-        """Within which all of it is right for the first time, on a slow machine."""
-        return 10.0 + len(self.files) / 50
-
-    @property
     def all_files(self) -> Iterator[Kept]:
         """Every file that is kept."""
         yield from self.files

@@ -7,6 +7,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching
 
+from reactor.resource.watch import PathWatch
 from reactor.watchers.inotify import SETTLE
 
 
@@ -228,3 +229,19 @@ async def test_a_circle_of_symlinks_is_polled_and_heals(watch: Watching, tmp_pat
     await sink.next_marks(0)
     await assert_heard(tmp_path / "a" / "file", sink)
     assert sink.states == {0: "armed"}
+
+
+async def test_a_link_to_a_file_above_its_own_directory_is_disarmed_with_both_directories(
+    watch: Watching, tmp_path: Path
+):
+    """The way to the target, ``etc/../usr/name``, goes through the directory of the link."""
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "usr").mkdir()
+    (tmp_path / "usr/name").touch()
+    (tmp_path / "etc/name").symlink_to("../usr/name")
+    link = PathWatch(str(tmp_path / "etc/name"))
+    before = set(watch.watcher._tree.root.subtree)
+    await watch.watcher.arm(link, 5)
+    assert set(watch.watcher._tree.root.subtree) > before
+    watch.watcher.disarm(link, 5)
+    assert {each.path for each in watch.watcher._tree.root.subtree} == {each.path for each in before}

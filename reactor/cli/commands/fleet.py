@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.metrics import check_metrics_options, metrics_options
 from reactor.cli.options.state_dir import directory_of, state_dir_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
+
+if TYPE_CHECKING:
+    from reactor.cli.options.metrics import MetricsEndpoint
 
 _HOME = "/etc/reactor/fleet"
 
@@ -264,31 +268,39 @@ for _name in _ACTS:
     fleet.add_command(_act(_name))
 
 
-@fleet.command(short_help="Let this host follow its channel.")
+@fleet.command(short_help="Let this host follow its channels.")
 @click.option(
     "--config",
     default="/etc/reactor/fleet.yaml",
     show_default=True,
     metavar="FILE",
-    help="Read who this host is, its servers and its channel from FILE.",
+    help="Read who this host is, its servers and its channels from FILE.",
 )
 @click.option("--check", is_flag=True, help="Read the configuration, say what it means, and end.")
+@format_option("one JSON object per event")
+@metrics_options
 @state_dir_option
-def follow(config: str, check: bool, state_dir: str | None) -> None:
-    """Let this host take the releases of its channel, run them to convergence, and report, until it is stopped.
+def follow(
+    config: str, check: bool, form: Format, endpoint: MetricsEndpoint | None, state_dir: str | None
+) -> None:
+    """Run the releases of the channels of this host, as 'reactor run' does, and take new ones, until stopped.
 
-    What is in force is run at the start, after each new release, and every 10 minutes; without network too. A release
-    that is not signed as it must be, or whose manifest is not valid on this host, never comes into force.
+    What is in force is run at once, without network too, and repaired when it drifts. A release that is not signed as
+    it must be, or whose manifest is not valid on this host, never comes into force.
 
-    Exit codes: 0 stopped, or the configuration is good; 2 bad usage, or a wrong configuration.
+    Exit codes: 0 stopped, or the configuration is good; 1 stopped while a resource was not as desired, or another run
+    uses the state directory; 2 bad usage, or a wrong configuration.
 
     \b
     Examples:
       reactor fleet follow --check
     """
-    from reactor.cli.running.fleet_host import follow as follow_channel
+    from reactor.cli.running.fleet_host import follow as follow_channels
 
-    follow_channel(config, directory_of(state_dir), check=check)
+    check_metrics_options(click.get_current_context())
+    with trusting_owners((), caller=False):
+        code = follow_channels(config, directory_of(state_dir), form, endpoint, check=check)
+    raise click.exceptions.Exit(code)
 
 
 @fleet.command(short_help="Keep a host at its release.")

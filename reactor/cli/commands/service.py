@@ -57,15 +57,19 @@ _name_option = click.option(
 
 
 @service.command(short_help="Install the service, and start it now and at boot.")
-@click.argument(
-    "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MANIFEST... [-- OPTIONS OF RUN]"
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="MANIFEST... [-- OPTIONS OF RUN]")
+@click.option(
+    "--fleet",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Install 'reactor fleet follow' with the configuration FILE, such as /etc/reactor/fleet.yaml, in place of a manifest.",
 )
 @_name_option
 @click.option(
     "--no-start", is_flag=True, help="Install and enable the unit, but do not start it before the next boot."
 )
 @click.option("--dry-run", is_flag=True, help="Print the unit, and install nothing. Needs no root.")
-def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) -> None:
+def install(words: tuple[str, ...], fleet: str | None, name: str, no_start: bool, dry_run: bool) -> None:
     """Install MANIFEST (a file, a directory or a URL) as a systemd service, and start it now and at boot.
 
     The manifest must be valid; several manifests run as one. The service is sandboxed: everything that its resources
@@ -74,6 +78,9 @@ def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) ->
 
     Options for 'reactor run' go after '--'. Relative paths in them start at the directory of the manifest.
 
+    With --fleet, the service follows the channels of this host. It has no sandbox, since the next release may have
+    resources of any kind.
+
     Exit codes: 0 installed; 2 it can't be installed, or bad usage.
 
     \b
@@ -81,13 +88,19 @@ def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) ->
       reactor service install /etc/reactor/site.yaml
       reactor service install /etc/reactor.d
       reactor service install --name reactor-web web.yaml -- --jobs 8
+      reactor service install --dry-run --fleet /etc/reactor/fleet.yaml
     """
     from reactor.service.installation import install as put_in_place
     from reactor.service.installation import require_root, require_systemd
     from reactor.service.program import require_own_program
 
     manifests = tuple(takewhile(lambda word: not word.startswith("-"), words))
-    wanted, resources = _checked_service(name, manifests, words[len(manifests) :])
+    wanted: Service
+    resources: list[Resource] = []
+    if fleet is not None:
+        wanted = _checked_fleet_service(name, fleet, words)
+    else:
+        wanted, resources = _checked_service(name, manifests, words[len(manifests) :])
     text = wanted.unit(resources)
     if dry_run:
         click.echo(text, nl=False)
@@ -149,6 +162,25 @@ def _checked_service(
         ]
         wanted = Service(name, places, run_options, *own)
     return wanted, list(program.graph.resources.values())
+
+
+def _checked_fleet_service(name: str, config: str, words: tuple[str, ...]) -> Service:
+    """The service that follows channels. Its configuration must be good."""
+    from reactor.errors import ReactorError
+    from reactor.fleet.host.config import read_config
+    from reactor.language.expression import parse_expression
+    from reactor.service.unit import Service
+
+    if words:
+        raise with_hint(click.UsageError("--fleet takes the place of manifests"), "choose one of the two")
+    path = os.path.abspath(config)
+    _check_unit_word(path)
+    try:
+        read_config(path, parse=parse_expression)
+    except ReactorError as error:
+        error.message = f"{error.place}: {error.message}" if error.place else error.message
+        fail_for(error)
+    return Service(name, (), fleet=path)
 
 
 def _check_unit_word(place: str) -> None:

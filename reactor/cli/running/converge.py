@@ -31,6 +31,7 @@ from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
     from reactor.cli.options.live_page import PageListener
+    from reactor.cli.running.companions import Companion
     from reactor.cli.running.signals import Interruption
     from reactor.control.listen_address import Address
     from reactor.engine.events import Ended
@@ -54,6 +55,7 @@ class ConvergeCommand(NamedTuple):
     location: Location | None
     bad_usage: int
     secret_reader: RunSecrets
+    companions: tuple[Companion, ...] = ()
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -68,7 +70,7 @@ class ConvergeCommand(NamedTuple):
             metrics_listener(endpoint, self.bad_usage) as port,
             live_page_listener(ui, self.bad_usage) as window,
         ):
-            services = RunServices(reloader, metrics_port=port, reporter=reporter)
+            services = RunServices(reloader, metrics_port=port, reporter=reporter, companions=self.companions)
             return self._converge(program, generation, services, window)
 
     def _load(self) -> tuple[LoadedManifest, Selection | None]:
@@ -177,6 +179,7 @@ def _with_observers(
     from reactor.resource.registry import watcher_names
 
     tally = Tally(graph.refs, watcher_names(), time.time())
+    tally.gauges += [companion.gauges for companion in services.companions]
     control = page = None
     if state.path is not None or window is not None:
         facts = RunFacts(manifest, os.getpid(), time.time(), noop=options.noop)

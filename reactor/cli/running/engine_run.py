@@ -24,6 +24,7 @@ from reactor.resource.redaction import redacted
 from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:  # many runs use none of these
+    from reactor.cli.running.companions import Companion
     from reactor.control.control import Control
     from reactor.control.tcp_listener import MetricsPort
     from reactor.metrics.tally import Tally
@@ -38,7 +39,8 @@ class RunServices(NamedTuple):
     - ``control`` serves the status and applies pauses;
     - ``tally`` counts events, and ``metrics_port`` serves the counts; ``page`` is the live page;
     - ``reporter`` notifies the service manager;
-    - ``notifications`` are those that the manifest declares.
+    - ``notifications`` are those that the manifest declares;
+    - ``companions`` are further tasks, which may fail.
     """
 
     reloader: Reloader | None = None
@@ -51,6 +53,7 @@ class RunServices(NamedTuple):
     page: LivePage | None = None
     reporter: Reporter | None = None
     notifications: RunNotifications | None = None
+    companions: tuple[Companion, ...] = ()
 
 
 def converge(
@@ -93,6 +96,7 @@ class _Sinks:
             services.tally,
             services.reporter,
             services.notifications,
+            *services.companions,
         )
         self._observers = [sink for sink in observers if sink is not None]
 
@@ -177,6 +181,8 @@ async def _run_with_services(
 
             keep = (engine, services.directory, services.journal, services.control, display.warn)
             nursery.start_soon(guard_state, *keep)
+        if services.companions and display:
+            _accompany(nursery, engine, display, services)
         ended = await engine.run()
         await _end_services(services)
         nursery.cancel_scope.cancel()
@@ -189,6 +195,14 @@ def _show(nursery: trio.Nursery, engine: Engine, display: Display, services: Run
         nursery.start_soon(services.metrics_port.run, services.tally, engine, display.warn)
     if services.page:
         nursery.start_soon(services.page.run, engine, display.warn)
+
+
+def _accompany(nursery: trio.Nursery, engine: Engine, display: Display, services: RunServices) -> None:
+    """Start the companions. Few runs have any."""
+    from reactor.cli.running.companions import supervise
+
+    for companion in services.companions:
+        nursery.start_soon(supervise, companion, engine, services.journal, display.warn)
 
 
 async def _report(nursery: trio.Nursery, engine: Engine, services: RunServices) -> None:

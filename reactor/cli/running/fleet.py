@@ -21,7 +21,7 @@ from reactor.fleet.link.errors import IdentityError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
-from reactor.fleet.operator.hosts import admit_by_hand, change_orders, freed, held
+from reactor.fleet.operator.hosts import admit_by_hand, change_host_spec, freed, held
 from reactor.fleet.operator.keyring import KeyringError, save_credentials
 from reactor.fleet.operator.overview import Overview, overviews
 from reactor.fleet.operator.releasing import Wish, begin_release, next_release, waves_of
@@ -232,11 +232,11 @@ def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:
 
 def hold_host(home: str, host: str, why: str) -> None:
     """Keep a host at its release."""
-    _within(home, lambda js: change_orders(js, host, lambda orders: held(orders, None, why)))
+    _within(home, lambda js: change_host_spec(js, host, lambda spec: held(spec, None, why)))
     click.echo(f"{host} is held at its release")
 
 
 def free_host(home: str, host: str) -> None:
     """Let a host follow its channels again."""
-    _within(home, lambda js: change_orders(js, host, freed))
+    _within(home, lambda js: change_host_spec(js, host, freed))
     click.echo(f"{host} follows its channels")

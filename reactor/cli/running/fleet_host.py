@@ -1,190 +1,177 @@
-"""The work of ``reactor fleet follow``: the host follows its channel, and runs the release in force to convergence."""
+"""The work of ``reactor fleet follow``: a run of the releases in force, and beside it the link that brings new ones.
+
+The link only writes files: bundles, and the links to those in force. The run watches these files, and knows nothing of
+the network. So the run goes on without the link, and a host that boots without network runs what is in force.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Sequence
-from typing import Any
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 import trio
 
-from reactor.cli.messages import fail_for, notice
-from reactor.cli.options.inputs import Given, host_facts
+from reactor.cli import exitcodes
+from reactor.cli.messages import fail_for, notice, warn
+from reactor.cli.options.formats import Format
+from reactor.cli.options.metrics import MetricsEndpoint
+from reactor.cli.running.converge import ConvergeCommand
+from reactor.cli.running.fleet_journal import JournalEvents
+from reactor.cli.running.fleet_manifest import ChannelManifests, declared_facts
+from reactor.cli.running.fleet_status import RunStatus
+from reactor.engine.events import WatcherChanged
+from reactor.engine.options import RunOptions
 from reactor.errors import ReactorError
-from reactor.fleet.bundle.errors import BundleError
-from reactor.fleet.bundle.pack import MANIFEST
-from reactor.fleet.bundle.store import BundleStore
+from reactor.fleet.debounced_event import jittered
 from reactor.fleet.host.config import HostConfig, read_config
+from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
-from reactor.fleet.host.shelf import DiskShelf
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
-from reactor.fleet.rollout.hosts import HostPhase
-from reactor.fleet.summary import EngineReport
-from reactor.fleet.wake import Wake
-from reactor.journal.state_directory import StateDirectory, holder
-from reactor.manifest.inputs import Inputs
+from reactor.journal.state_directory import Location, StateDirectory
+from reactor.language.expression import parse_expression
+from reactor.metrics.tally import Gauge
+from reactor.resource.watch import WatchState
+from reactor.secrets.reader import RunSecrets
 
-_AGAIN = 600.0
-"""Seconds after which the release in force is run again: without another run, this repairs drift."""
-_BUSY = 2.0
-"""Seconds until the next try, while another run holds the state directory."""
-_MOST_FAILURES = 5
+if TYPE_CHECKING:
+    from reactor.engine.engine import Engine
+    from reactor.engine.events import Event
+    from reactor.journal.journal import Journal
+
+WATCHER = "network"
+"""The name of the connection in the status."""
+_PACE = 0.1
+"""Seconds between two looks at what the run says of itself."""
 
 
-class RunOnce:
-    """The run of a real host: `reactor run --converge-once` of the release in force, in a process of its own."""
+class FleetCompanion:
+    """Implements `reactor.cli.running.companions.Companion`: the link of a host to its fleet."""
 
-    def __init__(self, held: HeldReleases, state: str) -> None:
-        self.wake = Wake()
-        self._held = held
-        self._state = state
-        self._ended: tuple[str | None, HostPhase] = (None, HostPhase.MOVING)
-        self._report = EngineReport()
+    name = "the link to the fleet"
 
-    def phase_of(self, release: str) -> HostPhase:
-        """How the run of this release has ended; MOVING before that."""
-        digest, phase = self._ended
-        return phase if digest == release else HostPhase.MOVING
+    def __init__(self, config: HostConfig, manifests: ChannelManifests) -> None:
+        self._config = config
+        self._manifests = manifests
+        self._fleet: FleetHost | None = None
+        self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
 
-    def report(self) -> EngineReport:
-        """What the last run said."""
-        return self._report
+    def __call__(self, event: Event) -> None:
+        """Take one event of the run."""
+        self._status(event)
 
-    def is_target(self, expression: str) -> bool:
-        """Evaluate an expression with the facts of this host. Raises ReactorError."""
-        from reactor.language.expression import parse_expression
-        from reactor.manifest.expression_context import ExpressionContext
-        from reactor.manifest.source import Source
+    def gauges(self) -> Iterator[Gauge]:
+        """The serial of each release in force, and the events that are not acknowledged."""
+        serials: dict[tuple[str, ...], float] = {
+            (name,): held.serial for name, held in self._manifests.held.items()
+        }
+        yield Gauge("reactor_release_serial", "Serial of the release in force.", ("channel",), serials)
+        sender = self._fleet.sender if self._fleet is not None else None
+        if sender is not None:
+            text = "Events of the journal that the fleet has not acknowledged."
+            yield Gauge("reactor_journal_unsent", text, (), {(): sender.backlog.unsent})
 
-        source = Source("targets", expression)
-        inputs = Inputs(host_facts(Given(None, ())), {}, {}, ())
-        context = ExpressionContext.of(source, {}, frozenset(), inputs, strict=True)
-        return bool(parse_expression(expression).evaluate(context.scope))
+    async def run(self, engine: Engine, journal: Journal | None) -> None:
+        """Follow the channels and report, until cancelled."""
+        self._status.attach(engine)
+        connection = Connection(self._config.options, tell=_tell)
+        stores = {name: _Releases(held, self._manifests) for name, held in self._manifests.held.items()}
+        events = JournalEvents(journal, self._manifests.state) if journal is not None else None
+        config = self._config
+        host = Host(config.identity, stores, self._status, pace=config.pace, events=events)
+        fleet = self._fleet = FleetHost(connection, host)
+        with connection.watched(partial(_show_link, engine)):
+            await self._run(connection, fleet)
 
-    def validate(self, directory: str, release: Release, facts: dict[str, Any]) -> None:
-        """Refuse a bundle whose manifest does not load on this host. Raises BundleError."""
-        from reactor.loading import load
-        from reactor.resource.diagnostic import ManifestError
+    async def _run(self, connection: Connection, fleet: FleetHost) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(connection.run)
+            nursery.start_soon(fleet.run)
+            nursery.start_soon(self._pass_on_changes, fleet)
+            if facts := self._config.identity.facts:
+                nursery.start_soon(self._follow_facts, facts)
 
-        fleet = {**facts, "channel": release.channel, "serial": release.serial, "release": release.digest}
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump({"fleet": fleet}, file)
-            file.flush()
-            inputs = Inputs(host_facts(Given(file.name, ())), os.environ, {}, (file.name,))
-            try:
-                load((os.path.join(directory, MANIFEST),), inputs)
-            except ManifestError as error:
-                first = error.diagnostics[0]
-                where = first.place and first.place._replace(
-                    file=os.path.relpath(first.place.file, directory)
-                )
-                words = f"{where}: {first.message}" if where else first.message
-                raise BundleError(f"the manifest is not valid on this host: {words}", first.hint) from error
-
-    async def keep_running(self, fleet: FleetHost) -> None:
-        """Run what is in force now, after each switch, and from time to time. What the network does is all the same."""
+    async def _pass_on_changes(self, fleet: FleetHost) -> None:
         while True:
-            digest = self._held.in_force
-            if digest is None:
-                await self.wake.wait(_AGAIN)
-            elif holder(self._state) is not None:
-                await self.wake.wait(_BUSY)
-            else:
-                ended = await self._run()
-                self._ended = digest, HostPhase.CONVERGED if ended else HostPhase.FAILED
-                notice(f"release {digest[:19]} {'has converged' if ended else 'has failed'}", None)
-                fleet.engine_changed()
-                if self._held.in_force == digest:
-                    await self.wake.wait(_AGAIN)
+            await self._status.changed.wait(Pace().look)
+            fleet.engine_changed()
+            await trio.sleep(_PACE)
 
-    async def _run(self) -> bool:
-        """Whether all resources are as desired. The output of the run is the output of this command."""
-        manifest = os.path.join(self._held.channel.current_path, MANIFEST)
-        words = [
-            *(sys.executable, "-m", "reactor", "run", manifest, "--converge-once", "--format", "json"),
-            *("--facts", self._held.channel.facts_path, "--state-dir", self._state),
-        ]
-        done = await trio.run_process(words, capture_stdout=True, check=False, stdin=subprocess.DEVNULL)
-        sys.stdout.buffer.write(done.stdout)
-        sys.stdout.flush()
-        self._report = _report_of(done.stdout.splitlines())
-        return done.returncode == 0
+    async def _follow_facts(self, expressions: Mapping[str, str]) -> None:
+        """Evaluate the facts of the summary now and then: gathering some of them takes a while."""
+        work = partial(declared_facts, expressions, self._manifests.evaluate)
+        while True:
+            self._status.set_facts(await trio.to_thread.run_sync(work))
+            await trio.sleep(jittered(self._config.pace.look))
 
 
-def _report_of(lines: Sequence[bytes]) -> EngineReport:
-    """The counts and failures that the events of a run tell."""
-    counts: dict[str, int] = {}
-    worst: list[tuple[str, str]] = []
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if event.get("event") == "ended":
-            counts = event["counts"]
-        elif event.get("result") == "failed":
-            worst.append((str(event.get("resource")), str(event.get("error"))))
-    changed, failed, blocked = (counts.get(name, 0) for name in ("changed", "failed", "blocked"))
-    ok = counts.get("ok", 0) + changed
-    return EngineReport(ok + failed + blocked, ok, failed, blocked, changed, tuple(worst[:_MOST_FAILURES]))
+class _Releases(DiskReleases):
+    """The releases on disk. After a switch, the root manifest applies the channel."""
 
+    def __init__(self, held: HeldReleases, manifests: ChannelManifests) -> None:
+        super().__init__(held, manifests.validate)
+        self._manifests = manifests
 
-class _Shelf(DiskShelf):
-    """The disk, which wakes the run after a switch."""
-
-    def __init__(self, held: HeldReleases, run: RunOnce, groups: Sequence[str]) -> None:
-        facts = {"groups": list(groups)}
-        super().__init__(held, lambda directory, release: run.validate(directory, release, facts))
-        self._run = run
-
-    async def switch(self, release: Release, data: bytes, signatures: bytes, facts: Any) -> None:
+    async def switch(
+        self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]
+    ) -> None:
         await super().switch(release, data, signatures, facts)
+        await trio.to_thread.run_sync(self._manifests.apply_also, release.channel)
         notice(f"release {release.serial} of {release.channel} is in force: {release.digest}", None)
-        self._run.wake.set()
 
 
-def follow(config_path: str, state: str, *, check: bool) -> None:
-    """Follow until stopped by SIGTERM or SIGINT; with ``check``, only read the configuration."""
+def _show_link(engine: Engine, status: Status) -> None:
+    """Let the status of the run show the connection, as it shows watchers."""
+    state = WatchState.ARMED if status.up else WatchState.DOWN
+    reason = f"connected to {status.server}" if status.up else str(status.why or "the connection was lost")
+    engine.emit(WatcherChanged(time.time(), WATCHER, state, reason))
+
+
+def follow(
+    config_path: str, state: str, form: Format, endpoint: MetricsEndpoint | None, *, check: bool
+) -> int:
+    """Follow until stopped by a signal, and return the exit code; with ``check``, only read the configuration."""
     from reactor.resource.entry_points import installed_version
 
+    location = Location(state, chosen=True)
     try:
-        config = read_config(config_path, installed_version())
+        config = read_config(config_path, installed_version(), parse_expression)
         if check:
-            where = ", ".join(config.options.servers)
-            click.echo(f"{config.identity.id} follows {config.identity.channels[0]} on {where}")
-            return
+            where, channels = ", ".join(config.options.servers), ", ".join(config.identity.channels)
+            click.echo(f"{config.identity.id} follows {channels} on {where}")
+            return 0
         StateDirectory.make(state)
+        manifests = ChannelManifests(config.identity, state)
+        manifests.begin()
     except ReactorError as error:
         error.message = f"{error.place}: {error.message}" if error.place else error.message
         fail_for(error)
-    trio.run(_follow, config, state)
-
-
-async def _follow(config: HostConfig, state: str) -> None:
-    identity = config.identity
-    held = HeldReleases(BundleStore(state), identity.channels[0])
-    run = RunOnce(held, state)
-    shelf = _Shelf(held, run, identity.groups)
-    connection = Connection(config.options, tell=_tell)
-    fleet = FleetHost(connection, Host(identity, {identity.channels[0]: shelf}, run, pace=Pace()))
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(connection.run)
-        nursery.start_soon(fleet.run)
-        nursery.start_soon(run.keep_running, fleet)
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            async for _ in signals:
-                nursery.cancel_scope.cancel()
-                return
+    for channel, why in manifests.left_out.items():
+        warn(f"the run goes on without the channel {channel}: {why}")
+    asked = ConvergeCommand(
+        (manifests.root.path,),
+        manifests.inputs,
+        (),
+        (),
+        None,
+        RunOptions(watch=True),
+        form,
+        location,
+        exitcodes.BAD_USAGE,
+        RunSecrets(),
+        (FleetCompanion(config, manifests),),
+    )
+    ended, interruption = asked.converge(endpoint, None)
+    if interruption.cut_short:
+        return exitcodes.signal_code(interruption.number)
+    return exitcodes.run_code(ended, once=False, detailed=False)
 
 
 def _tell(error: LinkError) -> None:

@@ -47,7 +47,7 @@ class BundleStore:
 
     def __init__(self, state_directory: str) -> None:
         self.root = os.path.join(state_directory, "fleet")
-        self._tmp = os.path.join(self.root, "tmp")
+        self.tmp = os.path.join(self.root, "tmp")
         self._bundles = os.path.join(self.root, "bundles")
 
     @contextmanager
@@ -56,7 +56,7 @@ class BundleStore:
 
         Raises StoreLockedError if another process holds the lock, and OSError.
         """
-        for path in (self.root, self._tmp, self._bundles):
+        for path in (self.root, self.tmp, self._bundles):
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700)
             os.close(os.open(path, _DIRECTORY))  # refuses a link in its place
@@ -69,8 +69,8 @@ class BundleStore:
             except BlockingIOError:
                 words = f"another push to this host is going on, in {self.root}"
                 raise StoreLockedError(words, "push again when it has ended") from None
-            for left in os.listdir(self._tmp):
-                _remove(os.path.join(self._tmp, left))
+            for left in os.listdir(self.tmp):
+                _remove(os.path.join(self.tmp, left))
             yield
         finally:
             os.close(lock)
@@ -97,11 +97,11 @@ class BundleStore:
         if not 0 < size <= limits.packed:
             words = f"{size_in_words(max(size, 0))}, and at most {size_in_words(limits.packed)} are allowed"
             raise BundleError(f"the bundle has {words}")
-        with tempfile.TemporaryFile(dir=self._tmp) as packed:
+        with tempfile.TemporaryFile(dir=self.tmp) as packed:
             found = named(_copy(stream, packed, size))
             if found != os.path.basename(target):
                 raise BundleError(f"the bundle is {found}, and {digest} was announced", "push it again")
-            directory = tempfile.mkdtemp(dir=self._tmp)
+            directory = tempfile.mkdtemp(dir=self.tmp)
             try:
                 _unpack(packed, directory, limits)
                 yield directory
@@ -133,7 +133,7 @@ class BundleStore:
         unused = [os.path.join(self._bundles, name) for name in os.listdir(self._bundles) if name not in used]
         unused.sort(key=lambda path: os.lstat(path).st_mtime_ns, reverse=True)
         for path in unused[spare:]:
-            aside = tempfile.mkdtemp(dir=self._tmp)
+            aside = tempfile.mkdtemp(dir=self.tmp)
             os.rename(path, os.path.join(aside, "unused"))
             _remove(aside)
 

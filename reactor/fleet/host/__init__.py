@@ -1,4 +1,4 @@
-"""The host's side: follows channels, verifies, switches releases, and tells what the host is.
+"""The host's side: follows channels, verifies, switches releases, and reports.
 
 An event on the network says only "look": the host then reads the truth and verifies it. Nothing here runs what the
 network sends but verified bundles, and nothing here stops the run: without network the release in force stays.
@@ -7,7 +7,9 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``documents``: reads releases and pins from the network or the disk, and verifies them;
 - ``follow``: follows one channel;
 - ``report``: sends the newest summary, not too often;
+- ``event_sender``: sends the events of the journal;
 - ``fleet_host``: all of it for one host;
-- ``shelf``: the disk of a real host;
+- ``disk``: the releases on the disk of a real host;
+- ``root_manifest``: what the run of a real host follows;
 - ``config``: the configuration of a real host.
 """

@@ -1,4 +1,4 @@
-"""``/etc/reactor/fleet.yaml``: where the servers of a host are, which channel it follows, and whom it believes.
+"""``/etc/reactor/fleet.yaml``: where the servers of a host are, which channels it follows, and whom it believes.
 
 ::
 
@@ -11,13 +11,17 @@
     signers: /etc/reactor/fleet-signers
     require: 2
     windows: "Mon-Thu 09:00-16:00 Europe/Vienna"
+    facts: {os: Facts.host.info.os}
+    summary_interval: 10
 
 A path that is not absolute is relative to the directory of the file.
 """
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
 
 import yaml
@@ -25,7 +29,7 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from reactor.errors import Place, ReactorError
 from reactor.fleet.documents import is_host_id
-from reactor.fleet.host.ports import Identity
+from reactor.fleet.host.ports import Identity, Pace
 from reactor.fleet.link.errors import ContextError
 from reactor.fleet.link.options import Options, read_small_file
 from reactor.fleet.link.servers import Pool
@@ -36,7 +40,11 @@ from reactor.fleet.rollout.windows import Window, parse_windows
 SIGNERS = "/etc/reactor/fleet-signers"
 _LISTS = ("servers", "channels", "groups")
 _NEEDED = ("id", "servers", "credentials", "channels")
-_KNOWN = (*_NEEDED, "ca", "groups", "signers", "require", "windows")
+_KNOWN = (*_NEEDED, "ca", "groups", "signers", "require", "windows", "facts", "summary_interval")
+_RESERVED = ("bundles", "releases", "tmp", "downloads", "generations")
+"""Directories beside those of the channels in the state directory."""
+_MOST_FACTS = 16
+_SHORTEST_INTERVAL, _LONGEST_INTERVAL = 0.1, 300.0
 _INTEGER = "tag:yaml.org,2002:int"
 
 
@@ -51,27 +59,30 @@ class HostConfig(NamedTuple):
 
     identity: Identity
     options: Options
+    pace: Pace = Pace()
 
 
-def read_config(path: str, version: str = "") -> HostConfig:
-    """Read the configuration, and the file of signers that it names. Raises HostConfigError, SignersError."""
+def read_config(path: str, version: str = "", parse: Callable[[str], object] = str) -> HostConfig:
+    """Read the configuration, and the file of signers that it names. Raises HostConfigError, SignersError.
+
+    ``parse`` raises ReactorError for a string that is no expression.
+    """
     try:
         text = read_small_file(path, "configuration", "")
     except ContextError as error:
         raise HostConfigError(error.message, "write it: docs/fleet.md shows how") from error
-    return _Reader(path, text).config(version)
+    return _Reader(path, text, parse).config(version)
 
 
 class _Reader:
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, parse: Callable[[str], object]) -> None:
         self._path = path
+        self._parse = parse
         self._values = self._parsed(text)
 
     def config(self, version: str) -> HostConfig:
         name = self._name_of(self._values["id"])
-        channels = self._names("channels")
-        if len(channels) != 1:
-            self._fail(self._values["channels"], "a host follows one channel", "write channels: [NAME]")
+        channels = self._channels()
         credentials = self._file("credentials")
         signers = self._file("signers") if "signers" in self._values else SIGNERS
         options = Options(
@@ -83,12 +94,13 @@ class _Reader:
             origin=self._path,
         )
         require, windows, groups = self._require(), self._windows(), self._names("groups")
+        facts, pace = self._facts(), self._pace()
         try:
             believed = parse_signers(read_small_file(signers, "file of signers", self._path), signers)
         except ContextError as error:
             raise HostConfigError(error.message, error.hint) from error
-        identity = Identity(name, channels, believed, groups, require, windows, version)
-        return HostConfig(identity, options)
+        identity = Identity(name, channels, believed, groups, require, windows, version, facts)
+        return HostConfig(identity, options, pace)
 
     def _parsed(self, text: str) -> dict[str, Node]:
         start = Place(self._path, 1, 1)
@@ -129,6 +141,39 @@ class _Reader:
             self._fail(node, f"a list is expected here, as in {name}: [..]")
         return list(node.value)
 
+    def _channels(self) -> tuple[str, ...]:
+        """The channels, in the order in which the run applies them."""
+        found: list[str] = []
+        for node in self._list("channels"):
+            name = self._name_of(node)
+            if name in _RESERVED:
+                self._fail(node, f"a channel can't have the name {name}", "use another name")
+            if name in found:
+                self._fail(node, f"the channel {name} is here twice", "take one of them away")
+            found.append(name)
+        if not found:
+            self._fail(self._values["channels"], "at least one channel is needed", "write channels: [NAME]")
+        return tuple(found)
+
+    def _facts(self) -> Mapping[str, str]:
+        """Name -> expression of the facts that the summary has."""
+        node = self._values.get("facts")
+        if node is None:
+            return {}
+        if not isinstance(node, MappingNode):
+            self._fail(node, "a map is expected here, as in facts: {os: Facts.host.info.os}")
+        if len(node.value) > _MOST_FACTS:
+            self._fail(node, f"at most {_MOST_FACTS} facts are sent")
+        return {self._text(name): self._expression(value) for name, value in node.value}
+
+    def _expression(self, node: Node) -> str:
+        text = self._text(node)
+        try:
+            self._parse(text)
+        except ReactorError as error:
+            self._fail(node, f"this is no expression: {error.message}", error.hint)
+        return text
+
     def _names(self, name: str) -> tuple[str, ...]:
         return tuple(self._name_of(each) for each in self._list(name))
 
@@ -161,6 +206,20 @@ class _Reader:
         if node.tag != _INTEGER or not node.value.isdecimal() or int(node.value) < 1:
             self._fail(node, "a number from 1 is expected here: how many people must sign")
         return int(node.value)
+
+    def _pace(self) -> Pace:
+        node = self._values.get("summary_interval")
+        if node is None:
+            return Pace()
+        try:
+            seconds = float(self._text(node))
+        except ValueError:
+            seconds = math.nan
+        if not _SHORTEST_INTERVAL <= seconds <= _LONGEST_INTERVAL:
+            self._fail(
+                node, f"seconds from {_SHORTEST_INTERVAL:g} to {_LONGEST_INTERVAL:g} are expected here"
+            )
+        return Pace(summary=seconds)
 
     def _windows(self) -> tuple[Window, ...]:
         node = self._values.get("windows")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from reactor.fleet.bucket_names import BUNDLES
 from reactor.fleet.documents import MOST_BYTES, DocumentError
-from reactor.fleet.host.ports import Host, Shelf
+from reactor.fleet.host.ports import Host, ReleaseStore
+from reactor.fleet.host_spec import SignedPin
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.orders import SignedPin
 from reactor.fleet.release import sshsig
 from reactor.fleet.release.document import Release, digest_of_release
 from reactor.fleet.release.pin import Pin
@@ -24,9 +24,9 @@ class VerifiedRelease:
         self.digest = release.digest
 
 
-async def read_release(js: JetStream, host: Host, shelf: Shelf, digest: str) -> VerifiedRelease:
+async def read_release(js: JetStream, host: Host, store: ReleaseStore, digest: str) -> VerifiedRelease:
     """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError where it is not on the disk."""
-    kept = shelf.document(digest)
+    kept = store.document(digest)
     if kept is None:
         objects = js.objects(BUNDLES)
         data = await objects.read(digest, largest=MOST_BYTES)

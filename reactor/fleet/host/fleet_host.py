@@ -1,4 +1,4 @@
-"""One host of a fleet: its channels, its orders, its summaries, over one connection."""
+"""One host of a fleet: its channels, its spec, its summaries, over one connection."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import trio
 
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import CHANGED_CHANNEL, CHANGED_HOST, HOSTS
+from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.host.event_sender import EventSender
 from reactor.fleet.host.follow import ChannelFollower
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host.report import Reporter
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.orders import HostOrders
 from reactor.fleet.summary import Summary
-from reactor.fleet.wake import Wake
 from reactor.fleet.wire.parser import Message
 
 
 class FleetHost:
-    """``host``: what it is; ``connection``: its own, which somebody runs."""
+    """``host``: its identity, disk and run; ``connection``: its own, which the caller runs."""
 
     def __init__(self, connection: Connection, host: Host) -> None:
         self.host = host
@@ -32,24 +33,30 @@ class FleetHost:
             ChannelFollower(self._js, host, channel, self._changed) for channel in host.identity.channels
         ]
         self.reporter = Reporter(self._js, host, self.summary)
-        self._orders = Wake()
+        self.sender = EventSender(self._js, host, host.events) if host.events is not None else None
+        self._spec_changed = DebouncedEvent()
         self._epoch = -1
 
     def summary(self) -> Summary:
-        """What the host tells of itself now."""
+        """The summary of now."""
         return Summary(
             host=self.host.identity.id,
             channels={each.channel: each.report for each in self.followers},
             engine=self.host.engine.report(),
             reactor=self.host.identity.version,
             time=self.host.clock(),
+            facts=self.host.engine.declared_facts(),
+            seq=self.sender.backlog.newest if self.sender else 0,
+            lost=self.sender.backlog.lost if self.sender else 0,
         )
 
     def engine_changed(self) -> None:
         """The run has converged, failed, or begun to move."""
         for each in self.followers:
             each.refresh()
-        self.reporter.wake.set()
+        self.reporter.trigger.set()
+        if self.sender is not None:
+            self.sender.trigger.set()
 
     async def run(self) -> None:
         """Follow and report until cancelled. Nothing of the network ends this."""
@@ -58,16 +65,18 @@ class FleetHost:
                 subject = CHANGED_CHANNEL + follower.channel
                 stack.enter_context(self._connection.subscribed(subject, partial(_hint, follower)))
             subject = CHANGED_HOST + self.host.identity.id
-            stack.enter_context(self._connection.subscribed(subject, lambda _: self._orders.set()))
+            stack.enter_context(self._connection.subscribed(subject, lambda _: self._spec_changed.set()))
             stack.enter_context(self._connection.watched(self._connected))
-            await self._connection.wait_up()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._follow_orders)
+                if self.sender is not None:
+                    nursery.start_soon(self.sender.run)
+                await self._connection.wait_up()
+                nursery.start_soon(self._follow_spec)
                 for follower in self.followers:
                     nursery.start_soon(follower.run)
                 nursery.start_soon(self.reporter.run)
 
-    async def _follow_orders(self) -> None:
+    async def _follow_spec(self) -> None:
         """Read what is particular to this host, and let the channels look again."""
         pace = self.host.pace
         retry = pace.first_retry
@@ -76,33 +85,36 @@ class FleetHost:
                 entry = await self._js.key_value(HOSTS).last(self.host.identity.id)
             except LinkError:
                 retry = min(retry * 2, pace.longest_retry)
-                await self._orders.wait(retry)
+                await self._spec_changed.wait(retry)
                 continue
             retry = pace.first_retry
             if entry is not None and not entry.deleted:
-                self._take_orders(entry.value)
-            await self._orders.wait(pace.look)
+                self._take_spec(entry.value)
+            await self._spec_changed.wait(pace.look)
 
-    def _take_orders(self, data: bytes) -> None:
+    def _take_spec(self, data: bytes) -> None:
         try:
-            orders = HostOrders.from_bytes(data, self.host.identity.id)
+            spec = HostSpec.from_bytes(data, self.host.identity.id)
         except ReactorError:
-            return  # damaged orders are none: what was ordered before holds
+            return  # a damaged spec changes nothing: the one before holds
         for follower in self.followers:
-            if follower.orders != orders:
-                follower.orders = orders
-                follower.wake.set()
+            if follower.spec != spec:
+                follower.spec = spec
+                follower.trigger.set()
 
     def _connected(self, _: object) -> None:
         """After each connection everything is looked at again: hints were missed meanwhile."""
         if self._connection.up and self._connection.epoch != self._epoch:
             self._epoch = self._connection.epoch
-            self._orders.set()
+            self._spec_changed.set()
+            self.reporter.reconnected.set()
+            if self.sender is not None:
+                self.sender.reconnected.set()
             for follower in self.followers:
-                follower.wake.set()
+                follower.trigger.set()
 
     def _changed(self) -> None:
-        self.reporter.wake.set()
+        self.reporter.trigger.set()
 
 
 def _hint(follower: ChannelFollower, message: Message) -> None:

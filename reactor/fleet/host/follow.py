@@ -11,12 +11,13 @@ import trio
 from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import BUNDLES, CHANNELS
 from reactor.fleet.bundle.store import StoreLockedError
+from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
 from reactor.fleet.host.ports import Host
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.orders import HostOrders
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.judge import Answer, Circumstances, is_expired, judge, require_signed_neighbours
 from reactor.fleet.rollout.hosts import HostPhase
@@ -24,7 +25,6 @@ from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.wanted import Particular, Wanted, wanted_release
 from reactor.fleet.summary import ChannelReport
-from reactor.fleet.wake import Wake
 
 _SOON = 30.0
 """Seconds after which a host looks again that waits for a time or a window."""
@@ -35,12 +35,12 @@ class ChannelFollower:
 
     def __init__(self, js: JetStream, host: Host, channel: str, tell: Callable[[], None]) -> None:
         self.channel = channel
-        self.wake = Wake()
-        self.orders = HostOrders(host.identity.id)
-        self.report = ChannelReport(in_force=host.shelves[channel].in_force, since=host.clock())
+        self.trigger = DebouncedEvent()
+        self.spec = HostSpec(host.identity.id)
+        self.report = ChannelReport(in_force=host.stores[channel].in_force, since=host.clock())
         self._js = js
         self._host = host
-        self._shelf = host.shelves[channel]
+        self._store = host.stores[channel]
         self._tell = tell
         self._hinted = 0
         self._seen = 0
@@ -48,7 +48,7 @@ class ChannelFollower:
     def hint(self, revision: int) -> None:
         """The channel has this revision now, or a later one."""
         self._hinted = max(self._hinted, revision)
-        self.wake.set()
+        self.trigger.set()
 
     async def run(self) -> None:
         """Look whenever there is a reason. A failure of the network is told, and tried again."""
@@ -62,7 +62,7 @@ class ChannelFollower:
                 done = False
             retry = pace.first_retry if done else min(retry * 2, pace.longest_retry)
             waits = self.report.phase is HostPhase.WAITING and self.report.about is not None
-            await self.wake.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
+            await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
 
     async def _look(self) -> bool:
         """Read the channel, and do what it says. Return False if a replica is behind, or there was an older state."""
@@ -84,7 +84,7 @@ class ChannelFollower:
         return True
 
     async def _follow(self, state: ChannelState) -> None:
-        offered = await read_release(self._js, self._host, self._shelf, state.release)
+        offered = await read_release(self._js, self._host, self._store, state.release)
         require_signed_neighbours(state, offered.release)
         identity = self._host.identity
         rank = rank_of(self.channel, state.serial, identity.id, is_canary="canary" in identity.groups)
@@ -92,7 +92,7 @@ class ChannelFollower:
         wanted = wanted_release(
             state,
             rank=rank,
-            in_force=self._shelf.in_force,
+            in_force=self._store.in_force,
             now=self._host.clock(),
             particular=self._particular(),
             windows=identity.windows,
@@ -102,7 +102,7 @@ class ChannelFollower:
             return
         chosen = offered
         if wanted.release != state.release:
-            chosen = await read_release(self._js, self._host, self._shelf, wanted.release)
+            chosen = await read_release(self._js, self._host, self._store, wanted.release)
         await self._take(chosen, wanted, state)
 
     async def _take(self, chosen: VerifiedRelease, wanted: Wanted, state: ChannelState) -> None:
@@ -113,7 +113,7 @@ class ChannelFollower:
         elif judgement.answer is Answer.WAIT or wanted.waits:
             self._say(HostPhase.WAITING, about, why=judgement.why or wanted.why)
         else:
-            if chosen.digest != self._shelf.in_force:
+            if chosen.digest != self._store.in_force:
                 await self._switch(chosen, about, state.splay)
             if wanted.is_held:
                 self._say(HostPhase.HELD, about, why=wanted.why)
@@ -123,33 +123,33 @@ class ChannelFollower:
 
     async def _switch(self, chosen: VerifiedRelease, about: str, splay: float) -> None:
         release = chosen.release
-        if not self._shelf.has_bundle(release):
+        if not self._store.has_bundle(release):
             self._say(HostPhase.FETCHING, about)
             if splay:
                 await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
             data = await self._js.objects(BUNDLES).read(release.bundle, largest=release.size)
-            await self._shelf.receive(release, data)
-        await self._shelf.switch(
+            await self._store.receive(release, data)
+        await self._store.switch(
             release, chosen.data, chosen.signatures, {"groups": list(self._host.identity.groups)}
         )
 
     def _particular(self) -> Particular:
-        signed = self.orders.pins.get(self.channel)
+        signed = self.spec.pins.get(self.channel)
         pin = read_pin(self._host, self.channel, signed) if signed else None
         return Particular(
             pin=pin.pin if pin else None,
             pin_until=pin.until if pin else None,
-            hold=self.orders.hold,
-            hold_until=self.orders.hold_until,
-            why=self.orders.why if self.orders.hold else (pin.why if pin else ""),
+            hold=self.spec.hold,
+            hold_until=self.spec.hold_until,
+            why=self.spec.why if self.spec.hold else (pin.why if pin else ""),
         )
 
     def _circumstances(self) -> Circumstances:
         host = self._host
         return Circumstances(
             channels=host.identity.channels,
-            floor=self._shelf.floor,
-            in_force=self._shelf.in_force,
+            floor=self._store.floor,
+            in_force=self._store.in_force,
             now=host.clock(),
             is_target=host.engine.is_target,
         )
@@ -168,10 +168,10 @@ class ChannelFollower:
         phase = self._host.engine.phase_of(report.about)
         if phase is HostPhase.CONVERGED and self._is_stale(report.about):
             phase = HostPhase.STALE
-        self._say(phase, report.about, why=report.why)
+        self._say(phase, report.about, why=self._host.engine.why_of(report.about) or report.why)
 
     def _is_stale(self, digest: str) -> bool:
-        kept = self._shelf.document(digest)
+        kept = self._store.document(digest)
         try:
             return kept is not None and is_expired(Release.from_bytes(kept[0]), self._host.clock())
         except DocumentError:
@@ -180,7 +180,7 @@ class ChannelFollower:
     def _say(self, phase: HostPhase | None = None, about: str | None = None, why: str = "") -> None:
         old = self.report
         new = replace(
-            old, phase=phase or old.phase, about=about or old.about, in_force=self._shelf.in_force, why=why
+            old, phase=phase or old.phase, about=about or old.about, in_force=self._store.in_force, why=why
         )
         if (new.phase, new.about) != (old.phase, old.about):
             new = replace(new, since=self._host.clock())

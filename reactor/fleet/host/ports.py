@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +16,10 @@ from reactor.fleet.summary import EngineReport
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the host is, whom it believes, and when it may change. ``require``: so many people must sign."""
+    """The name of the host, the keys that it believes, and when it may change.
+
+    ``require``: the number of people who must have signed. ``facts``: name -> expression of the facts that the summary has.
+    """
 
     id: str
     channels: tuple[str, ...]
@@ -25,19 +28,24 @@ class Identity:
     require: int = 1
     windows: tuple[Window, ...] = ()
     version: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Pace(NamedTuple):
-    """Seconds. ``look``: between looks without a reason; ``summary``: the least between two; ``beat``: the most."""
+    """Seconds. ``look``: between looks without a reason; ``summary``: the least between two; ``beat``: the most.
+
+    ``events``: between two batches of events.
+    """
 
     look: float = 600.0
     summary: float = 10.0
     beat: float = 300.0
     first_retry: float = 0.05
     longest_retry: float = 60.0
+    events: float = 1.0
 
 
-class Shelf(Protocol):
+class ReleaseStore(Protocol):
     """The releases that the host keeps of one channel. See `reactor.fleet.release.held.HeldReleases`."""
 
     @property
@@ -69,19 +77,83 @@ class Engine(Protocol):
     def phase_of(self, release: str) -> HostPhase:
         """MOVING, CONVERGED or FAILED, for a release that is in force."""
 
+    def why_of(self, release: str) -> str:
+        """Why a release that is in force has failed as a whole; empty if single resources have failed, or none."""
+
     def report(self) -> EngineReport:
         """Counts and failures of all resources."""
 
     def is_target(self, expression: str) -> bool:
         """Evaluate an expression with the facts of this host. Raises ReactorError."""
 
+    def declared_facts(self) -> Mapping[str, Any]:
+        """The facts for the summary: name -> value."""
+
+
+class Backlog(Protocol):
+    """The events of the journal that are still to be sent. See `reactor.journal.sent_events.Backlog`."""
+
+    @property
+    def newest(self) -> int:
+        """The id of the newest event."""
+
+    @property
+    def unsent(self) -> int:
+        """The number of events that are not acknowledged."""
+
+    @property
+    def lost(self) -> int:
+        """The number of events that were deleted before they were sent."""
+
+
+class EventBatch(Protocol):
+    """Events to send. See `reactor.journal.sent_events.Batch`."""
+
+    @property
+    def nonce(self) -> str:
+        """Names the journal."""
+
+    @property
+    def first(self) -> int:
+        """The id of the first event."""
+
+    @property
+    def last(self) -> int:
+        """The id of the last event."""
+
+    @property
+    def size(self) -> int:
+        """The number of events."""
+
+    @property
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The events as JSON has them."""
+
+
+class EventLog(Protocol):
+    """The journal of the host, as far as this part sees it."""
+
+    @property
+    def no_backlog(self) -> Backlog:
+        """The backlog before the first look."""
+
+    async def next_batch(self, most_events: int, most_bytes: int) -> EventBatch | None:
+        """The oldest events that are not acknowledged; None if there are none, or the disk fails."""
+
+    async def acknowledge(self, batch: Any) -> None:
+        """Note that ``batch`` has arrived."""
+
+    async def backlog(self) -> Backlog:
+        """What is still to be sent."""
+
 
 @dataclass
 class Host:
-    """One host. ``clock``: its own, in seconds since 1970; ``shelves``: by channel."""
+    """One host. ``clock``: its own, in seconds since 1970; ``stores``: by channel; ``events``: None to send none."""
 
     identity: Identity
-    shelves: Mapping[str, Shelf]
+    stores: Mapping[str, ReleaseStore]
     engine: Engine
     clock: Callable[[], float] = field(default=time.time)
     pace: Pace = field(default_factory=Pace)
+    events: EventLog | None = None

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import trio
 
 from reactor.fleet.bucket_names import STATE
+from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.host.ports import Host
 from reactor.fleet.link.errors import LinkError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.summary import Summary
-from reactor.fleet.wake import Wake
 
 _LONGEST_RETRY = 300.0
 
@@ -20,7 +20,8 @@ class Reporter:
     """``compose`` returns the summary of now. Nothing is queued: only the newest is ever sent."""
 
     def __init__(self, js: JetStream, host: Host, compose: Callable[[], Summary]) -> None:
-        self.wake = Wake()
+        self.trigger = DebouncedEvent()
+        self.reconnected = DebouncedEvent()
         self.sent = 0
         self._js = js
         self._host = host
@@ -34,10 +35,10 @@ class Reporter:
             try:
                 await self._js.key_value(STATE).put(self._host.identity.id, self._compose().to_bytes())
             except LinkError:
-                await trio.sleep(retry)
+                await self.reconnected.wait(retry)
                 retry = min(retry * 2, _LONGEST_RETRY)
                 continue
             self.sent += 1
             retry = 1.0
             await trio.sleep(pace.summary)
-            await self.wake.wait(max(0.0, pace.beat - pace.summary))
+            await self.trigger.wait(max(0.0, pace.beat - pace.summary))

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 import trio
 
 from reactor.fleet.bucket_names import CHANNELS, DRIVE, STATE
+from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import canonical
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
@@ -19,7 +20,6 @@ from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.views import read_views
 from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.rollout.step import next_step
-from reactor.fleet.wake import Wake
 
 LEASE = 15
 """Seconds for which a lease is taken. It is renewed after a third."""
@@ -81,7 +81,7 @@ class Driver:
         self._name = name
         self._tell = tell
         self._interval = interval
-        self._wake = Wake()
+        self._trigger = DebouncedEvent()
         self._said: tuple[str, str] | None = None
 
     async def run(self, *, until_ended: bool = False) -> ChannelState | None:
@@ -100,7 +100,7 @@ class Driver:
                         if until_ended and state is not None and state.phase in _ENDED:
                             nursery.cancel_scope.cancel()
                             return state
-                        await self._wake.wait(self._interval)
+                        await self._trigger.wait(self._interval)
         finally:
             with trio.CancelScope(shield=True), trio.move_on_after(1):
                 await self._give_back()
@@ -113,7 +113,7 @@ class Driver:
             except LinkError:
                 await trio.sleep(1)
             else:
-                self._wake.set()
+                self._trigger.set()
                 await trio.sleep(LEASE / 3 if self.lease.held else 1)
 
     async def _give_back(self) -> None:
@@ -157,4 +157,4 @@ class Driver:
             self._tell(state, why)
 
     def _woken(self, _: object) -> None:
-        self._wake.set()
+        self._trigger.set()

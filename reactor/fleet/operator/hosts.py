@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from reactor.fleet.bucket_names import HOSTS, STATE
 from reactor.fleet.documents import DocumentError, is_channel_name, is_host_id
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.accounts import host_token
 from reactor.fleet.operator.keyring import Keyring, KeyringError, now
-from reactor.fleet.orders import HostOrders
 from reactor.fleet.wire.credentials import Credentials
 from reactor.fleet.wire.nkeys import Key
 
@@ -28,8 +28,8 @@ async def admit_by_hand(
         if not (is_host_id(name) and is_channel_name(name)):
             raise DocumentError(f"{name!r} is no name: only a-z, 0-9 and - are allowed, and - not at an end")
     try:
-        orders = HostOrders(host, tuple(channels), tuple(groups))
-        await js.key_value(HOSTS).create(host, orders.to_bytes())
+        spec = HostSpec(host, tuple(channels), tuple(groups))
+        await js.key_value(HOSTS).create(host, spec.to_bytes())
     except WrongRevisionError as error:
         raise KeyringError(
             f"there is a host {host} already", "give another name, or expel it first"
@@ -38,30 +38,30 @@ async def admit_by_hand(
     return Credentials(key, host_token(keys, host, key.public, now() + LIFE))
 
 
-async def change_orders(js: JetStream, host: str, change: Callable[[HostOrders], HostOrders]) -> HostOrders:
+async def change_host_spec(js: JetStream, host: str, change: Callable[[HostSpec], HostSpec]) -> HostSpec:
     """Change what is particular to a host; return it. Raises KeyringError if there is no such host, LinkError."""
     bucket = js.key_value(HOSTS)
     for _ in range(_ATTEMPTS):
         entry = await bucket.get(host) if is_host_id(host) else None
         if entry is None:
             raise KeyringError(f"there is no host {host}", "see reactor fleet status")
-        new = change(HostOrders.from_bytes(entry.value, host))
+        new = change(HostSpec.from_bytes(entry.value, host))
         try:
             await bucket.update(host, new.to_bytes(), entry.revision)
         except WrongRevisionError:
             continue
         return new
-    raise KeyringError(f"others change the orders for {host} all the time", "try again")
+    raise KeyringError(f"others change the spec for {host} all the time", "try again")
 
 
-def held(orders: HostOrders, until: float | None, why: str) -> HostOrders:
+def held(spec: HostSpec, until: float | None, why: str) -> HostSpec:
     """Keep a host at its release."""
-    return replace(orders, hold=True, hold_until=until, why=why)
+    return replace(spec, hold=True, hold_until=until, why=why)
 
 
-def freed(orders: HostOrders) -> HostOrders:
+def freed(spec: HostSpec) -> HostSpec:
     """Let a host follow its channels again: without hold and without pins."""
-    return replace(orders, hold=False, hold_until=None, why="", pins={})
+    return replace(spec, hold=False, hold_until=None, why="", pins={})
 
 
 async def forget(js: JetStream, host: str) -> None:

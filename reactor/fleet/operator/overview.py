@@ -10,7 +10,7 @@ from reactor.fleet.bucket_names import DRIVE
 from reactor.fleet.documents import to_time_text
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
-from reactor.fleet.operator.views import read_orders, read_summaries
+from reactor.fleet.operator.views import read_host_specs, read_summaries
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.rollout.state import ChannelState, Phase
@@ -69,14 +69,14 @@ class Overview:
 async def overviews(js: JetStream, channel: str | None = None) -> list[Overview]:
     """Return all channels, or one. Raises LinkError, DocumentError."""
     channels = Channels(js)
-    orders, summaries, now = await read_orders(js), await read_summaries(js), await channels.clock.now()
+    specs, summaries, now = await read_host_specs(js), await read_summaries(js), await channels.clock.now()
     found = []
     for name in [channel] if channel else await channels.names():
         state, _ = await channels.read(name)
         if state is None:
             continue
         hosts = []
-        for host, each in sorted(orders.items()):
+        for host, each in sorted(specs.items()):
             if name in each.channels:
                 rank = rank_of(name, state.serial, host, is_canary=each.is_canary)
                 hosts.append(_line(host, state, rank, summaries.get(host), now))

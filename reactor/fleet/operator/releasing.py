@@ -9,7 +9,7 @@ from reactor.fleet.bundle.pack import Bundle
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.publishing import publish_bundle, publish_release, published_release
-from reactor.fleet.operator.views import read_orders
+from reactor.fleet.operator.views import read_host_specs
 from reactor.fleet.release.document import Release, require_consistent
 from reactor.fleet.rollout.acts import NewRelease, RolloutError
 from reactor.fleet.rollout.gate import Gate
@@ -62,10 +62,10 @@ async def next_release(js: JetStream, wish: Wish, bundle: Bundle) -> Release:
 
 async def waves_of(js: JetStream, wish: Wish, serial: int) -> tuple[tuple[int, ...], dict[str, int]]:
     """Return the waves as ranks, and the rank of each host that follows the channel. Raises WavesError, LinkError."""
-    orders = await read_orders(js)
+    specs = await read_host_specs(js)
     ranks = {
         name: rank_of(wish.channel, serial, name, is_canary=each.is_canary)
-        for name, each in orders.items()
+        for name, each in specs.items()
         if wish.channel in each.channels
     }
     return parse_waves(wish.waves, ranks.values()), ranks

@@ -6,19 +6,19 @@ from contextlib import suppress
 
 from reactor.fleet.bucket_names import HOSTS, STATE
 from reactor.fleet.documents import DocumentError
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.jetstream import JetStream
-from reactor.fleet.orders import HostOrders
 from reactor.fleet.rollout.hosts import HostView
 from reactor.fleet.rollout.rank import rank_of
 from reactor.fleet.summary import Summary, read_summary, view_of
 
 
-async def read_orders(js: JetStream) -> dict[str, HostOrders]:
+async def read_host_specs(js: JetStream) -> dict[str, HostSpec]:
     """What is particular to each host, by id. A damaged document is left out. Raises LinkError."""
     found = {}
     for entry in await js.key_value(HOSTS).entries():
         with suppress(DocumentError):
-            found[entry.key] = HostOrders.from_bytes(entry.value, entry.key)
+            found[entry.key] = HostSpec.from_bytes(entry.value, entry.key)
     return found
 
 
@@ -36,9 +36,9 @@ async def read_summaries(js: JetStream) -> dict[str, tuple[Summary, float]]:
 
 async def read_views(js: JetStream, channel: str, serial: int) -> list[HostView]:
     """The hosts that follow ``channel``, with their ranks in release ``serial``. Raises LinkError."""
-    orders, summaries = await read_orders(js), await read_summaries(js)
+    specs, summaries = await read_host_specs(js), await read_summaries(js)
     views = []
-    for name, each in orders.items():
+    for name, each in specs.items():
         if channel not in each.channels:
             continue
         rank = rank_of(channel, serial, name, is_canary=each.is_canary)

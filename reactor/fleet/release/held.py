@@ -45,6 +45,13 @@ class HeldReleases:
         return found if isinstance(found, str) else None
 
     @property
+    def serial(self) -> int:
+        """The serial of the release in force; 0 before the first."""
+        facts = self.channel.facts
+        found = facts.get("fleet", {}).get("serial") if isinstance(facts, dict) else None
+        return found if isinstance(found, int) else 0
+
+    @property
     def floor(self) -> int:
         """The highest floor that this host has accepted, 0 before the first. Raises BundleError if it can't be read.
 

@@ -13,7 +13,7 @@ from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 
 
-class DiskShelf:
+class DiskReleases:
     """``validate`` gets the directory of an unpacked bundle and its release, and raises if its manifest does not load here.
 
     While another process holds the lock, as a push does, `receive` and `switch` raise StoreLockedError.

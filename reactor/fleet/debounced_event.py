@@ -11,7 +11,7 @@ _TOGETHER = 0.02
 _SPREAD = 0.2
 
 
-class Wake:
+class DebouncedEvent:
     """Set from callbacks, waited for by one task."""
 
     def __init__(self) -> None:
@@ -23,12 +23,12 @@ class Wake:
 
     async def wait(self, seconds: float) -> None:
         """Return after a reason, or after about ``seconds`` without one."""
-        with trio.move_on_after(spread(seconds)):
+        with trio.move_on_after(jittered(seconds)):
             await self._event.wait()
             await trio.sleep(_TOGETHER)
         self._event = trio.Event()
 
 
-def spread(seconds: float) -> float:
+def jittered(seconds: float) -> float:
     """Return about ``seconds``, so that many hosts do not act at once."""
     return seconds * random.uniform(1 - _SPREAD, 1 + _SPREAD)  # noqa: S311 - no secret

@@ -18,7 +18,7 @@ class SignedPin:
 
 
 @dataclass(frozen=True)
-class HostOrders:
+class HostSpec:
     """``pins``: channel -> pin. ``hold_until`` in seconds since 1970, None without end."""
 
     host: str
@@ -49,9 +49,9 @@ class HostOrders:
         return canonical(fields)
 
     @classmethod
-    def from_bytes(cls, data: bytes, host: str) -> HostOrders:
+    def from_bytes(cls, data: bytes, host: str) -> HostSpec:
         """Read the document of ``host``. Raises DocumentError."""
-        document = parsed(data, f"the orders for {host}")
+        document = parsed(data, f"the spec for {host}")
         document.require_version()
         pins = document.part("pins")
         return cls(

@@ -1,0 +1,191 @@
+"""The status of a run for a fleet: whether the releases in force have converged, counts, failures, health checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from reactor.engine.engine import Engine
+from reactor.engine.events import Checked, Event, Reloaded, ReloadRejected, Result
+from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.host.root_manifest import current_path
+from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.summary import EngineReport
+from reactor.resource.composite import Composite
+from reactor.resource.health import HealthStatus
+
+_MOST_FAILURES = 5
+_WORST_FIRST = tuple(reversed(HealthStatus))
+
+
+class RunStatus:
+    """A sink of the events of a run. ``being_loaded`` returns channel -> release, as the last load has read them.
+
+    ``left_out`` has the channels that do not load, with the reasons. ``changed`` is set at each event that may change
+    the answers.
+    """
+
+    def __init__(
+        self, being_loaded: Callable[[], Mapping[str, str]], left_out: Mapping[str, str], evaluate: Any
+    ) -> None:
+        self.changed = DebouncedEvent()
+        self.is_target: Callable[[str], bool] = evaluate
+        self._being_loaded = being_loaded
+        self._left_out = left_out
+        self._loaded: dict[str, str] = dict(being_loaded())
+        """Channel -> the release that the engine runs."""
+        self._rejected: dict[str, str] = {}
+        """Release -> why the engine could not load it."""
+        self._engine: Engine | None = None
+        self._members: dict[str, frozenset[int]] = {}
+        self._composites: frozenset[int] = frozenset()
+        self._failed_now: set[str] = set()
+        self._errors: dict[str, str] = {}
+        self._health: dict[str, dict[str, HealthStatus]] = {}
+        self._facts: Mapping[str, Any] = {}
+
+    def attach(self, engine: Engine) -> None:
+        """Read the status of this engine."""
+        self._engine = engine
+        self._index()
+        self.changed.set()
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if type(event) is Checked:
+            self._take_check(event)
+        elif type(event) is Reloaded:
+            self._loaded = dict(self._being_loaded())
+            self._failed_now.clear()
+            self._rejected.clear()
+            for ref in event.gone:
+                self._errors.pop(ref, None)
+                self._health.pop(ref, None)
+            self._members = {}
+        elif type(event) is ReloadRejected:
+            self._rejected = dict.fromkeys(self._being_loaded().values(), event.problems[0])
+        self.changed.set()
+
+    def _take_check(self, event: Checked) -> None:
+        if event.health:
+            self._health[event.ref] = {each.name: each.status for each in event.health}
+        if event.result is Result.FAILED:
+            self._failed_now.add(event.ref)
+            self._errors[event.ref] = event.error or "it failed"
+        elif event.ref in self._errors:
+            self._failed_now.discard(event.ref)
+            del self._errors[event.ref]
+
+    # ---- answers ----
+
+    def phase_of(self, release: str) -> HostPhase:
+        """FAILED at the first failure since the release was loaded; CONVERGED if nothing moves, failed or is blocked."""
+        channel = self._channel_of(release)
+        if channel is None:
+            return HostPhase.FAILED if self.why_of(release) else HostPhase.MOVING
+        engine = self._engine
+        if engine is None:
+            return HostPhase.MOVING
+        members = self._of_channel(channel)
+        bad = (engine.scheduler.blocking.failed | engine.scheduler.blocking.blocked) & members
+        if any(engine.vertex_table.refs[vertex] in self._failed_now for vertex in bad):
+            return HostPhase.FAILED
+        if any(engine.scheduler.in_motion(vertex) for vertex in members):
+            return HostPhase.MOVING
+        return HostPhase.FAILED if bad else HostPhase.CONVERGED
+
+    def why_of(self, release: str) -> str:
+        """Why the engine does not run a release that is in force; empty if it does, or will."""
+        if release in self._rejected:
+            return self._rejected[release]
+        channels = {digest: channel for channel, digest in self._being_loaded().items()}
+        return self._left_out.get(channels.get(release, ""), "")
+
+    def declared_facts(self) -> Mapping[str, Any]:
+        """The facts for the summary, as they were evaluated last."""
+        return self._facts
+
+    def set_facts(self, facts: Mapping[str, Any]) -> None:
+        """Report these facts from now on."""
+        if facts != self._facts:
+            self._facts = facts
+            self.changed.set()
+
+    def report(self) -> EngineReport:
+        """Counts of resources, the first failures, and the health checks by name: of equal names the worst."""
+        engine = self._engine
+        if engine is None:
+            return EngineReport()
+        own = self._own(engine)
+        present = engine.vertex_table.present - own
+        counts = engine.results.counts(present, engine.scheduler.blocking.blocked)
+        changed = counts[Result.CHANGED]
+        return EngineReport(
+            len(present),
+            counts[Result.OK] + changed,
+            counts[Result.FAILED],
+            counts[Result.BLOCKED],
+            changed,
+            tuple(self._worst(engine)),
+            self._checks(),
+        )
+
+    def _worst(self, engine: Engine) -> Iterator[tuple[str, str]]:
+        shown = 0
+        for ref, why in self._errors.items():
+            vertex = engine.vertex_table.find(ref)
+            if vertex is None or vertex in self._composites:
+                continue
+            yield ref, why
+            if (shown := shown + 1) == _MOST_FAILURES:
+                return
+
+    def _checks(self) -> dict[str, str]:
+        found: dict[str, HealthStatus] = {}
+        for checks in self._health.values():
+            for name, status in checks.items():
+                found[name] = min(found.get(name, status), status, key=_WORST_FIRST.index)
+        return {name: str(status) for name, status in sorted(found.items())}
+
+    # ---- the vertices of a channel ----
+
+    def _channel_of(self, release: str) -> str | None:
+        for channel, digest in self._loaded.items():
+            if digest == release and channel not in self._left_out:
+                return channel
+        return None
+
+    def _of_channel(self, channel: str) -> frozenset[int]:
+        if not self._members:
+            self._index()
+        return self._members.get(channel, frozenset())
+
+    def _own(self, engine: Engine) -> set[int]:
+        """The vertices of the root manifest."""
+        found = (_vertex_of(engine, channel) for channel in self._loaded)
+        return {vertex for vertex in found if vertex is not None}
+
+    def _index(self) -> None:
+        """Find the vertices of each channel: the members of its `apply`, and their members."""
+        engine = self._engine
+        if engine is None:
+            return
+        table = engine.vertex_table
+        self._members = {}
+        for channel in self._loaded:
+            found: set[int] = set()
+            rest = [_vertex_of(engine, channel)]
+            while rest:
+                vertex = rest.pop()
+                if vertex is not None and vertex not in found:
+                    found.add(vertex)
+                    rest += map(table.find, table.resources[vertex].declared.members)
+            self._members[channel] = frozenset(found)
+        self._composites = frozenset(
+            vertex for vertex in table.present if isinstance(table.resources[vertex], Composite)
+        )
+
+
+def _vertex_of(engine: Engine, channel: str) -> int | None:
+    """The vertex of the `apply` of a channel."""
+    return engine.vertex_table.find(f"apply#{current_path(channel)}")

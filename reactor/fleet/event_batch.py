@@ -1,0 +1,90 @@
+"""Batches of events, as hosts send them: lines of JSON, compressed by zstd where they are more than 4 KiB.
+
+Each line is an event as ``reactor events --format json`` shows it. The message id of a batch is ``NONCE:FIRST-LAST``: a
+random number that the journal keeps, and the ids of the first and the last event.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from reactor.fleet.documents import DocumentError
+
+MOST_EVENTS, MOST_BYTES = 200, 64 * 1024
+"""The most events in a batch, and the most bytes of it before it is compressed. A single event may be larger."""
+COMPRESSED_ABOVE = 4096
+_LARGEST = 4 << 20
+"""The most bytes of a batch that are read, after it is decompressed."""
+_MAGIC = b"\x28\xb5\x2f\xfd"
+_ID = re.compile(r"([0-9a-f]{1,32}):(\d{1,18})-(\d{1,18})")
+
+
+class BatchId(NamedTuple):
+    """``nonce``: names the journal; ``first`` and ``last``: ids of events in it."""
+
+    nonce: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.nonce}:{self.first}-{self.last}"
+
+
+def parse_batch_id(text: str) -> BatchId | None:
+    """Return the message id of a batch, None if it is none."""
+    found = _ID.fullmatch(text)
+    return BatchId(found[1], int(found[2]), int(found[3])) if found else None
+
+
+def encode_batch(events: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return the bytes of a batch."""
+    data = "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events).encode()
+    return _zstd()[0](data) if len(data) > COMPRESSED_ABOVE else data
+
+
+def decode_batch(data: bytes, what: str) -> list[dict[str, Any]]:
+    """Return the events of a batch. ``what`` names it in errors. Raises DocumentError.
+
+    A line that is not a JSON object is an error: what a host sends is not trusted.
+    """
+    if data.startswith(_MAGIC):
+        data = _zstd()[1](data, what)
+    if not data.endswith(b"\n"):
+        raise DocumentError(f"{what} is cut off, or empty")
+    if len(data) > _LARGEST:
+        raise DocumentError(f"{what} has more than {_LARGEST} bytes")
+    try:
+        found = [json.loads(line) for line in data.splitlines() if line]
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"{what} is not valid JSON: {error}") from error
+    if not all(isinstance(each, dict) for each in found):
+        raise DocumentError(f"{what} has a line that is not a JSON object")
+    return found
+
+
+def _zstd() -> tuple[Callable[[bytes], bytes], Callable[[bytes, str], bytes]]:
+    """The functions that compress, and decompress at most `_LARGEST` bytes. Imported where they are needed."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # noqa: PLC0415 - small batches need none
+
+        def unpacked(data: bytes, what: str) -> bytes:
+            try:
+                return zstd.ZstdDecompressor().decompress(data, _LARGEST + 1)
+            except zstd.ZstdError as error:
+                raise DocumentError(f"{what} is not valid zstd: {error}") from error
+
+        return zstd.compress, unpacked
+    import zstandard  # noqa: PLC0415 - small batches need none
+
+    def decompressed(data: bytes, what: str) -> bytes:
+        try:
+            reader = zstandard.ZstdDecompressor(max_window_size=2 * _LARGEST).stream_reader(data)
+            return reader.read(_LARGEST + 1)
+        except zstandard.ZstdError as error:
+            raise DocumentError(f"{what} is not valid zstd: {error}") from error
+
+    return zstandard.ZstdCompressor().compress, decompressed

@@ -1,0 +1,58 @@
+"""Sends the events of the journal to the fleet, in batches: one in flight, and nothing waits in memory besides it."""
+
+from __future__ import annotations
+
+import trio
+
+from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.event_batch import MOST_BYTES, MOST_EVENTS, BatchId, encode_batch
+from reactor.fleet.host.ports import Backlog, EventLog, Host
+from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.jetstream import JetStream
+
+SUBJECT = "reactor.event."
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
+"""Seconds until a batch that is not acknowledged is sent again. They double."""
+
+
+class EventSender:
+    """``trigger`` is set when the journal may have new events, ``reconnected`` when the servers are back."""
+
+    def __init__(self, js: JetStream, host: Host, log: EventLog) -> None:
+        self.trigger = DebouncedEvent()
+        self.reconnected = DebouncedEvent()
+        self.backlog: Backlog = log.no_backlog
+        self.sent = 0
+        self._js = js
+        self._host = host
+        self._log = log
+
+    async def run(self) -> None:
+        """Send until cancelled, at most one batch in ``pace.events`` seconds."""
+        pace = self._host.pace
+        while True:
+            batch = await self._log.next_batch(MOST_EVENTS, MOST_BYTES)
+            self.backlog = await self._log.backlog()
+            if batch is None:
+                await self.trigger.wait(pace.look)
+                await trio.sleep(pace.events)  # more events may follow, and share a batch
+                continue
+            data = encode_batch(batch.records)
+            await self._deliver(str(BatchId(batch.nonce, batch.first, batch.last)), data)
+            await self._log.acknowledge(batch)
+            self.sent += batch.size
+            await trio.sleep(pace.events)
+
+    async def _deliver(self, message_id: str, data: bytes) -> None:
+        """Send a batch until it is acknowledged. The server drops a repetition by its id."""
+        pause = FIRST_PAUSE
+        subject = SUBJECT + self._host.identity.id
+        while True:
+            try:
+                await self._js.publish(subject, data, message_id=message_id)
+            except LinkError:
+                self.backlog = await self._log.backlog()
+                await self.reconnected.wait(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+                continue
+            return

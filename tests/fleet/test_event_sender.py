@@ -1,0 +1,149 @@
+"""A host sends the events of its journal: each arrives once, in order, whatever fails on the way."""
+
+import itertools
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from fleet_server import FleetServer
+
+from reactor.cli.running.fleet_journal import JournalEvents
+from reactor.engine.events import Cause, Checked, Result
+from reactor.fleet.bucket_names import EVENTS
+from reactor.fleet.event_batch import MOST_BYTES, MOST_EVENTS, decode_batch, parse_batch_id
+from reactor.fleet.host.event_sender import LONGEST_PAUSE, EventSender
+from reactor.fleet.host.ports import Host, Identity, Pace
+from reactor.fleet.link.connection import Connection
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
+from reactor.journal.journal import Journal
+
+
+@pytest.fixture(scope="module")
+def fleet_server(tmp_path_factory):
+    made = FleetServer(tmp_path_factory.mktemp("events"))
+    with made.server:
+        trio.run(made.make_streams)
+        yield made
+
+
+def event(name, error=None):
+    return Checked(
+        time.time(), f"file#/{name}", Result.CHANGED, Cause.DRIFT, 0.001, ("updated",), error=error
+    )
+
+
+class Sending:
+    """A journal, and what sends its events."""
+
+    def __init__(self, js, name, directory, events=0.01):
+        self.journal = Journal.open(str(directory), "/etc/site.yaml", print)
+        self.log = JournalEvents(self.journal, str(directory))
+        self.sender = EventSender(
+            js, Host(Identity(name, (), ()), {}, None, pace=Pace(events=events)), self.log
+        )
+
+    @asynccontextmanager
+    async def running(self):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.sender.run)
+            yield
+            nursery.cancel_scope.cancel()
+
+    def record(self, *names, error=None):
+        for name in names:
+            self.journal.record(event(name, error))
+        self.sender.trigger.set()
+
+    async def until_sent(self, count):
+        with trio.fail_after(10):
+            while (await self.log.backlog()).unsent or self.sender.sent < count:  # noqa: ASYNC110
+                await trio.sleep(0.01)
+
+
+async def stored(js, name):
+    """The batches in the stream, with their ids."""
+    found = []
+    async with js.reading(EVENTS, [f"reactor.event.{name}"], start="all") as reader:
+        async for each in reader:
+            if each is None:
+                return found
+            found.append(
+                (parse_batch_id(each.headers["Nats-Msg-Id"]), decode_batch(each.data, "a batch"), each.data)
+            )
+    return None
+
+
+def refs(batches):
+    return [each["ref"] for _, events, _ in batches for each in events]
+
+
+async def test_events_arrive_in_order_in_batches_within_the_limits(fleet_server, tmp_path):
+    names = [f"n{number}" for number in range(MOST_EVENTS + 50)]
+    async with fleet_server.connected("web1") as js, fleet_server.connected() as operator:
+        sending = Sending(js, "web1", tmp_path)
+        sending.record(*names)
+        sending.record("large", error="x" * 2000)
+        async with sending.running():
+            await sending.until_sent(len(names) + 1)
+            sending.record("later")
+            await sending.until_sent(len(names) + 2)
+        batches = await stored(operator, "web1")
+        assert refs(batches) == [f"file#/{name}" for name in (*names, "large", "later")]
+        assert max(len(events) for _, events, _ in batches) <= MOST_EVENTS
+        assert len(batches) == 3
+        assert batches[0][2][:4] == b"\x28\xb5\x2f\xfd"
+        assert len(batches[0][2]) < MOST_BYTES
+        assert batches[2][2].startswith(b'{"id":')
+        assert [batch.first for batch, _, _ in batches] == [1, 201, 252]
+        sending.journal.close()
+
+
+async def test_a_batch_whose_acknowledgement_was_lost_is_stored_once(fleet_server, tmp_path):
+    async with fleet_server.connected("web2") as js, fleet_server.connected() as operator:
+        sending = Sending(js, "web2", tmp_path)
+        sending.record("a", "b")
+        acknowledge, sending.log.acknowledge = sending.log.acknowledge, None  # the process ends before it
+        with pytest.raises(BaseExceptionGroup):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(sending.sender.run)
+        assert acknowledge is not None
+        sending.journal.close()
+
+        again = Sending(js, "web2", tmp_path)
+        again.record("c")
+        async with again.running():
+            await again.until_sent(3)
+        assert refs(await stored(operator, "web2")) == ["file#/a", "file#/b", "file#/c"]
+        again.journal.close()
+
+
+async def test_without_servers_one_batch_waits_and_the_pauses_double(tmp_path, autojump_clock):
+    autojump_clock.autojump_threshold = 0.05  # the journal is read in a thread
+    connection = Connection(Options(servers=("nats://127.0.0.1:1",)))
+    sending = Sending(JetStream(connection), "web3", tmp_path)
+    sending.record("a")
+    times = []
+    publish = sending.sender._js.publish
+
+    async def note(*arguments, **how):
+        times.append(trio.current_time())
+        return await publish(*arguments, **how)
+
+    sending.sender._js.publish = note
+    async with sending.running():
+        await trio.sleep(2000)
+        for _ in range(500):
+            sending.record("b")
+        await trio.sleep(100)
+        pauses = [after - before for before, after in itertools.pairwise(times)]
+        assert [round(pause) for pause in pauses[:4]] == pytest.approx([1, 2, 4, 8], rel=0.3)
+        assert max(pauses) <= LONGEST_PAUSE * 1.25
+        assert len(times) < 20
+        assert sending.sender.sent == 0
+        before = len(times)
+        sending.sender.reconnected.set()
+        await trio.sleep(1)
+        assert len(times) == before + 1
+    sending.journal.close()

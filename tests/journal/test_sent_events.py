@@ -1,0 +1,96 @@
+"""The cursor of events that another program gets: each at least once, and what was deleted before is counted."""
+
+import os
+
+import pytest
+from journal_worlds import changed, journal_in
+
+from reactor.journal import retention
+from reactor.journal.schema import FILE_NAME
+from reactor.journal.sent_events import HISTORY, Backlog, SentEvents
+
+
+def record(directory, *names):
+    with journal_in(directory) as journal:
+        for name in names:
+            journal.record(changed(f"file#/{name}"))
+
+
+def refs(batch):
+    return [each.get("ref", each["event"]) for each in batch.records]
+
+
+@pytest.fixture
+def sent(directory):
+    record(directory, "a", "b", "c")
+    return SentEvents(str(directory), "fleet")
+
+
+def test_batches_follow_each_other_and_an_acknowledged_event_is_not_sent_again(directory, sent):
+    first = sent.next_batch(2, 1 << 16)
+    assert (refs(first), first.first, first.last, first.size) == (["file#/a", "file#/b"], 1, 2, 2)
+    assert sent.backlog() == Backlog(3, 3, 0)
+    sent.acknowledge(first)
+    second = SentEvents(str(directory), "fleet").next_batch(2, 1 << 16)
+    assert (refs(second), second.nonce) == (["file#/c"], first.nonce)
+    sent.acknowledge(second)
+    assert sent.next_batch(2, 1 << 16) is None
+    assert sent.backlog() == Backlog(3, 0, 0)
+
+
+def test_a_batch_is_repeated_with_the_same_ids_although_there_are_more_events(directory, sent):
+    first = sent.next_batch(200, 1 << 16)
+    record(directory, "d")
+    again = SentEvents(str(directory), "fleet").next_batch(200, 1 << 16)
+    assert (again.nonce, again.first, again.last, refs(again)) == (first.nonce, 1, 3, refs(first))
+    sent.acknowledge(again)
+    assert refs(sent.next_batch(200, 1 << 16)) == ["file#/d"]
+
+
+def test_a_batch_has_at_most_its_bytes_but_one_event(directory, sent):
+    whole = sent.next_batch(200, 1)
+    assert refs(whole) == ["file#/a"]
+
+
+def test_what_is_deleted_unsent_is_told_once_and_what_arrived_is_not_lost(directory, sent, monkeypatch):
+    monkeypatch.setattr(retention, "ROW_LIMIT", 10)
+    monkeypatch.setattr(retention, "_PRUNED_AT_ONCE", 1)
+    in_flight = sent.next_batch(2, 1 << 16)
+    record(directory, *(f"n{number}" for number in range(retention.PRUNE_EVERY)))
+    kept = sent.backlog().unsent
+    assert sent.backlog().lost == retention.PRUNE_EVERY + 3 - kept
+    sent.acknowledge(in_flight)
+    lost = sent.backlog().lost
+    assert lost == retention.PRUNE_EVERY + 1 - kept
+    batch = sent.next_batch(5, 1 << 16)
+    assert batch.records[0]["event"] == "recordslost"
+    assert batch.records[0]["count"] == lost
+    assert [each["id"] for each in batch.records[1:]] == list(range(batch.first, batch.last + 1))
+    sent.acknowledge(batch)
+    following = sent.next_batch(5, 1 << 16)
+    assert following.records[0]["event"] == "checked"
+    assert sent.backlog().lost == lost
+
+
+def test_a_journal_that_sends_nothing_counts_nothing(directory, monkeypatch):
+    monkeypatch.setattr(retention, "ROW_LIMIT", 10)
+    record(directory, *(f"n{number}" for number in range(retention.PRUNE_EVERY)))
+    assert SentEvents(str(directory), "fleet").backlog().lost == 0
+
+
+def test_of_the_history_before_the_first_use_the_newest_are_sent(directory):
+    record(directory, *(f"n{number}" for number in range(HISTORY + 5)))
+    assert SentEvents(str(directory), "fleet").next_batch(1, 1 << 16).first == 6
+
+
+def test_a_new_journal_has_another_nonce_and_begins_anew(directory, sent):
+    first = sent.next_batch(200, 1 << 16)
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(directory / f"{FILE_NAME}{suffix}"):
+            os.unlink(directory / f"{FILE_NAME}{suffix}")
+    record(directory, "new")
+    batch = sent.next_batch(200, 1 << 16)
+    assert refs(batch) == ["file#/new"]
+    assert batch.nonce != first.nonce
+    sent.acknowledge(first)
+    assert sent.backlog().unsent == 1
