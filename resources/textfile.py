@@ -48,8 +48,8 @@ def read(path: str) -> str | None:
             raise ResourceError(f"{path} is not UTF-8 text at byte {error.start}", hint) from error
 
 
-async def edit(path: str, change: Change) -> None:
-    """Apply ``change`` to the content of the file, atomically. A missing file counts as empty.
+async def edit(path: str, change: Change, *, mode: int = _MODE) -> None:
+    """Apply ``change`` to the content of the file, atomically. A missing file counts as empty, and gets ``mode``.
 
     Owner, mode and symlinks to the file stay. Stale temporary files beside it are removed. Raises ResourceError when
     it can't be written.
@@ -59,16 +59,16 @@ async def edit(path: str, change: Change) -> None:
         before = read(path)
         after = change(before or "")
         if after != before:
-            attributes = _attributes(path)
+            attributes = _attributes(path, mode)
             directory, base = os.path.split(path)
             stale_temporaries = await find_stale_temporaries(directory, base, attributes.uid)
             await remove_stale_temporaries(path, stale_temporaries, attributes.uid)
             await write_file(path, Inline(after), attributes)
 
 
-async def replace(path: str, text: str) -> None:
-    """Replace the content of the file by ``text``. Raises ResourceError when it can't be written."""
-    await edit(path, lambda _: text)
+async def replace(path: str, text: str, *, mode: int = _MODE) -> None:
+    """Replace the content of the file by ``text``; a new file gets ``mode``. Raises ResourceError when it can't be written."""
+    await edit(path, lambda _: text, mode=mode)
 
 
 def refuse_unwritable(path: str) -> None:
@@ -126,10 +126,10 @@ def _opened(path: str, _flags: int) -> int:
     raise ResourceError(f"{path} is not a regular file, or leads to something else", "remove it")
 
 
-def _attributes(path: str) -> Attributes:
+def _attributes(path: str, mode: int) -> Attributes:
     with ErrorContext(f"look at {path}"):
         try:
             found = os.stat(path)
         except FileNotFoundError:
-            return Attributes(os.geteuid(), os.getegid(), _MODE)
+            return Attributes(os.geteuid(), os.getegid(), mode)
         return Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))

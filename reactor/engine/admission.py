@@ -6,7 +6,7 @@ Part of the scheduler: no I/O and no clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reactor.engine.delay_queue import DelayQueue
@@ -37,10 +37,11 @@ def is_shared(resource: Resource) -> bool:
 class Batch:
     """Vertices of one group that run together.
 
-    A member leaves ``members`` when its run ends; ``waiting`` wait for the next batch.
+    A member leaves ``members`` when its run ends; ``waiting`` wait for the next batch. ``leader`` started first.
     """
 
     group: Hashable
+    leader: int
     members: set[int]
     waiting: list[int]
 
@@ -81,10 +82,19 @@ class BatchScheduler:
         """``leader`` has started: form a batch with all other vertices of its group that ``start`` can start too."""
         group = self.of[leader]
         followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
-        batch = Batch(group, {leader, *followers}, [])
+        batch = Batch(group, leader, {leader, *followers}, [])
         self._under_way[group] = batch
         self.batch.update(dict.fromkeys(batch.members, batch))
         self.followers.extend(followers)
+
+    def end(self, vertices: Sequence[int]) -> list[int]:
+        """The runs of ``vertices``, all the members of a batch, ended. Return the latecomers."""
+        batch = self.batch[vertices[0]]
+        for vertex in vertices:
+            del self.batch[vertex]
+        batch.members.clear()
+        del self._under_way[batch.group]
+        return batch.waiting
 
     def leave(self, vertex: int) -> list[int] | None:
         """The run of ``vertex`` ended. Return the latecomers if it was the last of its batch, else None."""
@@ -112,7 +122,7 @@ class Admission:
 
     def admits(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` may start now. If not, `leave` of the vertex that prevents it returns ``vertex`` later."""
-        limits = self.limits_of(vertex)
+        limits = self.limits.get(vertex, DEFAULT_LIMITS)
         if limits.group is not None and self.batches.must_wait(vertex):
             return False
         if limits.semaphores and not self.semaphores.acquire(limits.semaphores, vertex):

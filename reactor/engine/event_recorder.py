@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
 from reactor.engine.blocking import Blocking, Known
 from reactor.engine.check import Verdict
@@ -63,6 +63,11 @@ class Results:
             self.would_change.add(vertex)
         elif self.would_change:
             self.would_change.discard(vertex)
+
+    def record_as_desired(self, vertices: Collection[int]) -> None:
+        """Record that the checks of ``vertices`` found them as desired."""
+        self._results.update(dict.fromkeys(vertices, _OK))
+        self.would_change.difference_update(vertices)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Forget the results of ``vertices``, which have left the graph."""
@@ -148,6 +153,15 @@ class EventRecorder:
             self._results.waits[vertex] = cause
             self._results.record(vertex, Result.BLOCKED)
             self._emit(Blocked(time.time(), self._vertex_table.refs[vertex], (cause,), reason))
+
+    def checked_as_desired(self, vertices: Sequence[int], causes: Sequence[Cause], duration: float) -> None:
+        """Emit and record that the checks of ``vertices`` found them as desired; each took ``duration`` seconds."""
+        refs, emit, now = self._vertex_table.refs, self._emit, time.time()
+        present = self._vertex_table.present.intersection(vertices)
+        self._results.record_as_desired(present)
+        for vertex, cause in zip(vertices, causes, strict=True):
+            if vertex in present:
+                emit(Checked(now, refs[vertex], _OK, cause, duration))
 
     def _declined(self, vertex: int, reason: str) -> None:
         if self._results.result(vertex, ()) is not Result.SKIPPED:

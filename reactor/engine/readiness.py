@@ -52,6 +52,14 @@ class Readiness:
         if self._successors[vertex] and not self.waiting[vertex]:
             self._settle(vertex)
 
+    def end_all(self, vertices: Sequence[int]) -> None:
+        """As `end` of each."""
+        for vertex in vertices:
+            self.active[vertex] = 0
+            self.active_count -= 1
+            if self._successors[vertex] and not self.waiting[vertex]:
+                self._settle(vertex)
+
     @property
     def is_held(self) -> bool:
         """Whether any vertex waits for its `release`."""

@@ -86,6 +86,11 @@ class Refreshes:
         """The vertices whose runs began to change things: if one fails, its next success counts as a change."""
         self._from_previous_run: dict[int, set[int]] = {}
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the success of some vertex is to be propagated although it changes nothing."""
+        return bool(self.touched or self._from_previous_run)
+
     def add_pending(self, vertex: int, below: int) -> None:
         """``below`` has a refresh pending from an earlier process: propagate it once ``vertex`` is as desired."""
         self._from_previous_run.setdefault(vertex, set()).add(below)

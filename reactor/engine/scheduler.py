@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from reactor.engine.admission import Admission
@@ -30,6 +30,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.readiness import Readiness
 from reactor.engine.refreshes import RefreshDebouncer, Refreshes
 from reactor.engine.retries import Retries, causes_left
+from reactor.engine.scheduler_status import SchedulerStatus
 from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
@@ -41,7 +42,7 @@ _CHECK_ONLY = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
 
 
-class Scheduler:
+class Scheduler(SchedulerStatus):
     """The state of every vertex of one graph.
 
     ``jobs`` limits how many run at once. ``default_retry`` is for vertices whose limits set none. With ``fail_fast``,
@@ -76,8 +77,9 @@ class Scheduler:
         self._due_causes = bytearray(topology.size)
         self.without_job: set[int] = set()
         """Running vertices that have released their jobs."""
-        self._running: dict[int, int] = {}
-        self.running: Collection[int] = self._running.keys()
+        self.running_causes: dict[int, int] = {}
+        """Why each running vertex runs, as the bits of a `Cause`."""
+        self.running: Collection[int] = self.running_causes.keys()
         self._gone: set[int] = set()
         self._paused: set[int] = set()
         self._ready: deque[int] = deque()
@@ -88,7 +90,7 @@ class Scheduler:
         """Something may have changed ``vertex``: a check is due, which starts ``delay`` seconds from now."""
         # The operator of IntFlag takes ten times as long.
         self._due_causes[vertex] = int.__or__(self._due_causes[vertex], cause)
-        if vertex in self._running:
+        if vertex in self.running_causes:
             return
         if vertex in self.blocking.failed and cause is not Cause.RETRY:
             self._retries.reset_attempts(vertex)
@@ -127,7 +129,7 @@ class Scheduler:
             return self.batches.followers.popleft()
         while self._ready and self.active - len(self.without_job) < self.jobs:
             vertex = self._ready.popleft()
-            if self._start(vertex, now):
+            if self.order.active[vertex] and self._start(vertex, now):
                 self.active += 1
                 if vertex in self.batches.of:
                     self.batches.lead(vertex, partial(self._start, now=now))
@@ -141,7 +143,7 @@ class Scheduler:
 
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Return the seconds until its retry, or None if it is not retried."""
-        carried = self._running.pop(vertex)
+        carried = self.running_causes.pop(vertex)
         self.without_job.discard(vertex)
         job_ended = True
         if vertex in self.batches.batch or vertex in self._semaphore_holders:
@@ -175,6 +177,19 @@ class Scheduler:
             self.order.end(vertex)
         return wait
 
+    def finished_as_desired(self, vertices: Sequence[int], now: float) -> None:
+        """The runs of all vertices of a batch ended: as `finished` of each with OK, and much faster in the usual case."""
+        due, is_free = self._due_causes, not (self.blocking.failed or self._gone or self._semaphore_holders)
+        if not is_free or self.refreshes.is_pending or any(due[vertex] for vertex in vertices):
+            for vertex in vertices:
+                self.finished(vertex, Outcome.OK, now)
+            return
+        self.active -= 1
+        self._ready.extend(self.batches.end(vertices))
+        for vertex in vertices:
+            del self.running_causes[vertex]
+        self.order.end_all(vertices)
+
     def elapsed(self, now: float) -> None:
         """The time is now ``now``: start the vertices that waited until then, including retries."""
         for vertex, cause in self.delay_queue.due(now):
@@ -199,7 +214,7 @@ class Scheduler:
             self._due_causes[vertex] |= _REFRESH
             if vertex in self.blocking.failed:
                 self._retries.reset_attempts(vertex)
-        self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
+        self._gone = (self._gone & self.running_causes.keys() | set(gone)).difference(changed)
         failed = self.blocking.failed - set(changed) - self._gone
         freed = {v for v in (*self.blocking.blocked, *changed, *untold) if self._due_causes[v]} - self._gone
         for vertex in (*changed, *gone):
@@ -208,11 +223,11 @@ class Scheduler:
             self.debouncer.forget(vertex)
         for vertex in gone:
             self._due_causes[vertex] = 0
-            if vertex in self._running:
-                self._running[vertex] = 0
+            if vertex in self.running_causes:
+                self.running_causes[vertex] = 0
             self._start_at.pop(vertex, None)
-        self.order.reshape(topology.successors, self._gone - self._running.keys())
-        runs = bytearray(vertex in self._running for vertex in range(topology.size))
+        self.order.reshape(topology.successors, self._gone - self.running_causes.keys())
+        runs = bytearray(vertex in self.running_causes for vertex in range(topology.size))
         self.blocking.reshape(topology, sorted(failed), moves=runs)
         self._reorder(freed)
 
@@ -222,32 +237,9 @@ class Scheduler:
         has_room = self.active - len(self.without_job) < self.jobs
         return bool(self.batches.followers) or (bool(self._ready) and has_room)
 
-    @property
-    def under_way(self) -> bool:
-        """Whether a check runs or will start, not counting retries and paused vertices."""
-        return bool(
-            self.active or self._start_at or self.delay_queue.resting or self.has_ready or self.order.is_held
-        )
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether nothing will happen without a new mark. Valid after `next_ready` returned None."""
-        return not (self.under_way or self._retries.due)
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether nothing is due, including retries."""
-        return not (self.order.active_count or self._retries.due or self.delay_queue.resting)
-
-    @property
-    def converged(self) -> bool:
-        """Whether no vertex is active, failed or blocked."""
-        waits = self.order.active_count or self.delay_queue.resting
-        return not (waits or self.blocking.failed or self.blocking.blocked)
-
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or why a check of it is due."""
-        return CAUSE_SETS[self._running.get(vertex, self._due_causes[vertex])]
+        return CAUSE_SETS[self.running_causes.get(vertex, self._due_causes[vertex])]
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is active: dirty or running."""
@@ -257,7 +249,7 @@ class Scheduler:
         return (
             bool(self.order.active[vertex])
             and not self.order.waiting[vertex]
-            and vertex not in self._running
+            and vertex not in self.running_causes
             and vertex not in self._start_at
             and vertex not in self._paused
         )
@@ -275,7 +267,7 @@ class Scheduler:
                 return False
         due, later = self._due_causes[vertex], 0
         if vertex in self._admission.limits or self.debouncer.pending:
-            later = self.debouncer.deferred_causes(vertex, due, now)
+            later = self.debouncer.deferred_causes(vertex, due, now) if self.debouncer.pending else 0
             if due == later:
                 self._schedule(vertex, self.debouncer.due(vertex) or now, now)
                 return False
@@ -283,7 +275,7 @@ class Scheduler:
                 return False
             if (due ^ later) & _REFRESH:
                 self.debouncer.forget(vertex)
-        self._running[vertex] = due ^ later
+        self.running_causes[vertex] = due ^ later
         self._due_causes[vertex] = later
         if vertex in self._retries.due:
             self._retries.began(vertex)
@@ -303,7 +295,7 @@ class Scheduler:
 
     def _cleared(self, vertex: int) -> bool:
         """All predecessors of ``vertex`` have settled. Return whether it is blocked."""
-        if vertex in self._running:
+        if vertex in self.running_causes:
             return False
         if self.blocking.is_blocked(vertex):
             self._start_at.pop(vertex, None)
@@ -343,7 +335,7 @@ class Scheduler:
                 self._start_at.pop(vertex, None)
                 order.end(vertex)
         for vertex in sorted(freed):
-            if vertex not in blocked and not order.active[vertex] and vertex not in self._running:
+            if vertex not in blocked and not order.active[vertex] and vertex not in self.running_causes:
                 order.begin(vertex)
         self._barrier.reshape(self.topology)
         self._ready.clear()

@@ -10,6 +10,7 @@ from typing import Any
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
+from reactor.engine.batch_settling import BatchSettling
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, inspected_paths
 from reactor.engine.check_completion import CheckCompletion, Repairs, reported_causes, wanted
 from reactor.engine.dispatcher import Dispatcher
@@ -83,10 +84,18 @@ class VertexChecks:
             repairs=self._repairs,
             is_one_shot=self._is_one_shot,
         )
+        self._batch_settling = BatchSettling(
+            dispatcher, self.completion, self.follow_up_checks, run_store=run_store, options=options
+        )
         self.follow_watches: Callable[[int, Resource], None]
         """Called after each check of a resource whose watches may move. Set by the engine."""
         self.fragile: FragileMounts
         """The mounts that must answer before a check touches a path below them. Set when the run has begun."""
+
+    def settle_batch(self, leader: int, started: float) -> float | None:
+        """As `BatchSettling.settle`."""
+        has_consumers = self._prechecks.has_consumers
+        return self._batch_settling.settle(leader, started, self.fragile, has_consumers=has_consumers)
 
     async def check(self, vertex: int, started: float) -> float:
         """Check ``vertex`` and complete the check. Return the time it ended."""

@@ -32,6 +32,7 @@ class WorkerPool:
     def __init__(self, dispatcher: Dispatcher, most: int, slice_seconds: float) -> None:
         self._dispatcher = dispatcher
         self._scheduler = dispatcher.scheduler
+        self._followers = dispatcher.scheduler.batches.followers
         self._most = most
         self._slice = slice_seconds
         self._count = 0
@@ -150,6 +151,9 @@ class WorkerPool:
             vertex = self._dispatcher.next_vertex(now)
             if vertex is None:
                 return False
+            if self._followers and (ended := self._checks.settle_batch(vertex, now)) is not None:
+                now = ended
+                continue
             self._checking[vertex] = scope
             output_context.vertex = vertex
             ended = None

@@ -51,7 +51,17 @@ if TYPE_CHECKING:
     )
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
-    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, at_hand, copy, read
+    from reactor.hostfs.content import (
+        EMPTY,
+        INLINE_LIMIT,
+        Content,
+        Inline,
+        Source,
+        at_hand,
+        copy,
+        read,
+        read_now,
+    )
     from reactor.hostfs.create_and_remove import (
         create_directory,
         remove_path,
@@ -118,7 +128,7 @@ _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "set_attributes", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
     "create_and_remove": ("create_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
@@ -200,6 +210,7 @@ __all__ = [
     "private_directory",
     "read",
     "read_extended",
+    "read_now",
     "read_record",
     "refuse_exposed",
     "refuse_foreign_link",

@@ -75,8 +75,8 @@ class Inline:
         """
         wanted = self._data
         if len(wanted) != found.st_size:
-            return False, _read_now(fd, found) if found.st_size <= _SHORT else None
-        if (data := _read_now(fd, found)) is None:
+            return False, read_now(fd, found) if found.st_size <= _SHORT else None
+        if (data := read_now(fd, found)) is None:
             return None, None
         return data == wanted, data
 
@@ -212,7 +212,7 @@ async def at_hand(path: str, fd: int, size: int) -> None:
     await disk.make(path, read_into_memory)
 
 
-def _read_now(fd: int, found: os.stat_result) -> Bytes | None:
+def read_now(fd: int, found: os.stat_result) -> Bytes | None:
     """The content of the file open at ``fd``, whose stat is ``found``; None if reading it could block or takes long."""
     if found.st_size > INLINE_LIMIT:
         return None

@@ -39,10 +39,7 @@ else:
     State = Any
 
     class _TypedByState:
-        """``Resource[State]`` is just `Resource` at run time.
-
-        Pydantic would build a generic model again for each kind.
-        """
+        """``Resource[State]`` is just `Resource` at run time: pydantic would build a generic model for each kind."""
 
         def __class_getitem__(cls, state: Any) -> type:
             return cls
@@ -50,8 +47,6 @@ else:
 
 _fields_sets: dict[frozenset[str], set[str]] = {}
 """The sets of given properties that resources share. An assignment to a property gives its resource a set of its own."""
-
-
 _NO_DEFAULT = object()
 
 
@@ -266,6 +261,14 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         verified by itself afterwards.
         """
         raise NotImplementedError
+
+    @classmethod
+    def all_as_desired(cls, members: Sequence[Self]) -> bool:  # noqa: ARG003 - most kinds share nothing
+        """Whether one look shows that all ``members``, which have equal group keys, are as desired. Never waits.
+
+        If not, or if it can't know without waiting, each is checked by itself.
+        """
+        return False
 
     async def reversal(self, state: State) -> Resource:
         """The resource that undoes this one: of the same kind and name, with ``state`` as its desired state.

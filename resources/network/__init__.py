@@ -4,7 +4,8 @@
 `link_state`, `link_planner` and `link_requests`. `rtnetlink` talks to the kernel; `link_table`, `address_table`,
 `routing_table` and `route_dump` read and change its tables. `losses` finds the things that the kernel
 removes together with a link or address, and `preflight` checks what a dry run can check.
-`boot_files` keeps the files for the next boot, which `networkd` writes.
+`boot_files` keeps the files for the next boot. `networkd`, `ifupdown` and `netplan` say what is in them, and
+`boot_configuration` chooses one of the three.
 """
 
 from reactor.resources.network.address import Address

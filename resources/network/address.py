@@ -19,8 +19,9 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
-from reactor.resources.network import boot_files, networkd
+from reactor.resources.network import boot_files
 from reactor.resources.network.address_table import FoundAddress, addresses_of, remove_alone
+from reactor.resources.network.boot_configuration import configuration, read_files
 from reactor.resources.network.boot_files import BootFile, FoundFile
 from reactor.resources.network.link_table import check_ipv6_fits, find_index, index_of
 from reactor.resources.network.losses import NONE, Losses, listed, lost_with_addresses
@@ -124,7 +125,7 @@ class Address(Resource[AddressState], kind="address"):
 
     async def observe(self) -> AddressState:
         """The address with every prefix length that it has on the link, the losses of a removal, and its file."""
-        return (await self._observe())._replace(files=boot_files.read(self._files))
+        return (await self._observe())._replace(files=read_files(self.persist, self._files))
 
     async def _observe(self) -> AddressState:
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
@@ -209,7 +210,8 @@ class Address(Resource[AddressState], kind="address"):
     def _files(self) -> tuple[BootFile, ...]:
         if self.persist is None:
             return ()
-        return (networkd.address_file(self.link, self._wanted, present=self.ensure == "present"),)
+        present = self.ensure == "present"
+        return (configuration(self.persist).address_file(self.link, self._wanted, present=present),)
 
     @property
     def _family(self) -> int:

@@ -6,13 +6,34 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reactor import Action, PathWatch
 from reactor.hostfs import Attributes, ErrorContext, create_directory, remove_path
 from reactor.resources import textfile
+from reactor.resources.network.property_types import IPNetwork
 
-_DIRECTORY_MODE = 0o755
+HEADER: Final = "# Managed by reactor: what is changed here is changed back."
+_DIRECTORY_MODE, _FILE_MODE = 0o755, 0o644
+
+
+class Way(NamedTuple):
+    """The parts of a route. Without a ``metric``, it has that of the kernel."""
+
+    network: IPNetwork
+    gateway: str | None
+    metric: int | None
+    table: int
+
+    @property
+    def file_name(self) -> str:
+        """What the name of a file says of the route."""
+        return f"{file_name(str(self.network))}-{self.metric or 0}-{self.table}"
+
+
+def file_name(text: str) -> str:
+    """An address or a network as a part of the name of a file."""
+    return text.replace("/", "_").replace(":", "-")
 
 
 class Base(NamedTuple):
@@ -28,6 +49,8 @@ class BootFile(NamedTuple):
     path: str
     text: str | None
     base: Base | None = None
+    mode: int = _FILE_MODE
+    """The permissions of a new file."""
 
 
 class FoundFile(NamedTuple):
@@ -92,7 +115,7 @@ async def _write(wanted: BootFile) -> None:
         directory = os.path.dirname(path)
         if not os.path.isdir(directory):  # noqa: ASYNC240 - a local file
             await create_directory(directory, Attributes(os.geteuid(), os.getegid(), _DIRECTORY_MODE))
-        await textfile.replace(path, text)
+        await textfile.replace(path, text, mode=wanted.mode)
 
 
 async def _remove(wanted: BootFile) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from reactor import Claim, Plan, Relations, SandboxAccess, Watch, emit_output
-from reactor.resources.network import boot_files, networkd
+from reactor.resources.network import boot_files
+from reactor.resources.network.boot_configuration import configuration, read_files
 from reactor.resources.network.boot_files import BootFile
 from reactor.resources.network.link_planner import impending_loss, plan_link
 from reactor.resources.network.link_properties import LinkProperties
@@ -50,7 +51,7 @@ class Link(LinkProperties, kind="link"):
             state = await self._observe(kernel)
         if self.persist is None:
             return state
-        return replace(state or LinkState(MISSING), files=boot_files.read(networkd.link_files(self)))
+        return replace(state or LinkState(MISSING), files=read_files(self.persist, self._files))
 
     async def _observe(self, kernel: RtnetlinkSocket) -> LinkState | None:
         state = await observe(kernel, self)
@@ -119,7 +120,7 @@ class Link(LinkProperties, kind="link"):
 
     @property
     def _files(self) -> Iterable[BootFile]:
-        return () if self.persist is None else networkd.link_files(self)
+        return () if self.persist is None else configuration(self.persist).link_files(self)
 
     @property
     def _path(self) -> str:

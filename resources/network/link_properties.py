@@ -51,6 +51,9 @@ TYPES: Final[dict[str, Made]] = {
     "dummy": Made(),
 }
 
+NETPLAN_TYPES: Final = ("bridge", "vlan", "vxlan", "bond")
+"""The types of links that netplan makes."""
+
 _MADE_WITH = ("peer", "parent", "id", "mode", "remote")
 _EXAMPLES = {"peer": "peer: NAME", "parent": "parent: NAME", "id": "id: 5"}
 
@@ -97,6 +100,11 @@ class LinkProperties(Resource["LinkState | None"]):
             if getattr(self, relation) == self.interface:
                 yield PropertyProblem((relation,), f"a link can't be its own {relation}", "name another")
         yield from persist_problem(self.netns, self.persist)
+        if self.persist == "netplan" and self.type is not None and self.type not in NETPLAN_TYPES:
+            words = f"netplan makes no link of type {self.type}"
+            yield PropertyProblem(
+                ("persist",), words, f"it makes {', '.join(NETPLAN_TYPES)}: use another persist"
+            )
         yield from self._foreign_properties()
         if self.type is not None and self.ensure == "present":
             yield from self._misfits(self.type, TYPES[self.type])

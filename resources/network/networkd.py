@@ -9,10 +9,10 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from reactor.resources.network.boot_files import Base, BootFile
-from reactor.resources.network.property_types import IPInterface, IPNetwork
+from reactor.resources.network.boot_files import HEADER, Base, BootFile, Way, file_name
+from reactor.resources.network.property_types import IPInterface
 
 if TYPE_CHECKING:  # the imported module imports this one
     from reactor.resources.network.link_properties import LinkProperties
@@ -21,33 +21,26 @@ DIRECTORY: Final = "/etc/systemd/network"
 _LINKS: Final = "/run/systemd/netif/links"
 """Where networkd says by which file it manages each link, by the index of the link."""
 _SYS: Final = "/sys/class/net"
-_HEADER: Final = "# Managed by reactor: what is changed here is changed back.\n"
 _BELOW: Final = {"vlan": "VLAN", "macvlan": "MACVLAN", "vxlan": "VXLAN"}
 """The keys by which a link names the links that are made on it."""
 
 Section = tuple[str, Mapping[str, object]]
 
 
+def require() -> None:
+    """Do nothing: every host with systemd has networkd, and whether it runs is the matter of a `service`."""
+
+
 def address_file(link: str, address: IPInterface, *, present: bool) -> BootFile:
     """The drop-in of one address."""
     text = _text([("Address", {"Address": address})]) if present else None
-    return _drop_in(link, f"address-{_plain(str(address))}", text)
-
-
-class Way(NamedTuple):
-    """The parts of a route. Without a ``metric``, it has that of the kernel."""
-
-    network: IPNetwork
-    gateway: str | None
-    metric: int | None
-    table: int
+    return _drop_in(link, f"address-{file_name(str(address))}", text)
 
 
 def route_file(link: str, way: Way, *, present: bool) -> BootFile:
     """The drop-in of one route."""
     keys = {"Destination": way.network, "Gateway": way.gateway, "Metric": way.metric, "Table": way.table}
-    name = f"route-{_plain(str(way.network))}-{way.metric or 0}-{way.table}"
-    return _drop_in(link, name, _text([("Route", keys)]) if present else None)
+    return _drop_in(link, f"route-{way.file_name}", _text([("Route", keys)]) if present else None)
 
 
 def link_files(wanted: LinkProperties) -> Iterator[BootFile]:
@@ -116,12 +109,8 @@ def _used_file(link: str) -> str | None:
 
 def _text(sections: Iterable[Section]) -> str:
     """The content of a file. Keys without a value are left out, and sections without keys."""
-    parts = [_HEADER]
+    parts = [f"{HEADER}\n"]
     for title, keys in sections:
         if said := [f"{key}={value}\n" for key, value in keys.items() if value is not None]:
             parts.append("".join([f"[{title}]\n", *said]))
     return "\n".join(parts)
-
-
-def _plain(text: str) -> str:
-    return text.replace("/", "_").replace(":", "-")

@@ -113,7 +113,7 @@ NamespaceName = Annotated[str, AfterValidator(_check_namespace)]
 MacAddress = Annotated[str, AfterValidator(_check_mac)]
 """Six bytes in hexadecimal, in lower case."""
 
-Persist = Literal["networkd"]
+Persist = Literal["networkd", "ifupdown", "netplan"]
 """The network configuration of the host that is written for the next boot."""
 
 IPText = Annotated[str, _checked_by(parse_ip)]

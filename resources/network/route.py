@@ -21,8 +21,9 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
-from reactor.resources.network import boot_files, networkd
-from reactor.resources.network.boot_files import BootFile
+from reactor.resources.network import boot_files
+from reactor.resources.network.boot_configuration import configuration, read_files
+from reactor.resources.network.boot_files import BootFile, Way
 from reactor.resources.network.preflight import refuse_route
 from reactor.resources.network.property_types import (
     IPV6,
@@ -181,7 +182,7 @@ class Route(Resource[RouteState], kind="route"):
         """The entries of the table for the destination, and the file of the route."""
         with RtnetlinkSocket(self.netns) as kernel, explained(f"read the routes to {self._network}"):
             state = await read(kernel, self._wanted)
-        return state._replace(files=boot_files.read(self._files))
+        return state._replace(files=read_files(self.persist, self._files))
 
     async def describe(self) -> Mapping[str, Any]:
         """The existing entries, in words."""
@@ -237,8 +238,8 @@ class Route(Resource[RouteState], kind="route"):
         if self.persist is None or self.link is None:
             return ()
         present = self.ensure == "present"
-        way = networkd.Way(self._network, self.gateway, self.metric, self.table)
-        return (networkd.route_file(self.link, way, present=present),)
+        way = Way(self._network, self.gateway, self.metric, self.table)
+        return (configuration(self.persist).route_file(self.link, way, present=present),)
 
     @property
     def _metric(self) -> int:

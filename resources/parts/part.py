@@ -45,7 +45,7 @@ from reactor.resources.file.property_types import Account, Mode, parse_mode
 from reactor.resources.file.validator import PLACEHOLDER, Validator, paths_in, validator_problem
 from reactor.resources.parts.compose import Composed, compose, contradictions
 from reactor.resources.parts.document import Document, Edit
-from reactor.resources.parts.shared_file import Found, lock_of, look, look_again, store
+from reactor.resources.parts.shared_file import Found, lock_of, look, look_again, look_now, store
 
 _MODE, _SECRET_MODE = "0644", "0600"
 _PART = "a part of it"
@@ -63,6 +63,9 @@ class PartState(NamedTuple):
     exists: bool
     change: str = ""
     found: Found | None = None
+
+
+_AS_DESIRED = PartState(True)
 
 
 class Part(Resource[PartState]):
@@ -158,7 +161,7 @@ class Part(Resource[PartState]):
         if found.attributes is None:
             return self._missing(found)
         edit = await self._changed(found.document)
-        state = PartState(True) if edit is None else PartState(True, edit.did, found)
+        state = _AS_DESIRED if edit is None else PartState(True, edit.did, found)
         if edit is None:  # a state that differs is compared again, so that a plan never uses an old one
             self.__dict__["_known"] = (found.document.token, state)
         return state
@@ -212,6 +215,21 @@ class Part(Resource[PartState]):
         path = members[0].path
         composed = await _compose_and_store(path, members)
         return composed.refusals
+
+    @classmethod
+    def all_as_desired(cls, members: Sequence[Self]) -> bool:
+        """Whether the file has all parts. It is read and parsed once for them."""
+        found = look_now(members[0].path)
+        if found is None or found.attributes is None:
+            return False
+        document, token = found.document, found.document.token
+        for each in members:
+            known = each.__dict__.get("_known")
+            if known is None or known[0] is not token:
+                if each.change(document) is not None:
+                    return False
+                each.__dict__["_known"] = (token, _AS_DESIRED)
+        return True
 
     @classmethod
     def contradictions(cls, members: Sequence[Self]) -> Iterable[Contradiction]:

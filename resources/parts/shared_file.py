@@ -10,7 +10,8 @@ import os
 import stat
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -29,6 +30,7 @@ from reactor.hostfs import (
     open_content,
     open_source,
     read,
+    read_now,
     remove_stale_temporaries,
     stamp_is_reliable,
     stamp_of,
@@ -73,6 +75,21 @@ async def look(path: str) -> Found:
 
     Raises ResourceError when it can't be read, or is not a regular file.
     """
+    return _unchanged(path) or await look_again(path)
+
+
+def look_now(path: str) -> Found | None:
+    """As `look`, but never waits: None for a file that is large, or that the disk must read. Raises ResourceError."""
+    if (found := _unchanged(path)) is not None:
+        return found
+    now = time.time_ns()
+    with ErrorContext(f"read {path}"), _opened(path) as (fd, status, real):
+        data = read_now(fd, status)
+    return None if data is None else _remember(path, bytes(data), real, status, now)
+
+
+def _unchanged(path: str) -> Found | None:
+    """The file as it was read before, if a stat proves that it has not changed since."""
     kept = _kept.get(path)
     if kept is not None and kept.is_proof:
         try:
@@ -81,7 +98,7 @@ async def look(path: str) -> Found:
                 return kept.found
         except OSError:
             pass
-    return await look_again(path)
+    return None
 
 
 async def look_again(path: str) -> Found:
@@ -96,6 +113,11 @@ async def look_again(path: str) -> Found:
                 words = f"{path} is a symlink that leads nowhere"
                 raise ResourceError(words, "name the file, or remove the symlink") from None
             return Found(Document(), path, None)
+    return _remember(path, data, real, status, now)
+
+
+def _remember(path: str, data: bytes, real: str, status: os.stat_result, now: int) -> Found:
+    """The file that was read, for the next look; the former object if nothing has changed."""
     stamp = stamp_of(status)
     attributes = Attributes(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
     kept = _kept.get(path)
@@ -123,6 +145,16 @@ def _size_of(found: Found) -> int:
 
 async def _read(path: str) -> tuple[bytes, str, os.stat_result]:
     """The content of the file, its path without symlinks, and its stat. Follows only symlinks that may be followed."""
+    with _opened(path) as (fd, status, real):
+        await at_hand(path, fd, status.st_size)
+        if status.st_size <= INLINE_LIMIT:
+            return read(fd, status.st_size), real, status
+        return await in_thread(read, fd, status.st_size), real, status
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[int, os.stat_result, str]]:
+    """The open file, its stat, and its path without symlinks. Raises ResourceError unless it may be edited."""
     fd = open_source(path)
     try:
         status = os.fstat(fd)
@@ -132,13 +164,10 @@ async def _read(path: str) -> tuple[bytes, str, os.stat_result]:
         if status.st_size > LARGEST:
             words = f"{path} has {status.st_size >> 20} MiB, and only files of up to {LARGEST >> 20} can be edited"
             raise ResourceError(words, "name a smaller file")
-        real = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read
+        real = os.path.realpath(path)
         if real != path:
             _require_same(path, real, status)
-        await at_hand(path, fd, status.st_size)
-        if status.st_size <= INLINE_LIMIT:
-            return read(fd, status.st_size), real, status
-        return await in_thread(read, fd, status.st_size), real, status
+        yield fd, status, real
     finally:
         os.close(fd)
 

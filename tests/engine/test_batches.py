@@ -333,3 +333,136 @@ def test_on_any_graph_order_holds_jobs_are_bounded_and_it_ends(pairs, groups, jo
     assert set(runs) == set(range(MOST))
     assert scheduler.converged
     assert not scheduler.batches.batch
+
+
+class Pallet(Crate, kind="pallet"):
+    """A crate whose batch can be looked at as a whole."""
+
+    deaf: bool = False
+    observed: ClassVar[list[str]] = []
+    looks: ClassVar[int] = 0
+
+    async def observe(self) -> bool:
+        Pallet.observed.append(self.name)
+        return await super().observe()
+
+    @classmethod
+    def all_as_desired(cls, members: Sequence[Self]) -> bool:
+        Pallet.looks += 1
+        if any(member.deaf for member in members):
+            raise OSError("no such look")
+        return cls.there.issuperset(member.name for member in members)
+
+
+@pytest.fixture
+def pallets(monkeypatch):
+    monkeypatch.setattr(Pallet, "observed", [])
+    monkeypatch.setattr(Pallet, "looks", 0)
+    Crate.there.update("abcd")
+    return [Pallet(name=name) for name in "abcd"]
+
+
+def pallet_checks(story):
+    return {name: len(story.checks(f"pallet#{name}")) for name in "abcd"}
+
+
+@pytest.mark.parametrize("jobs", [1, 64])
+async def test_a_batch_that_is_as_desired_is_looked_at_once(pallets, jobs):
+    ended, story = await converge_once(*pallets, options=RunOptions(jobs=jobs))
+    assert (Pallet.looks, Pallet.observed, Crate.goes) == (1, [], [])
+    assert pallet_checks(story) == dict.fromkeys("abcd", 1)
+    assert ended.counts[Result.OK] == 4
+
+
+async def test_drift_of_one_in_a_batch_is_found_and_the_next_pass_is_one_look_again(pallets):
+    async with running(*pallets) as story:
+        await story.converged()
+        Crate.there.discard("c")
+        for name in "abcd":
+            story.drift(f"pallet#{name}")
+        await story.until(lambda: "c" in Crate.there)
+        await story.rest()
+        assert sorted(Pallet.observed) == ["a", "b", "c", "c", "d"]
+        assert Crate.goes == [["c"]]
+        Pallet.looks, Pallet.observed[:] = 0, []
+        before = pallet_checks(story)
+        for name in "abcd":
+            story.drift(f"pallet#{name}")
+        await story.until(lambda: pallet_checks(story) == {name: count + 1 for name, count in before.items()})
+        assert (Pallet.looks, Pallet.observed) == (1, [])
+
+
+async def test_those_that_depend_on_a_batch_go_after_it(pallets):
+    ended, story = await converge_once(*pallets, Crate(name="x", require="pallet#b", key=None))
+    assert (Pallet.looks, Pallet.observed, Crate.goes) == (1, [], [["x"]])
+    assert ended.counts[Result.OK] == 4
+    assert story.result("crate#x") is Result.CHANGED
+
+
+async def test_a_batch_with_a_refresh_is_checked_one_by_one(pallets):
+    pallets[1] = Pallet(name="b", subscribe="crate#x")
+    ended, _ = await converge_once(*pallets, Crate(name="x", key=None))
+    assert (Pallet.looks, Pallet.observed[0]) == (1, "b")
+    assert ["b"] in Crate.goes
+    assert ended.changes == 2
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"meta": {"noop": True}},
+        {"health_checks": [{"command": "true"}]},
+        {"deaf": True},
+    ],
+)
+async def test_what_a_look_can_not_decide_is_checked_one_by_one(pallets, properties):
+    pallets[2] = Pallet(name="c", **properties)
+    _, story = await converge_once(*pallets)
+    assert sorted(Pallet.observed) == (["c"] if "meta" in properties else list("abcd"))
+    assert Pallet.looks == (0 if "health_checks" in properties else 1)
+    assert pallet_checks(story) == dict.fromkeys("abcd", 1)
+
+
+async def test_a_run_that_may_only_look_checks_one_by_one(pallets):
+    await converge_once(*pallets, options=RunOptions(monitor_only=True))
+    assert Pallet.looks == 0
+
+
+@given(
+    pairs=forests(),
+    groups=st.lists(st.sampled_from([None, "a", "a", "b"]), min_size=MOST, max_size=MOST),
+    jobs=st.integers(1, 3),
+    seed=st.integers(),
+)
+def test_to_end_a_batch_at_once_is_to_end_each_of_it(pairs, groups, jobs, seed):
+    limits = {
+        vertex: Limits(group=group, semaphores=("s",) * (vertex % 5 == 0))
+        for vertex, group in enumerate(groups)
+    }
+    topology = Topology.of_edges(MOST, [(a, b, EdgeKind.SUBSCRIBE) for a, b in pairs])
+    lives = []
+    for at_once in (True, False):
+        scheduler, chance, seen = Scheduler(topology, jobs=jobs, limits=limits), random.Random(seed), []
+        scheduler.mark_all(Cause.INITIAL)
+        for _ in range(100):
+            if (vertex := scheduler.next_ready(0.0)) is None:
+                break
+            batch = scheduler.batches.batch.get(vertex)
+            together = [vertex]
+            if batch is not None and batch.leader == vertex:
+                together += scheduler.batches.followers
+                scheduler.batches.followers.clear()
+            if chance.random() < 0.3:
+                scheduler.mark(chance.choice(together), Cause.DRIFT, 0.0)
+            outcome = chance.choice((Outcome.OK, Outcome.OK, Outcome.CHANGED))
+            if at_once and batch is not None and outcome is Outcome.OK:
+                scheduler.finished_as_desired(together, 0.0)
+            else:
+                for each in together:
+                    scheduler.finished(each, outcome, 0.0)
+            state = (scheduler.active, bytes(scheduler.order.active), list(scheduler.order.waiting))
+            seen.append((together, outcome, state, scheduler.at_rest))
+        lives.append(seen)
+        assert not scheduler.batches.batch
+        assert not scheduler.running
+    assert lives[0] == lives[1]

@@ -14,6 +14,7 @@ from reactor.engine.options import RunOptions
 from reactor.graph.build import build
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File
+from reactor.resources.parts import shared_file
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 
@@ -321,3 +322,30 @@ async def test_a_file_that_appears_while_another_is_written_is_edited(tmp_path):
     part = line("a", path, create=True, validate=changing(path, log, times=1))
     await part.plan(await part.observe(), refresh=False)[0].run()
     assert path.read_text() == "1\na\n"
+
+
+async def test_a_file_is_read_once_for_all_its_parts_that_are_as_desired(tmp_path, monkeypatch):
+    path, opened = tmp_path / "sysctl.conf", []
+    path.write_text("".join(f"key{number} = 1\n" for number in range(20)))
+    real = shared_file.open_source
+    monkeypatch.setattr(shared_file, "open_source", lambda path: opened.append(path) or real(path))
+    parts = [
+        *(line(f"key{number} = 1", path) for number in range(10)),
+        setting("key15", path, value=1, format="keyvalue"),
+    ]
+    ended, story = await converge_once(*parts)
+    assert opened == [str(path)]
+    assert ended.counts[Result.OK] == len(parts)
+    path.write_text(path.read_text().replace("key3 = 1\n", ""))
+    _, story = await converge_once(*parts)
+    assert [ref for ref, result in results(story).items() if result is Result.CHANGED] == ["line#key3 = 1"]
+    assert path.read_text().count("key3 = 1\n") == 1
+
+
+async def test_a_part_that_can_not_be_judged_fails_alone(tmp_path):
+    path = tmp_path / "f.json"
+    path.write_text('{"a": 1, "b": {"c": 2}}')
+    ended, story = await converge_once(setting("a", path, value=1), setting("b.c.x", path, value=3))
+    assert ended.counts[Result.OK] == 1
+    assert "is not a mapping" in story.checks("setting#b.c.x")[0].error
+    assert path.read_text() == '{"a": 1, "b": {"c": 2}}'

@@ -1,0 +1,47 @@
+"""What the state of the scheduler means for the whole run: whether it is under way, at rest or converged."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from reactor.engine.blocking import Blocking
+from reactor.engine.delay_queue import DelayQueue
+from reactor.engine.readiness import Readiness
+from reactor.engine.retries import Retries
+
+
+class SchedulerStatus(ABC):
+    """The questions about a scheduler as a whole. `Scheduler` has the state."""
+
+    active: int
+    order: Readiness
+    blocking: Blocking
+    delay_queue: DelayQueue
+    _retries: Retries
+
+    @property
+    @abstractmethod
+    def has_ready(self) -> bool:
+        """Whether a vertex may be ready."""
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a check runs or will start, not counting retries and paused vertices."""
+        delays = self.delay_queue
+        return bool(self.active or delays.start_at or delays.resting or self.has_ready or self.order.is_held)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing will happen without a new mark. Valid after `next_ready` returned None."""
+        return not (self.under_way or self._retries.due)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is due, including retries."""
+        return not (self.order.active_count or self._retries.due or self.delay_queue.resting)
+
+    @property
+    def converged(self) -> bool:
+        """Whether no vertex is active, failed or blocked."""
+        waits = self.order.active_count or self.delay_queue.resting
+        return not (waits or self.blocking.failed or self.blocking.blocked)
