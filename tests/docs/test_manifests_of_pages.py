@@ -8,12 +8,25 @@ from page_blocks import Page
 
 from reactor import load
 from reactor.manifest.inputs import Inputs
+from reactor.resource.network_value import NetworkValue
 
 ROOT = Path(__file__).parents[2]
 FACTS = {
     "host": {"info": {"platformFamily": "debian", "hostname": "web1"}},
     "fleet": {"name": "web1", "groups": ["web"], "vars": {"colour": "green"}},  # as `reactor push` sends them
 }
+
+
+class AwayNetwork:
+    """A network that is away, so that no value is known yet."""
+
+    registers = True
+
+    def read(self, function, arguments, *, briefly):
+        return NetworkValue(function, may_pass=True)
+
+    def warnings(self):
+        return []
 
 
 def is_whole(text):
@@ -49,7 +62,7 @@ def test_a_manifest_that_is_shown_is_valid(tmp_path, place):
         role = tmp_path / "roles" / name / "manifest.yaml"
         role.parent.mkdir(parents=True)
         role.write_text(text)
-    assert load(str(path), Inputs(FACTS)).graph.resources
+    assert load(str(path), Inputs(FACTS, network=AwayNetwork())).graph.resources
 
 
 def test_there_is_a_manifest_for_each_kind():
