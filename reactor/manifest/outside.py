@@ -13,7 +13,6 @@ from reactor.data.resolve import masked
 from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_expression, parse_template
 from reactor.language.expression.scope import Scope
-from reactor.language.expression.template import pieces
 from reactor.manifest.evaluation import Expressive, NotYetError
 from reactor.resource.redaction import MASK
 
@@ -63,6 +62,8 @@ def _value(expressive: Expressive, scope: Scope) -> Any:
 
 def _text(text: str, scope: Scope) -> str:
     """Return ``text`` with bindings in each of its expressions that needs them."""
+    from reactor.language.expression.template import pieces  # noqa: PLC0415 - many manifests have no expressions
+
     parts, position = [], 0
     for piece in pieces(text):
         inner = text[piece.inner : piece.close]
