@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
-from reactor.resource.late_loop import LateLoop
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import FILE_SPACES, UNITS, Claim
 
@@ -149,6 +148,8 @@ class Graph:
         """Whether it has the resource ``ref``, or a loop of unknown elements that may make it."""
         if ref in self.resources:
             return True
+        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415 - few manifests have such a loop
+
         return any(isinstance(each, LateLoop) and each.may_make(ref) for each in self.resources.values())
 
     @cached_property

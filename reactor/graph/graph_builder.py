@@ -13,7 +13,6 @@ from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.common_properties import RefreshDebounce
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
-from reactor.resource.late_loop import LateLoop
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.relations import PATHS, Claim, Relations
 
@@ -86,6 +85,10 @@ class GraphBuilder:
     @cached_property
     def late_loops(self) -> list[int]:
         """The loops over outputs of other resources."""
+        if not self.deferred:
+            return []
+        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415 - few manifests have such a loop
+
         return [vertex for vertex in self.deferred if isinstance(self.resources[vertex], LateLoop)]
 
     @cached_property

@@ -8,17 +8,22 @@ from typing import Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.kind_defaults import DEFAULTS, NO_DEFAULT, NO_DEFAULTS, KindDefaults
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
-from reactor.manifest.late_elements import FOR_EACH, NOT_KNOWN
-from reactor.manifest.loops import Iteration, Loops
+from reactor.manifest.loops import FOR_EACH, NOT_KNOWN, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.phrasing import NAMES, listed, shown
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.scalar_types import field_names
 from reactor.manifest.source import Problems
-from reactor.manifest.values import ValueReader, Values
+from reactor.manifest.values import (
+    DEFAULTS,
+    NO_DEFAULT,
+    NO_DEFAULTS,
+    KindDefaults,
+    ValueReader,
+    Values,
+)
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 

@@ -49,11 +49,9 @@ def _keep_text(source: Source, table: ResourceTable) -> None:
         table.texts[source.file] = text if text == source.text else ""
 
 
-def rendered_message(
-    message: Message | None, expression_context: ExpressionContext, problems: Problems
-) -> Message | None:
+def rendered_message(message: Message, expression_context: ExpressionContext, problems: Problems) -> Message:
     """Return ``message`` with its expressions evaluated. Errors are added to ``problems``."""
-    if message is None or (template := parse_template(message.text)) is None:
+    if (template := parse_template(message.text)) is None:
         return message
     try:
         return Message(template.render(expression_context.scope), message.at)

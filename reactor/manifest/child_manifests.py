@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.language.secrets import paths_of_secrets
@@ -12,13 +12,14 @@ from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds, look_up
 from reactor.manifest.nodes import Sequence
 from reactor.manifest.resource_table import ResourceTable
-from reactor.manifest.role_calls import Call, bind_names, locate
 from reactor.manifest.source import Problems, Source, read_source, with_line_feeds
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
 from reactor.resource.declared import declare
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.role import RoleResource
+
+if TYPE_CHECKING:
+    from reactor.manifest.role_calls import Call
 
 MAX_DEPTH = 10
 """The maximum depth of manifests that apply each other."""
@@ -75,6 +76,9 @@ class ChildManifests:
 
     def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Read the manifest that ``composite`` applies, or report why it can't be applied."""
+        from reactor.manifest.role_calls import Call, locate  # noqa: PLC0415 - many manifests apply no others
+        from reactor.resource.role import RoleResource  # noqa: PLC0415
+
         call = None
         if isinstance(composite, RoleResource):
             call = Call(composite, self._table.origins[-1], problems)
@@ -127,6 +131,8 @@ class ChildManifests:
         part = Part(source.file, document, found, range(first, len(table.resources)))
         table.children = [*children, (composite.ref, part), *table.children]
         if call is not None:
+            from reactor.manifest.role_calls import bind_names  # noqa: PLC0415 - many manifests use no roles
+
             placeholders = (each for each, _ in table.placeholders[first_placeholder:])
             bind_names(self.scope, (*table.resources[first:], *placeholders))
         del self._chain[composite.manifest_path]
@@ -169,6 +175,10 @@ class ChildManifests:
     @property
     def scope(self) -> str:
         """The names of the roles around the current file, each with a slash after it."""
+        if not self.above:
+            return ""
+        from reactor.resource.role import RoleResource  # noqa: PLC0415 - many manifests apply no others
+
         return "".join(f"{each.name}/" for each in self.above if isinstance(each, RoleResource))
 
     @property

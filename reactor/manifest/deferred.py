@@ -19,8 +19,7 @@ from reactor.manifest.evaluation import (
     expressives,
     unevaluated,
 )
-from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.outside import condition_outside, is_local, written_outside
+from reactor.manifest.expression_context import ExpressionContext, is_local
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -214,6 +213,8 @@ class DeferredBinding(Deferred):
         scope = self._expression_context.scope
         if not is_local(scope):
             return {key: unevaluated(tree) for key, tree in self._trees.items()}
+        from reactor.manifest.outside import condition_outside, written_outside  # noqa: PLC0415 - only in loops and roles
+
         with self._expression_context.expression_functions.reading():
             found = {key: written_outside(tree, scope) for key, tree in self._trees.items()}
         if self._conditions:

@@ -16,14 +16,16 @@ from reactor.manifest.values import ValueReader
 from reactor.resource.property_types import Flag, FrozenModel, Model
 from reactor.suggestions import did_you_mean
 
+PARAMETERS, OUTPUTS = "parameters", "outputs"
+"""The sections of a role."""
 _DATA_KEYS = ("data", "hierarchy", "overrides")
 _NATIVE_KEYS = (
     *_DATA_KEYS,
     "assertions",
     "defaults",
     "notify",
-    "outputs",
-    "parameters",
+    OUTPUTS,
+    PARAMETERS,
     "resources",
     "secrets",
     "settings",

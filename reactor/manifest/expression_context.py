@@ -17,6 +17,8 @@ from reactor.manifest.source import Source
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 """Numbers of bytes, to compare facts with: ``Facts.memory.virtual.total > 2 * GiB``."""
 
+LOCAL_NAMES = ("item", "key", "subitem", "subkey", "Parameters")
+"""The names that exist only in a loop, or in a role."""
 
 _NO_SECRETS: Mapping[str, Any] = {}
 
@@ -148,3 +150,8 @@ class ExpressionContext(NamedTuple):
         """Return the place of ``error`` as text. The error is in the value ``text``, which is at the offset ``at``."""
         offset = offset_in_source(self.source, at, text, error.start, error.end)
         return str(self.source.lines.place(offset))
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether the expressions of ``scope`` are in a loop or a role."""
+    return any(name in scope.names for name in LOCAL_NAMES)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as AbstractMapping
-from types import MappingProxyType
-from typing import NamedTuple
-
 from pydantic import ValidationError
 
 from reactor.manifest.declaration import Declaration
@@ -15,29 +11,18 @@ from reactor.manifest.nodes import INVALID, Mapping
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
-from reactor.manifest.values import ValueReader, Values
+from reactor.manifest.values import (
+    DEFAULTS,
+    NO_DEFAULT,
+    NO_DEFAULTS,
+    KindDefault,
+    KindDefaults,
+    ValueReader,
+    Values,
+)
 from reactor.resource.base import Resource
 
-DEFAULTS = "defaults"
 _NEVER = ("name", "alias")
-_NOTHING = Values()
-
-
-class KindDefault(NamedTuple):
-    """The defaults of one kind: their values, and their map in the file that declares them.
-
-    ``node`` is None in manifests that only inherit them.
-    """
-
-    values: Values
-    node: Mapping | None = None
-
-
-KindDefaults = AbstractMapping[str, KindDefault]
-"""The defaults by the names of their kinds."""
-
-NO_DEFAULTS: KindDefaults = MappingProxyType({})
-NO_DEFAULT = KindDefault(_NOTHING)
 
 
 def inherited(defaults: KindDefaults) -> KindDefaults:

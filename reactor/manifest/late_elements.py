@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reactor.language.errors import ExpressionError
-from reactor.language.expression import parse_template
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.evaluation import MisplacedError, evaluated, expressives
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.nodes import Mapping as Node
-from reactor.manifest.nodes import Sequence
+from reactor.manifest.loops import FOR_EACH, NOT_KNOWN
 from reactor.manifest.phrasing import shown
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.declared import Outputs
 from reactor.resource.late_loop import LateLoop
 from reactor.resource.plan import ResourceError
-
-FOR_EACH = "for_each"
-NOT_KNOWN = object()
-"""The elements of a loop before the outputs that it uses are known."""
 
 
 class LateElements(DeferredBinding):
@@ -91,18 +84,3 @@ class LateElements(DeferredBinding):
 
 _NO_OUTPUTS = "an exec has outputs only if its command has run in this process"
 _FIX = "correct the loop, or the resources that it makes"
-
-
-def uses_outputs(node: Any) -> bool:
-    """Whether an expression in this value of the tree uses an output of another resource."""
-    if isinstance(node, str):
-        try:
-            return (
-                "output" in node
-                and (found := parse_template(node)) is not None
-                and bool(found.calls("output"))
-            )
-        except ExpressionError:  # reported when it is evaluated
-            return False
-    children = node.values() if isinstance(node, Node) else node if isinstance(node, Sequence) else ()
-    return any(map(uses_outputs, children))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import collections.abc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_template
 from reactor.language.secrets import paths_of_secrets
 from reactor.manifest.expression_context import ExpressionContext
-from reactor.manifest.late_elements import FOR_EACH, uses_outputs
-from reactor.manifest.nodes import Mapping
+from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.phrasing import shown
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader
@@ -22,7 +22,9 @@ from reactor.resource.property_types import Model
 if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope
 
-SUBITEMS = "subitems"
+FOR_EACH, SUBITEMS = "for_each", "subitems"
+NOT_KNOWN = object()
+"""The elements of a loop before the outputs that it uses are known."""
 _KEYS = frozenset((FOR_EACH, SUBITEMS))
 _NONE: frozenset[str] = frozenset()
 
@@ -71,7 +73,7 @@ class Loops:
 
     def is_late(self, body: Mapping | None) -> bool:
         """Whether the elements of the loop with this body are known only in a run."""
-        return body is not None and bool(self.keys(body)) and uses_outputs(body[FOR_EACH])
+        return body is not None and bool(self.keys(body)) and _uses_outputs(body[FOR_EACH])
 
     def iterations(self, body: Mapping | None) -> list[Iteration] | None:
         """Return the iterations of the declaration with this body. If they are not known, report why: None."""
@@ -156,3 +158,18 @@ def _partly_secret(text: str, scope: Scope) -> list[Element] | None:
         Element(key, each, frozenset(secret[1:] for secret in below if secret[0] == key))
         for key, each in value.items()
     ]
+
+
+def _uses_outputs(node: Any) -> bool:
+    """Whether an expression in this value of the tree uses an output of another resource."""
+    if isinstance(node, str):
+        try:
+            return (
+                "output" in node
+                and (found := parse_template(node)) is not None
+                and bool(found.calls("output"))
+            )
+        except ExpressionError:  # reported when it is evaluated
+            return False
+    children = node.values() if isinstance(node, Mapping) else node if isinstance(node, Sequence) else ()
+    return any(map(_uses_outputs, children))

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import os.path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
 from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
-from reactor.manifest.ccm_parts import rendered_entries, rendered_message
 from reactor.manifest.child_manifests import ChildManifests, Part
 from reactor.manifest.data_sections import data_of, warning
-from reactor.manifest.document import NO_DOCUMENT, Document, is_ccm, read_document
+from reactor.manifest.document import (
+    NO_DOCUMENT,
+    OUTPUTS,
+    PARAMETERS,
+    Document,
+    Message,
+    is_ccm,
+    read_document,
+)
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.kind_defaults import NO_DEFAULTS, inherited, read_defaults
 from reactor.manifest.kind_lookup import Kinds
 from reactor.manifest.nodes import Mapping, Sequence
-from reactor.manifest.notify_section import SECTION, channels_in
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
-from reactor.manifest.role_calls import Call, outputs_of, with_parameters
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
 from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, read_source
+from reactor.manifest.values import DEFAULTS, NO_DEFAULTS
 from reactor.manifest.yaml_tree import parse
 from reactor.resource.composite import Composite
 from reactor.resource.declared import Form
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+if TYPE_CHECKING:
+    from reactor.manifest.role_calls import Call
+
+_CHANNELS = "notify"
 
 
 class ManifestLoader:
@@ -109,14 +119,16 @@ class ManifestLoader:
         data = data_of(document.root, problems, self._inputs, over, strict=strict)
         above = self._secrets, self._defaults
         if composite is not None:
+            from reactor.manifest.kind_defaults import inherited  # noqa: PLC0415 - many manifests are not applied
+
             self._defaults = NO_DEFAULTS if call else inherited(self._defaults)
         self._secrets = self._secrets_in(document.root, problems)
         expression_context = self._context(problems, data, strict=strict)
         self._add_channels(document.root, problems, expression_context, composite)
         self._read_entries(document, expression_context, problems, data, composite=composite, call=call)
         document = document._replace(
-            pre_message=rendered_message(document.pre_message, expression_context, problems),
-            post_message=rendered_message(document.post_message, expression_context, problems),
+            pre_message=_rendered(document.pre_message, expression_context, problems),
+            post_message=_rendered(document.post_message, expression_context, problems),
         )
         self._secrets, self._defaults = above
         self._collect(problems, expression_context, data)
@@ -151,6 +163,8 @@ class ManifestLoader:
             found = self._begin(document, problems, expression_context, call)
             entries, expression_context = entries if found else None, found or expression_context
         if document.jet_file is not None:
+            from reactor.manifest.ccm_parts import rendered_entries  # noqa: PLC0415 - few manifests have a template
+
             entries, of_entries = rendered_entries(
                 document.jet_file, document.jet_at, expression_context, problems, self._resource_table
             )
@@ -180,9 +194,11 @@ class ManifestLoader:
         composite: Composite | None,
     ) -> None:
         """Add the channels for notifications that the file declares."""
-        if SECTION not in root:
+        if _CHANNELS not in root:
             return
-        at = root.key_at(SECTION)
+        from reactor.manifest.notify_section import channels_in  # noqa: PLC0415 - most manifests declare no channels
+
+        at = root.key_at(_CHANNELS)
         if composite is not None:
             hint = "move it to the manifest that is run"
             problems.add("R0105", "a manifest that is applied declares no channels", at, hint)
@@ -211,10 +227,22 @@ class ManifestLoader:
             if call is None
             else call.role.parameters or {}
         )
-        found = with_parameters(document, problems, context, given, call)
-        if found is not None:
-            check_assertions(assertions_in(document.root, problems), problems, found)
-            self._defaults = read_defaults(document.root, problems, self._kinds, found, self._defaults)
+        root = document.root
+        is_plain = call is None and not given and PARAMETERS not in root and OUTPUTS not in root
+        if is_plain:
+            found: ExpressionContext | None = context
+        else:
+            from reactor.manifest.role_calls import outputs_of, with_parameters  # noqa: PLC0415 - many manifests are no roles
+
+            found = with_parameters(document, problems, context, given, call)
+        if found is None:
+            return None
+        check_assertions(assertions_in(root, problems), problems, found)
+        if DEFAULTS in root:
+            from reactor.manifest.kind_defaults import read_defaults  # noqa: PLC0415 - many manifests have none
+
+            self._defaults = read_defaults(root, problems, self._kinds, found, self._defaults)
+        if not is_plain:
             exports = outputs_of(document, problems, found)
             if call is not None:
                 call.role.export(exports)
@@ -253,3 +281,14 @@ class ManifestLoader:
             is_child, check_only = bool(self._children.above), "monitor_only" in meta
             ends_with_failure = document.settings.fail_fast and is_child and not check_only
             self._resource_table.chains.append((factory.direct, ends_with_failure))
+
+
+def _rendered(
+    message: Message | None, expression_context: ExpressionContext, problems: Problems
+) -> Message | None:
+    """Return ``message`` with its expressions evaluated. Errors are added to ``problems``."""
+    if message is None:
+        return None
+    from reactor.manifest.ccm_parts import rendered_message  # noqa: PLC0415 - few manifests have messages
+
+    return rendered_message(message, expression_context, problems)

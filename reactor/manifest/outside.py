@@ -14,15 +14,8 @@ from reactor.language.errors import ExpressionError
 from reactor.language.expression import parse_expression, parse_template
 from reactor.language.expression.scope import Scope
 from reactor.manifest.evaluation import Expressive, NotYetError
+from reactor.manifest.expression_context import LOCAL_NAMES
 from reactor.resource.redaction import MASK
-
-LOCAL_NAMES = ("item", "key", "subitem", "subkey", "Parameters")
-"""The names that exist only in a loop, or in a role."""
-
-
-def is_local(scope: Scope) -> bool:
-    """Whether the expressions of ``scope`` are in a loop or a role."""
-    return any(name in scope.names for name in LOCAL_NAMES)
 
 
 def written_outside(tree: Any, scope: Scope) -> Any:

@@ -11,6 +11,7 @@ from pydantic import Field, FiniteFloat, ValidationError
 
 from reactor.language.secrets import SecretText, paths_of_secrets
 from reactor.manifest.declaration import Declaration
+from reactor.manifest.document import PARAMETERS
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.nodes import INVALID, Mapping
 from reactor.manifest.phrasing import listed, shown
@@ -21,7 +22,7 @@ from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.property_types import Flag, Model
 from reactor.resource.redaction import register_secret
 
-PARAMETERS, ROOT = "parameters", "Parameters"
+ROOT = "Parameters"
 Type = Literal["string", "integer", "number", "boolean", "list", "map", "any"]
 _PYTHON: AbstractMapping[str, tuple[type, ...]] = {
     "string": (str,),

@@ -14,7 +14,7 @@ from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.late_elements import FOR_EACH, NOT_KNOWN, LateElements
+from reactor.manifest.loops import FOR_EACH, NOT_KNOWN
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -23,7 +23,6 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
-from reactor.resource.late_loop import LateLoop
 from reactor.resource.property_types import References
 from reactor.resource.redaction import MASK, redacted
 
@@ -131,6 +130,9 @@ class ResourceFactory:
 
         What is made in the block is what the loop makes.
         """
+        from reactor.manifest.late_elements import LateElements  # noqa: PLC0415 - few loops are over outputs
+        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415
+
         label = f"{model.kind}#{self._scope}{name}"
         body = declaration.body
         assert body is not None  # noqa: S101 - for mypy: a loop has a body

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reactor.errors import ReactorError
 from reactor.manifest import parameters as parameters_of
 from reactor.manifest.deferred import DeferredBinding
-from reactor.manifest.document import Document
+from reactor.manifest.document import OUTPUTS, Document
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import INVALID
@@ -25,7 +25,6 @@ from reactor.resource.property_types import Model
 from reactor.resource.role import RoleResource
 from reactor.suggestions import did_you_mean
 
-OUTPUTS = "outputs"
 _REFERENCES = ("require", "subscribe", "after")
 
 

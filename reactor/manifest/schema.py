@@ -15,8 +15,7 @@ from pydantic_core import core_schema
 
 from reactor.manifest.document import CcmOptions, Hierarchy, Settings
 from reactor.manifest.kind_lookup import INSTALLED, Kinds
-from reactor.manifest.late_elements import FOR_EACH
-from reactor.manifest.loops import SUBITEMS
+from reactor.manifest.loops import FOR_EACH, SUBITEMS
 from reactor.manifest.parameters import Parameter, Type
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.resource.base import Resource

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -24,6 +26,7 @@ from reactor.manifest.source import Problems
 if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope
 
+DEFAULTS = "defaults"
 _BARE = frozenset(("control",))
 """Properties that contain bare expressions. Other code reads them."""
 _NONE: frozenset[str] = frozenset()
@@ -61,6 +64,23 @@ class Values:
 
 def _without(values: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in keys}
+
+
+class KindDefault(NamedTuple):
+    """The defaults of one kind: their values, and their map in the file that declares them.
+
+    ``node`` is None in manifests that only inherit them.
+    """
+
+    values: Values
+    node: Mapping | None = None
+
+
+KindDefaults = AbstractMapping[str, KindDefault]
+"""The defaults by the names of their kinds."""
+
+NO_DEFAULTS: KindDefaults = MappingProxyType({})
+NO_DEFAULT = KindDefault(Values())
 
 
 class ValueReader:

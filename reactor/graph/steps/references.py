@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reactor.errors import Place
 from reactor.graph.globs import is_glob
 from reactor.graph.graph import REFRESHING, EdgeKind
@@ -10,7 +12,9 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Subscription
 from reactor.resource.composite import Composite
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.late_loop import LateLoop
+
+if TYPE_CHECKING:
+    from reactor.resource.late_loop import LateLoop
 
 
 def may_come_later(builder: GraphBuilder, edge: BuilderEdge, target: str) -> bool:
@@ -36,6 +40,8 @@ def wait_for_loops(builder: GraphBuilder, edge: BuilderEdge, target: str) -> boo
 
 
 def _loop(builder: GraphBuilder, vertex: int) -> LateLoop:
+    from reactor.resource.late_loop import LateLoop  # noqa: PLC0415 - few manifests have such a loop
+
     resource = builder.resources[vertex]
     assert isinstance(resource, LateLoop)  # noqa: S101 - for mypy
     return resource
