@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 
-from reactor.hostfs.owners import names_of
 from reactor.hostfs.writers import others_may_write
 from reactor.resource.plan import ResourceError
 
@@ -330,6 +329,8 @@ def _parts(path: str) -> list[str]:
 def _refuse_foreign_owners(path: str, owners: list[int], reached: os.stat_result) -> None:
     for owner in owners:
         if owner not in (0, os.geteuid(), reached.st_uid):
+            from reactor.hostfs.owners import names_of  # noqa: PLC0415 - only for this error
+
             stranger = "anybody" if owner == _ANYBODY else names_of(owner, 0)[0]
             what = "into a directory" if stat.S_ISDIR(reached.st_mode) else "to a file"
             words = f"{path} leads through a symlink of {stranger} {what} of {names_of(reached.st_uid, 0)[0]}"

@@ -8,7 +8,7 @@ import time
 
 from reactor.clock import is_settled
 from reactor.journal import diffs
-from reactor.journal.sent_events import count_unsent, note_losses
+from reactor.journal.schema import has_table
 
 ROW_LIMIT = 100_000
 """The largest number of events that are kept."""
@@ -51,20 +51,29 @@ def prune(connection: sqlite3.Connection, in_force: int) -> None:
     ``in_force`` is the number of resources in the manifest; the SQL function of this name knows their refs.
     """
     execute = connection.execute
-    unsent = count_unsent(connection)
     horizon = time.time() - AGE_LIMIT if is_settled() else -math.inf
+    if has_table(connection, "sent"):
+        from reactor.journal.sent_events import counting_losses  # noqa: PLC0415 - most hosts send no events
+
+        with counting_losses(connection):
+            _prune_events(connection, horizon)
+    else:
+        _prune_events(connection, horizon)
+    _prune_digests(connection, horizon, in_force)
+    execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
+    execute(_DELETE_GENERATIONS)
+    diffs.prune_diffs(connection)
+    execute("PRAGMA incremental_vacuum(1000)").fetchall()
+
+
+def _prune_events(connection: sqlite3.Connection, horizon: float) -> None:
+    execute = connection.execute
     oldest = execute("SELECT time FROM events ORDER BY id LIMIT 1").fetchone()
     if oldest and oldest[0] < horizon:
         execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))
     (surplus,) = execute("SELECT max(id) - min(id) + 1 - ? FROM events", (ROW_LIMIT,)).fetchone()
     if (surplus or 0) > 0 or _bytes(connection) > BYTE_LIMIT:
         execute(_DELETE_OLDEST, (max(surplus or 0, _PRUNED_AT_ONCE),))
-    note_losses(connection, unsent)
-    _prune_digests(connection, horizon, in_force)
-    execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
-    execute(_DELETE_GENERATIONS)
-    diffs.prune_diffs(connection)
-    execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
 
 def _prune_digests(connection: sqlite3.Connection, horizon: float, in_force: int) -> None:

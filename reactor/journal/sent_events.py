@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
-from reactor.journal.schema import FILE_NAME, address, has_table
+from reactor.journal.schema import FILE_NAME, address
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS sent (
@@ -142,13 +142,11 @@ _OVERHEAD = 60
 """Bytes of an event for its id and generation, and the end of the line."""
 
 
-def count_unsent(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of unsent events of each stream; call it before events are deleted."""
-    return dict(connection.execute(_UNSENT).fetchall()) if has_table(connection, "sent") else {}
-
-
-def note_losses(connection: sqlite3.Connection, before: dict[str, int]) -> None:
-    """Count the events that were deleted unsent since `count_unsent`."""
+@contextmanager
+def counting_losses(connection: sqlite3.Connection) -> Iterator[None]:
+    """Count the unsent events of each stream that are deleted in the block. The table must exist."""
+    before: dict[str, int] = dict(connection.execute(_UNSENT).fetchall())
+    yield
     if before:
         for stream, unsent in connection.execute(_UNSENT).fetchall():
             if unsent < before.get(stream, 0):

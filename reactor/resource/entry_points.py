@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points, version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 DISTRIBUTION = "reactor-converge"
 """Our name on package indexes and for pip, where ``reactor`` is another project."""
@@ -19,8 +22,14 @@ def installed_entry_points(group: str) -> dict[str, EntryPoint]:
 
 def installed_version() -> str:
     """The version of reactor that is installed."""
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import
+
     return version(DISTRIBUTION)
 
 
-_everything = cache(entry_points)
-"""All entry points, cached: each query of the packages opens a file of every one."""
+@cache
+def _everything() -> EntryPoints:
+    """Return all entry points, cached: each query of the packages opens a file of every one."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import, and help needs none
+
+    return entry_points()
