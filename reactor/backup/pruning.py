@@ -72,8 +72,8 @@ class _Pruning:
         self._entries = entries
         self._objects = objects
         self._versions = limits.versions
-        self._counts = array("I", bytes(array("I").itemsize << 16))
-        """The number of entries in each bucket. A bucket has the paths whose keys begin with the same four digits."""
+        self._count = 0
+        """The number of entries that are left."""
         self.used = 0
 
     def delete_old_and_incomplete(self, oldest: float) -> None:
@@ -84,13 +84,22 @@ class _Pruning:
                 if name is None or name.time < oldest or self._size(name.digest) is None:
                     os.unlink(each.path)
                 else:
-                    self._counts[_bucket(name)] += 1
+                    self._count += 1
 
     def delete_surplus_of_paths(self) -> None:
         """Delete the oldest versions of each path that has too many."""
-        full = [bucket for bucket, count in enumerate(self._counts) if count > self._versions]
+        if self._count <= self._versions:  # no path can have too many: most runs end here
+            return
+        full = [bucket for bucket, count in enumerate(self._counts()) if count > self._versions]
         for first in range(0, len(full), _BUCKETS_AT_ONCE):
             self._delete_surplus(frozenset(full[first : first + _BUCKETS_AT_ONCE]))
+
+    def _counts(self) -> array[int]:
+        """The number of entries in each bucket. A bucket has the paths whose keys begin with the same four digits."""
+        counts = array("I", bytes(array("I").itemsize << 16))
+        for name in names_in(self._entries):
+            counts[_bucket(name)] += 1
+        return counts
 
     def _delete_surplus(self, buckets: frozenset[int]) -> None:
         newest: dict[str, list[bytes]] = {}
