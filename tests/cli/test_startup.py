@@ -26,6 +26,11 @@ def test_help_imports_nothing_heavy(args):
     assert HEAVY & imported_by(*args) == set()
 
 
+@pytest.mark.parametrize("args", [("--help",), ("run", "--help"), ("status", "--help")])
+def test_help_does_not_read_the_metadata_of_packages(args):
+    assert {"email", "zipfile"} & imported_by(*args) == set()
+
+
 def test_validate_imports_nothing_that_only_a_run_needs(manifest):
     path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
     assert {"rich", "watchdog", "asyncio"} & imported_by("validate", path) == set()

@@ -33,6 +33,25 @@ def test_the_protocol_knows_nothing_of_the_project_and_the_link_only_the_protoco
                 assert module.split(".")[0] not in {"trio", "socket", "ssl"}, f"{path} does I/O"
 
 
+UNUSED = {
+    "reactor.journal.sent_events",
+    "reactor.language.expression.expression",
+    "reactor.language.expression.template",
+    "reactor.manifest.ccm_parts",
+    "reactor.manifest.kind_defaults",
+    "reactor.manifest.late_elements",
+    "reactor.manifest.notify_section",
+    "reactor.manifest.outside",
+    "reactor.manifest.parameters",
+    "reactor.manifest.role_calls",
+    "reactor.resource.late_loop",
+    "reactor.resource.role",
+}
+"""Modules for what the manifest of the test has none of: expressions, roles, defaults, channels, events that are sent."""
+MOST_MODULES = 224
+"""Modules of reactor that a run of one file imports. Each costs every start; before the fleet there were 214."""
+
+
 def test_a_run_without_a_network_imports_nothing_of_it(tmp_path):
     manifest = tmp_path / "site.yaml"
     own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
@@ -44,6 +63,8 @@ def test_a_run_without_a_network_imports_nothing_of_it(tmp_path):
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "reactor.engine.engine" in names
     assert not {name for name in names if name.startswith(("reactor.fleet", "cryptography"))}
+    assert not names & UNUSED
+    assert len([name for name in names if name.startswith("reactor")]) <= MOST_MODULES
     assert (tmp_path / "x").read_text() == "a"
 
 
