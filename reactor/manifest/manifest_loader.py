@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
-from reactor.manifest.assertions import assertions_in, check_assertions
 from reactor.manifest.binding import Binder
 from reactor.manifest.child_manifests import ChildManifests, Part
 from reactor.manifest.data_sections import data_of, warning
@@ -27,7 +26,6 @@ from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.resource_factory import ResourceFactory
 from reactor.manifest.resource_table import ResourceTable
 from reactor.manifest.secret_section import NO_SECRETS, Secrets, secrets_of
-from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, read_source
 from reactor.manifest.values import DEFAULTS, NO_DEFAULTS
 from reactor.manifest.yaml_tree import parse
@@ -37,8 +35,9 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 if TYPE_CHECKING:
     from reactor.manifest.role_calls import Call
+    from reactor.manifest.site_data import SiteData
 
-_CHANNELS = "notify"
+_ASSERTIONS, _CHANNELS = "assertions", "notify"
 
 
 class ManifestLoader:
@@ -93,6 +92,8 @@ class ManifestLoader:
     def _site_data(self, *, strict: bool) -> SiteData | None:
         if self._inputs.site is None:
             return None
+        from reactor.manifest.site_data import SiteData  # noqa: PLC0415 - many sites have no data
+
         try:
             site = SiteData(self._inputs.site, self._inputs, strict=strict)
         except ManifestError as error:
@@ -237,7 +238,10 @@ class ManifestLoader:
             found = with_parameters(document, problems, context, given, call)
         if found is None:
             return None
-        check_assertions(assertions_in(root, problems), problems, found)
+        if _ASSERTIONS in root:
+            from reactor.manifest.assertions import assertions_in, check_assertions  # noqa: PLC0415 - many have none
+
+            check_assertions(assertions_in(root, problems), problems, found)
         if DEFAULTS in root:
             from reactor.manifest.kind_defaults import read_defaults  # noqa: PLC0415 - many manifests have none
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import EntryPoint
 
 DISTRIBUTION = "reactor-converge"
 """Our name on package indexes and for pip, where ``reactor`` is another project."""
@@ -28,7 +28,7 @@ def installed_version() -> str:
 
 
 @cache
-def _everything() -> EntryPoints:
+def _everything() -> Any:
     """Return all entry points, cached: each query of the packages opens a file of every one."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import, and help needs none
 
