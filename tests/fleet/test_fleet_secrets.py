@@ -68,9 +68,10 @@ def world(tmp_path_factory):
 
 
 def everything_in(*places):
+    """The files and their contents; without the backups of what a resource wrote before, which `restore` brings back."""
     for place in places:
         for path in place.rglob("*"):
-            if path.is_file():
+            if path.is_file() and "backups" not in path.parts:
                 yield path, path.read_bytes()
 
 
