@@ -10,11 +10,15 @@ from known_fleet import remember
 from real_hosts import CONFIG, MADE, RealFleet, RealHost
 from secret_pieces import leaks
 
-from reactor.fleet.bucket_names import HOSTS, SECRETS
+from reactor.fleet.bucket_names import CHANNELS, HOSTS, SECRETS
 from reactor.fleet.enrolment.card import Card, CardError, sign_card
 from reactor.fleet.host.keys import age_recipient
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
+from reactor.fleet.operator.live_fleet import LiveFleet
+from reactor.fleet.operator.overview import overviews
+from reactor.fleet.rollout.rank import RANKS
+from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.sealed_secret import MOST_BYTES, OPERATORS, SealedSecret
 from reactor.fleet.wire.nkeys import Key
 
@@ -48,8 +52,14 @@ class World:
         await js.key_value(HOSTS).put(name, spec.to_bytes())
 
     def secret(self, *words, value=None):
+        return self.run("secret", *words, value=value)
+
+    async def fleet_said(self, *words):
+        return (await trio.to_thread.run_sync(lambda: self.run(*words))).stdout.decode()
+
+    def run(self, *words, value=None):
         return subprocess.run(
-            [sys.executable, "-m", "reactor", "fleet", "secret", *map(str, words), "--home", self.home],
+            [sys.executable, "-m", "reactor", "fleet", *map(str, words), "--home", self.home],
             input=value, capture_output=True, check=False,
         )  # fmt: skip
 
@@ -73,6 +83,17 @@ def everything_in(*places):
         for path in place.rglob("*"):
             if path.is_file() and "backups" not in path.parts:
                 yield path, path.read_bytes()
+
+
+async def live_view(js):
+    live = LiveFleet(js)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.run)
+        with trio.fail_after(10):
+            await live.complete.wait()
+        nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            return await live.view()
 
 
 async def test_a_host_writes_a_file_from_a_secret_that_nothing_else_holds(world, tmp_path):
@@ -132,7 +153,15 @@ async def test_only_the_host_reads_its_secrets_and_a_new_host_gets_them_by_sync(
         _, recipient = world.files("eu3", "two")
         await world.admit(js, "eu3", recipient, "two", "eu")
         assert await world.said("list") == "token  for group:eu: eu1; lacking: eu3\n"
+        state = ChannelState("two", "sha256-" + "a" * 64, 1, None, RANKS, (RANKS,), Phase.DONE)
+        await js.key_value(CHANNELS).put("two", state.to_bytes())
+        assert "  eu3: lacks secret token\n" in await world.fleet_said("status")
+        assert "  lacks secret token\n" in await world.fleet_said("why", "eu3")
+        assert "lacks secret" not in await world.fleet_said("why", "eu1")
+        shown = {each.state.channel: each.lacks for each in overviews(await live_view(js))}
+        assert shown["two"] == {"eu3": ["token"]}
         assert await world.said("sync") == "gave the secret token to eu3\n"
+        assert "lacks secret" not in await world.fleet_said("status")
         assert await world.said("sync") == "no host lacks a secret\n"
         entry = await js.key_value(SECRETS).get("eu3.token")
         sealed = SealedSecret.from_bytes(entry.value)

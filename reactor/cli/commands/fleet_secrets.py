@@ -52,8 +52,8 @@ def set_secret(name: str, where: str, file: str | None, home: str, form: Format)
 
     \b
     Examples:
-      printf %s "$PASSWORD" | reactor fleet secret set db --for group:web
-      reactor fleet secret set tls-key --for 'web*' --from tls.key
+      reactor fleet secret set db --for group:web < password.txt
+      reactor fleet secret set tls-key --for group:web --from tls.key
     """
     from reactor.cli.running.fleet_secrets import set_from
 
