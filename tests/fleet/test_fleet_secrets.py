@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pyrage
 import pytest
 import trio
 from known_fleet import remember
@@ -21,6 +22,11 @@ from reactor.fleet.rollout.rank import RANKS
 from reactor.fleet.rollout.state import ChannelState, Phase
 from reactor.fleet.sealed_secret import MOST_BYTES, OPERATORS, SealedSecret
 from reactor.fleet.wire.nkeys import Key
+from reactor.language.secrets import SecretText
+from reactor.secrets.declarations import Source
+from reactor.secrets.errors import SecretError
+from reactor.secrets.fleet_place import FleetPlace
+from reactor.secrets.store import SecretStore
 
 FIRST, SECOND = "first-S3cr3t-4f1d2c3b5a", "second-S3cr3t-9e8d7c6b5a"
 
@@ -194,3 +200,37 @@ async def test_what_can_not_be_set_changes_nothing(world, tmp_path):
             assert "error[R1023]: " in done.stderr.decode()
             assert said in done.stderr.decode()
         assert await js.key_value(SECRETS).keys() == []
+
+
+def test_a_secret_that_can_not_be_opened_may_come_later_and_quotes_nothing(tmp_path):
+    place = FleetPlace(str(tmp_path), str(tmp_path / "fleet-age.key"))
+    source, reads = Source(fleet="db"), set()
+    with pytest.raises(SecretError, match="this run follows no fleet") as caught:
+        SecretStore().value("db", source, "/", reads)
+    assert not caught.value.may_pass
+    store = SecretStore(fleet=place)
+    recipient = pyrage.x25519.Recipient.from_str(age_recipient(place.identity))
+    stranger = pyrage.x25519.Identity.generate().to_public()
+    for content, said in (
+        (None, "has not given the secret db"),
+        (b"damaged", "the secret db of the fleet is not encrypted with age"),
+        (pyrage.encrypt(FIRST.encode(), [stranger]), "no key of this host opens the secret db of the fleet"),
+        (pyrage.encrypt(b"\xff", [recipient]), "the secret db of the fleet is not UTF-8 text"),
+    ):
+        if content is not None:
+            (tmp_path / "db").write_bytes(content)
+        with pytest.raises(SecretError, match=said) as caught:
+            store.value("db", source, "/", reads)
+        assert caught.value.may_pass
+    (tmp_path / "db").write_bytes(pyrage.encrypt(FIRST.encode(), [recipient]))
+    assert store.value("db", source, "/", reads) == FIRST
+    assert isinstance(store.value("db", source, "/", reads), SecretText)
+    assert reads == {str(tmp_path / "db"), place.identity}
+    assert place.used == {"db"}
+
+
+def test_a_manifest_that_names_a_secret_wrongly_is_refused(reactor, tmp_path):
+    manifest = tmp_path / "site.yaml"
+    manifest.write_text("secrets: {db: {fleet: ../db}}\nresources: []\n")
+    done = reactor("validate", manifest)
+    assert (done.code, f"{manifest}:1:23" in done.err) == (2, True), done.err
