@@ -102,16 +102,20 @@ async def live_view(js):
             return await live.view()
 
 
+def manifest_of(path, name):
+    own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0600"'
+    content = "password = {{ Secrets.db }}"
+    return f"  - file: [{path}: {{ensure: present, content: '{content}', {own}}}]\nsecrets: {{db: {{fleet: {name}}}}}\n"
+
+
 async def test_a_host_writes_a_file_from_a_secret_that_nothing_else_holds(world, tmp_path):
     host, recipient = world.files("web1", "one")
     path = tmp_path / "conf"
-    own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0600"'
-    manifest = f"  - file: [{path}: {{ensure: present, content: 'password = {{{{ Secrets.db }}}}', {own}}}]\nsecrets: {{db: {{fleet: db-password}}}}\n"
     kept = host.state / "fleet/secrets/db-password"
     async with world.fleet.operator() as js:
         await world.admit(js, "web1", recipient, "one", "db")
         with host.following() as process:
-            await world.fleet.put(js, "one", manifest)
+            await world.fleet.put(js, "one", manifest_of(path, "db-password"))
             waiting = await host.summary(js, lambda each: each.engine.failed)
             why = dict(waiting.engine.worst)[f"file#{path}"]
             assert (
@@ -145,6 +149,27 @@ async def test_a_host_writes_a_file_from_a_secret_that_nothing_else_holds(world,
         for value in (FIRST, SECOND):
             # keys and ciphertext in base64 have any four characters by chance
             assert [each for each in leaks(value, content) if len(each) > 4] == [], place
+
+
+async def test_a_secret_is_there_before_its_release_and_without_the_network(world, tmp_path):
+    host, recipient = world.files("off1", "off")
+    path = tmp_path / "conf"
+    server = world.fleet.fleet_server.server
+    async with world.fleet.operator() as js:
+        await world.admit(js, "off1", recipient, "off")
+        await world.said("set", "early", "--for", "off1", value=FIRST.encode())
+        with host.following():
+            await world.fleet.put(js, "off", manifest_of(path, "early"))
+            await host.phase(js, "converged", channel="off")
+        await world.said("rm", "early")
+    server.kill()
+    try:
+        path.unlink()
+        with host.following():
+            await host.until(path.exists)
+            assert path.read_text() == f"password = {FIRST}"
+    finally:
+        server.start()
 
 
 async def test_only_the_host_reads_its_secrets_and_a_new_host_gets_them_by_sync(world):
