@@ -393,16 +393,7 @@ class Host:
         """A host of the group web with an age key, the file that is named, and the secret that is removed."""
         for file in ("tls.key", "password.txt"):
             (self.directory / file).write_text("a value")
-        signing = load_operator_directory("/etc/reactor/fleet").keys.cards
-        recipient = age_recipient(str(self.directory / "age.key"))
-        card = Card("db1", Key.generate("user").public, recipient, ("db",), ("web",), time.time())
-        spec = HostSpec("db1", ("db",), ("web",), card=sign_card(card, signing))
-
-        async def write() -> None:
-            async with operator_session("/etc/reactor/fleet") as js:
-                await js.key_value(HOSTS).put("db1", spec.to_bytes())
-
-        trio.run(write)
+        self._put_host("db1", "db", "web")
         if " rm " in example:
             output(
                 "reactor",
@@ -416,11 +407,26 @@ class Host:
                 str(self.directory / "tls.key"),
             )
 
+    def _put_host(self, name: str, channel: str, *groups: str) -> None:
+        """Make a host that has joined."""
+        signing = load_operator_directory("/etc/reactor/fleet").keys.cards
+        recipient = age_recipient(str(self.directory / "age.key"))
+        card = Card(name, Key.generate("user").public, recipient, (channel,), groups, time.time())
+        spec = HostSpec(name, (channel,), groups, card=sign_card(card, signing))
+
+        async def write() -> None:
+            async with operator_session("/etc/reactor/fleet") as js:
+                await js.key_value(HOSTS).put(name, spec.to_bytes())
+
+        trio.run(write)
+
     def _prepare_rollout(self, example: str) -> None:
         """Bring the channel into the phase in which the example makes sense."""
         words = example.split()
         if "reactor fleet secret " in example:
             self._prepare_secret(example)
+        if words[:3] == ["reactor", "fleet", "pin"]:
+            self._put_host("web7", "web")  # an example before expelled it
         if words[:3] == ["reactor", "fleet", "join"]:
             Path("/etc/reactor/fleet.yaml").unlink()
         if words[:2] != ["reactor", "fleet"] or (phase := PHASES.get(words[2])) is None:
