@@ -49,6 +49,11 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── SignersError                reactor.fleet        the file of the people who may sign is wrong
     ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
     ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
+    ├── CardError                   reactor.fleet        a card or a secret is not signed by the key of cards
+    ├── TokenError                  reactor.fleet        a token can't be used to join
+    ├── NotAdmittedError            reactor.fleet        a host is not admitted
+    ├── SecretRefusedError          reactor.fleet        a secret of the fleet can't be set or read
+    ├── AgentConfigError            reactor.cli          the configuration of CCM's agent can't be used
     ├── SecretError                 reactor.secrets      a secret can't be read
     ├── SendError                   reactor.notify       a notification could not be sent
     ├── HostConfigError             reactor.fleet        the configuration of a host in a fleet is wrong

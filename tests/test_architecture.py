@@ -200,6 +200,7 @@ FLEET = {
     "host_spec": {"documents", "enrolment"},
     "event_batch": {"documents"},
     "slot_holder": {"documents"},
+    "sealed_secret": {"documents", "enrolment", "wire"},
     "debounced_event": set(),
     "host": {
         "documents",
@@ -208,6 +209,7 @@ FLEET = {
         "host_spec",
         "event_batch",
         "slot_holder",
+        "sealed_secret",
         "debounced_event",
         "enrolment",
         "rollout",
@@ -223,6 +225,7 @@ FLEET = {
         "host_spec",
         "event_batch",
         "slot_holder",
+        "sealed_secret",
         "debounced_event",
         "enrolment",
         "rollout",

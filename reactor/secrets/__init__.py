@@ -8,5 +8,6 @@ asks commands and Vault at an interval. If a source does not answer, its last va
 - ``store``: the values of one run, in memory;
 - ``files``: opens encrypted files and key files; ``age`` and ``sops`` decrypt them, ``sops_formats`` parses;
 - ``commands``: the output of a command, also of ``systemd-creds``;
+- ``fleet_place``: where a host of a fleet keeps its secrets;
 - ``vault``: the HTTP API of Vault and OpenBao.
 """

@@ -18,7 +18,7 @@ def _does_not_fit(name: str, kinds: str, found: str) -> InvalidPropertiesError:
 
 Text = Annotated[str, Field(min_length=1)]
 
-KINDS = ("file", "age", "sops", "command", "credential", "systemd_creds", "vault")
+KINDS = ("file", "age", "sops", "command", "credential", "systemd_creds", "vault", "fleet")
 """The properties that name a source. A secret has exactly one of them."""
 ASKED = frozenset(("command", "vault"))
 """The sources that no event announces changes of: they are asked at an interval."""
@@ -66,6 +66,8 @@ class Source(FrozenModel):
     """A file that is encrypted by ``systemd-creds encrypt``."""
     vault: Vault | None = None
     """A secret in Vault or OpenBao."""
+    fleet: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")] | None = None
+    """The name of a secret that ``reactor fleet secret set`` has given to this host."""
     identity: Text | None = None
     """The file with the keys for ``age`` and ``sops``."""
     format: Literal["yaml", "json", "dotenv", "ini", "binary"] | None = None

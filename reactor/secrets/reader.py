@@ -7,21 +7,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reactor.secrets.fleet_place import FleetPlace
     from reactor.secrets.store import SecretStore
 
 
 class RunSecrets:
-    """Implements `reactor.manifest.inputs.SecretReader` for one run: its values survive reloads, in memory."""
+    """Implements `reactor.manifest.inputs.SecretReader` for one run: its values survive reloads, in memory.
 
-    def __init__(self) -> None:
+    ``fleet``: where the secrets of a fleet are; None for a run that follows none.
+    """
+
+    def __init__(self, fleet: FleetPlace | None = None) -> None:
         self._has_store = False
+        self._fleet = fleet
 
     @cached_property
     def _store(self) -> SecretStore:
         from reactor.secrets.store import SecretStore  # noqa: PLC0415 - most manifests declare no secrets
 
         self._has_store = True
-        return SecretStore()
+        return SecretStore(fleet=self._fleet)
 
     def begin_load(self) -> None:
         """Forget the sources that the load before did not use, and start another one."""

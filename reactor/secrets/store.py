@@ -17,6 +17,7 @@ from reactor.secrets.errors import SecretError
 from reactor.secrets.files import as_text, read_bytes
 
 if TYPE_CHECKING:
+    from reactor.secrets.fleet_place import FleetPlace
     from reactor.secrets.vault import VaultClient
 
 RETRY = 15.0
@@ -42,12 +43,16 @@ class _Asked:
 class SecretStore:
     """Reads secrets for the loads of one run. Threads may share it.
 
-    ``clock`` returns seconds; it decides when a source is due.
+    ``clock`` returns seconds; it decides when a source is due. ``fleet``: where the secrets of a fleet are.
     """
 
     def __init__(
-        self, environ: Mapping[str, str] | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        environ: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        fleet: FleetPlace | None = None,
     ) -> None:
+        self._fleet = fleet
         self._environ = dict(os.environ if environ is None else environ)
         self._clock = clock
         self._asked: dict[tuple[str, Source], _Asked] = {}
@@ -60,12 +65,16 @@ class SecretStore:
         with self._lock:
             self._asked = {key: each for key, each in self._asked.items() if each.load == self._load}
             self._load += 1
+        if self._fleet is not None:
+            self._fleet.begin_load()
 
     def value(self, name: str, source: Source, base: str, reads: set[str]) -> Any:
         """Return the value of a secret declared as ``name`` in the directory ``base``, with its strings marked.
 
         Adds the files that it depends on to ``reads``. May block for the timeout of the source. Raises SecretError.
         """
+        if source.fleet is not None:
+            return self._kept(self._of_fleet(source, source.fleet, reads))
         if not source.is_asked:
             return self._kept(self._read_file(source, base, reads))
         with self._lock:
@@ -152,6 +161,25 @@ class SecretStore:
         form = source.format or format_of(path)
         value = decrypt_sops(content, form, self._keys(source, base, reads), f"the file {path}")
         return _trimmed(value, source, usual=False) if isinstance(value, str) else value
+
+    def _of_fleet(self, source: Source, name: str, reads: set[str]) -> Any:
+        """Return a secret of the fleet. It may come or be set again at any time, so each of its errors may pass."""
+        if self._fleet is None:
+            message = f"the secret {name} of a fleet can't be read: this run follows no fleet"
+            raise SecretError(message, "let the host join a fleet, and run: reactor fleet follow")
+        path, identity = self._fleet.path(name), self._fleet.identity
+        reads.update((path, identity))
+        if not os.path.exists(path):
+            hint = f"give it to this host: reactor fleet secret set {name} --for HOST; or reactor fleet secret sync"
+            raise SecretError(f"the fleet has not given the secret {name} to this host", hint, may_pass=True)
+        from reactor.secrets.age import decrypt, keys_from  # noqa: PLC0415 - most runs have no such secret
+
+        what = f"the secret {name} of the fleet"
+        try:
+            content = decrypt(read_bytes(path, what), keys_from(identity, {}), what)
+            return _trimmed(as_text(content, what), source, usual=False)
+        except SecretError as error:
+            raise SecretError(error.message, error.hint, code=error.code, may_pass=True) from None
 
     def _keys(self, source: Source, base: str, reads: set[str]) -> Any:
         from reactor.secrets.age import key_file, keys_from  # noqa: PLC0415 - most runs need no keys

@@ -14,6 +14,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
@@ -35,9 +36,15 @@ from processes_of_cli import environment
 from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
+from reactor.fleet.bucket_names import HOSTS
+from reactor.fleet.enrolment.card import Card, sign_card
+from reactor.fleet.host.keys import age_recipient
+from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.server_config import load_operator_directory
 from reactor.fleet.operator.session import operator_session
 from reactor.fleet.rollout.state import Phase
+from reactor.fleet.wire.nkeys import Key
 from reactor.roles.skeleton import files_of_role
 
 TIMEOUT = 120.0
@@ -382,9 +389,44 @@ class Host:
             agent.write_text(f"manifests: [{self.directory}/site.yaml]\ncache_dir: {self.directory}/cache\n")
             yield
 
+    def _prepare_secret(self, example: str) -> None:
+        """A host of the group web with an age key, the file that is named, and the secret that is removed."""
+        for file in ("tls.key", "password.txt"):
+            (self.directory / file).write_text("a value")
+        self._put_host("db1", "db", "web")
+        if " rm " in example:
+            output(
+                "reactor",
+                "fleet",
+                "secret",
+                "set",
+                "db",
+                "--for",
+                "db1",
+                "--from",
+                str(self.directory / "tls.key"),
+            )
+
+    def _put_host(self, name: str, channel: str, *groups: str) -> None:
+        """Make a host that has joined."""
+        signing = load_operator_directory("/etc/reactor/fleet").keys.cards
+        recipient = age_recipient(str(self.directory / "age.key"))
+        card = Card(name, Key.generate("user").public, recipient, (channel,), groups, time.time())
+        spec = HostSpec(name, (channel,), groups, card=sign_card(card, signing))
+
+        async def write() -> None:
+            async with operator_session("/etc/reactor/fleet") as js:
+                await js.key_value(HOSTS).put(name, spec.to_bytes())
+
+        trio.run(write)
+
     def _prepare_rollout(self, example: str) -> None:
         """Bring the channel into the phase in which the example makes sense."""
         words = example.split()
+        if "reactor fleet secret " in example:
+            self._prepare_secret(example)
+        if words[:3] == ["reactor", "fleet", "pin"]:
+            self._put_host("web7", "web")  # an example before expelled it
         if words[:3] == ["reactor", "fleet", "join"]:
             Path("/etc/reactor/fleet.yaml").unlink()
         if words[:2] != ["reactor", "fleet"] or (phase := PHASES.get(words[2])) is None:

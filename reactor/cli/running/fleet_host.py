@@ -6,6 +6,7 @@ the network. So the run goes on without the link, and a host that boots without 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -29,8 +30,10 @@ from reactor.fleet.debounced_event import jittered
 from reactor.fleet.host.config import HostConfig, read_config
 from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
+from reactor.fleet.host.join import AGE_KEY, directory_of
 from reactor.fleet.host.ports import Host, Pace
 from reactor.fleet.host.renewal import Renewal
+from reactor.fleet.host.secrets import FOLDER, SecretFollower
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
@@ -41,6 +44,7 @@ from reactor.journal.state_directory import Location, StateDirectory
 from reactor.language.expression import parse_expression
 from reactor.metrics.tally import Gauge
 from reactor.resource.watch import WatchState
+from reactor.secrets.fleet_place import FleetPlace
 from reactor.secrets.reader import RunSecrets
 
 if TYPE_CHECKING:
@@ -59,7 +63,12 @@ class FleetCompanion:
 
     name = "the link to the fleet"
 
-    def __init__(self, config: HostConfig, manifests: ChannelManifests) -> None:
+    def __init__(self, config: HostConfig, manifests: ChannelManifests, place: FleetPlace) -> None:
+        self._secrets: SecretFollower | None = None
+        if config.card_key is not None:
+            self._secrets = SecretFollower(
+                config.identity.id, config.card_key, place.directory, lambda: place.used, warn
+            )
         self.slots = FleetSlots(config.identity.id, config.identity.groups)
         self._config = config
         self._manifests = manifests
@@ -69,6 +78,8 @@ class FleetCompanion:
     def __call__(self, event: Event) -> None:
         """Take one event of the run."""
         self._status(event)
+        if self._secrets is not None and self._secrets.names_changed():
+            self._secrets.trigger.set()
 
     def gauges(self) -> Iterator[Gauge]:
         """The serial of each release in force, and the events that are not acknowledged."""
@@ -100,6 +111,8 @@ class FleetCompanion:
             nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self.slots.run, connection)
             nursery.start_soon(self._pass_on_changes, fleet)
+            if self._secrets is not None:
+                nursery.start_soon(self._secrets.run, connection, self._config.pace)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
 
@@ -139,6 +152,13 @@ async def keep_credentials(config: HostConfig, connection: Connection) -> None:
         await Renewal(connection, config.identity.id, path, config.card_key, tell=_say).run()
 
 
+def _secrets_place(manifests: ChannelManifests, config_path: str) -> FleetPlace:
+    """Make the directory of the encrypted secrets. Raises OSError."""
+    directory = os.path.join(manifests.store.root, FOLDER)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    return FleetPlace(directory, os.path.join(directory_of(config_path), AGE_KEY))
+
+
 def _say(text: str) -> None:
     notice(text, None)
 
@@ -166,12 +186,13 @@ def follow(
         StateDirectory.make(state)
         manifests = ChannelManifests(config.identity, state)
         manifests.begin()
+        place = _secrets_place(manifests, config_path)
     except ReactorError as error:
         error.message = f"{error.place}: {error.message}" if error.place else error.message
         fail_for(error)
     for channel, why in manifests.left_out.items():
         warn(f"the run goes on without the channel {channel}: {why}")
-    companion = FleetCompanion(config, manifests)
+    companion = FleetCompanion(config, manifests, place)
     asked = ConvergeCommand(
         (manifests.root.path,),
         manifests.inputs,
@@ -182,7 +203,7 @@ def follow(
         form,
         location,
         exitcodes.BAD_USAGE,
-        RunSecrets(),
+        RunSecrets(place),
         companions=(companion,),
         slot_gate=companion.slots,
     )

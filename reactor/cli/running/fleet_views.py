@@ -55,6 +55,10 @@ def _status_lines(found: list[Overview]) -> list[str]:
         lines += _head(each)
         unwell = each.unwell()
         lines += map(_host_line, unwell[:_MOST_SHOWN])
+        lacks = [
+            f"  {host}: lacks secret {escaped(name)}" for host, names in each.lacks.items() for name in names
+        ]
+        lines += lacks[:_MOST_SHOWN]
         if len(unwell) > _MOST_SHOWN:
             lines.append(
                 f"  and {len(unwell) - _MOST_SHOWN} more hosts: reactor fleet hosts -l 'channel:{each.state.channel} and not well'"

@@ -56,7 +56,7 @@ _KNOWN = (
     "card",
     "card_key",
 )
-_RESERVED = ("bundles", "releases", "tmp", "downloads", "generations")
+_RESERVED = ("bundles", "releases", "tmp", "downloads", "generations", "secrets")
 """Directories beside those of the channels in the state directory."""
 _MOST_FACTS = 16
 _SHORTEST_INTERVAL, _LONGEST_INTERVAL = 0.1, 300.0

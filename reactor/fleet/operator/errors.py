@@ -9,3 +9,9 @@ class RefusedError(ReactorError):
     """A host is not admitted, or a host can't be expelled."""
 
     code = "R1022"
+
+
+class SecretRefusedError(ReactorError):
+    """A secret can't be set or read: a host has no age key, the value is too large, or the key of operators is missing."""
+
+    code = "R1023"

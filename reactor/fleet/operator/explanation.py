@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reactor.fleet.documents import DocumentError, to_time_text
 from reactor.fleet.operator.known_hosts import FleetView, KnownHost
+from reactor.fleet.operator.secrets import lacking
 from reactor.fleet.release.pin import Pin
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.wanted import Particular, wanted_release
@@ -19,6 +20,7 @@ def explained(fleet: FleetView, host: KnownHost) -> list[str]:
     if spec.hold:
         until = f" until {to_time_text(spec.hold_until)}" if spec.hold_until else ""
         lines.append(f"  held at its release{until}" + (f": {spec.why}" if spec.why else ""))
+    lines += [f"  lacks secret {name}" for name in lacking(fleet).get(host.name, ())]
     for channel in spec.channels:
         lines += _channel(fleet, host, channel)
     return lines + _summary(fleet, host)

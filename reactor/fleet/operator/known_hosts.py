@@ -17,6 +17,7 @@ from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
 from reactor.fleet.operator.clock import ServerClock
+from reactor.fleet.operator.stored_secrets import StoredSecrets, read_stored_secrets
 from reactor.fleet.operator.views import read_host_specs, read_summaries
 from reactor.fleet.rollout.hosts import HostPhase
 from reactor.fleet.rollout.rank import rank_of
@@ -69,6 +70,7 @@ class FleetView:
     channels: Mapping[str, ChannelState]
     drivers: Mapping[str, str] = field(default_factory=dict)
     now: float = 0.0
+    secrets: StoredSecrets = field(default_factory=StoredSecrets)
 
     def lines_of(self, host: KnownHost) -> list[HostLine]:
         """Return a line for each channel that the host follows."""
@@ -118,6 +120,7 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
         "states": partial(read_channels, js, channels),
         "drivers": partial(read_drivers, js),
         "now": ServerClock(js).now,
+        "secrets": partial(read_stored_secrets, js),
     }
     async with trio.open_nursery() as nursery:
         for name, question in questions.items():
@@ -126,7 +129,7 @@ async def read_fleet(js: JetStream, channels: Sequence[str] = ()) -> FleetView:
     hosts = {
         name: KnownHost(spec, *summaries.get(name, (None, None))) for name, spec in found["specs"].items()
     }
-    return FleetView(hosts, found["states"], found["drivers"], found["now"])
+    return FleetView(hosts, found["states"], found["drivers"], found["now"], found["secrets"])
 
 
 async def read_channels(js: JetStream, names: Sequence[str] = ()) -> dict[str, ChannelState]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import trio
 
-from reactor.fleet.bucket_names import CHANNELS, DRIVE, HOSTS, STATE
+from reactor.fleet.bucket_names import CHANNELS, DRIVE, HOSTS, SECRETS, STATE
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.host_spec import HostSpec
@@ -16,8 +17,10 @@ from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
 from reactor.fleet.operator.clock import ServerClock
 from reactor.fleet.operator.known_hosts import FleetView, KnownHost, driver_in
+from reactor.fleet.operator.stored_secrets import stored_secrets, where_in
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import WavesError
+from reactor.fleet.sealed_secret import OPERATORS
 from reactor.fleet.summary import Summary, read_summary
 
 _Value = TypeVar("_Value")
@@ -36,7 +39,9 @@ class LiveFleet:
         self._summaries: dict[str, tuple[Summary, float]] = {}
         self._channels: dict[str, ChannelState] = {}
         self._drivers: dict[str, str] = {}
-        self._unread = 4
+        self._wanted: dict[str, str] = {}
+        self._secret_keys: dict[str, str] = {}
+        self._unread = 6
 
     async def run(self) -> None:
         """Follow until cancelled. Raises LinkError."""
@@ -58,12 +63,20 @@ class LiveFleet:
                 lambda entry: ChannelState.from_bytes(entry.value, entry.key),
             )
             nursery.start_soon(self._follow, DRIVE, self._drivers, driver_in)
+            nursery.start_soon(self._follow, SECRETS, self._wanted, where_in, f"{OPERATORS}.*")
+            keys = partial(self._follow, headers_only=True)
+            nursery.start_soon(keys, SECRETS, self._secret_keys, lambda entry: entry.key)
 
     async def _follow(
-        self, bucket: str, kept: MutableMapping[str, _Value], read: Callable[[Entry], _Value]
+        self,
+        bucket: str,
+        kept: MutableMapping[str, _Value],
+        read: Callable[[Entry], _Value],
+        *filters: str,
+        headers_only: bool = False,
     ) -> None:
         """Keep the values of a bucket. A damaged value counts as none."""
-        async with self.js.key_value(bucket).watch() as entries:
+        async with self.js.key_value(bucket).watch(*filters, headers_only=headers_only) as entries:
             async for entry in entries:
                 if entry is None:
                     self._unread -= 1
@@ -85,4 +98,5 @@ class LiveFleet:
             for name, spec in self._specs.items()
         }
         channels = dict(sorted(self._channels.items()))
-        return FleetView(hosts, channels, dict(self._drivers), await self._clock.now())
+        secrets = stored_secrets(self._wanted, self._secret_keys)
+        return FleetView(hosts, channels, dict(self._drivers), await self._clock.now(), secrets)

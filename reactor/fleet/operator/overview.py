@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reactor.fleet.operator.known_hosts import WELL, FleetView, HostLine
+from reactor.fleet.operator.secrets import lacking
 from reactor.fleet.operator.where import Predicate, everything
 from reactor.fleet.rollout.conditions import Condition, conditions_of
 from reactor.fleet.rollout.hosts import HostView
@@ -19,12 +21,16 @@ _SHOWS_WAVE = (Phase.ROLLING, Phase.PAUSED, Phase.HALTED)
 
 @dataclass(frozen=True)
 class Overview:
-    """One channel. ``driver``: who drives it, None for nobody; ``gate``: what the next wave waits for."""
+    """One channel. ``driver``: who drives it, None for nobody; ``gate``: what the next wave waits for.
+
+    ``lacks``: host -> the names of the secrets that it should have and has not.
+    """
 
     state: ChannelState
     hosts: tuple[HostLine, ...]
     driver: str | None
     gate: tuple[Condition, ...] = field(default=())
+    lacks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """How many hosts are in each phase."""
@@ -42,6 +48,7 @@ class Overview:
             "counts": self.counts(),
             "conditions": [vars(each) for each in self.gate],
             "hosts": [vars(host) for host in self.hosts],
+            "lacks": {host: list(names) for host, names in self.lacks.items()},
         }
 
     def headline(self) -> str:
@@ -56,10 +63,13 @@ class Overview:
 
 def overviews(fleet: FleetView, where: Predicate = everything) -> list[Overview]:
     """Return all channels with the hosts that ``where`` chooses. The gate counts all hosts."""
-    return [_overview(fleet, state, where) for state in fleet.channels.values()]
+    lacks = lacking(fleet)
+    return [_overview(fleet, state, where, lacks) for state in fleet.channels.values()]
 
 
-def _overview(fleet: FleetView, state: ChannelState, where: Predicate) -> Overview:
+def _overview(
+    fleet: FleetView, state: ChannelState, where: Predicate, lacks: Mapping[str, Sequence[str]]
+) -> Overview:
     lines, views = [], []
     for host, line in fleet.of_channel(state.channel):
         if where(host, line):
@@ -71,4 +81,5 @@ def _overview(fleet: FleetView, state: ChannelState, where: Predicate) -> Overvi
                 else HostView(host.name, line.rank)
             )
     gate = conditions_of(state, views, fleet.now) if state.phase is Phase.ROLLING else ()
-    return Overview(state, tuple(lines), fleet.drivers.get(state.channel), gate)
+    missing = {line.host: lacks[line.host] for line in lines if line.host in lacks}
+    return Overview(state, tuple(lines), fleet.drivers.get(state.channel), gate, missing)

@@ -1,0 +1,115 @@
+"""Keeps the secrets of a host as files: the ciphertext, which only the age key of the host opens.
+
+The host reads its own keys by name: it may not list them. So it looks at the names that its manifest uses, and at those
+it has files of.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import trio
+
+from reactor.atomic_write import replace_file
+from reactor.errors import ReactorError
+from reactor.fleet.bucket_names import CHANGED_HOST, SECRETS
+from reactor.fleet.debounced_event import DebouncedEvent
+from reactor.fleet.host.ports import Pace
+from reactor.fleet.link.connection import Connection
+from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.sealed_secret import SealedSecret, is_secret_name
+
+FOLDER = "secrets"
+_PRIVATE = 0o600
+_AGAIN = 3.0
+"""Seconds after a hint until a second look: the copy of a server may have been behind."""
+
+
+class SecretFollower:
+    """Keeps the files in ``directory`` as the servers have the secrets of ``host``.
+
+    ``card_key``: the public key of cards, which must have signed each; ``used``: the names that the manifest reads;
+    ``tell`` takes a sentence about a secret that is refused.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        card_key: str,
+        directory: str,
+        used: Callable[[], Iterable[str]],
+        tell: Callable[[str], None],
+    ) -> None:
+        self.trigger = DebouncedEvent()
+        self._host = host
+        self._card_key = card_key
+        self._directory = directory
+        self._used = used
+        self._tell = tell
+        self._told: dict[str, str] = {}
+        self._looked: frozenset[str] = frozenset()
+
+    def names_changed(self) -> bool:
+        """Whether the manifest uses a name that was not looked at."""
+        return not self._looked.issuperset(self._used())
+
+    async def run(self, connection: Connection, pace: Pace) -> None:
+        """Look at each hint, after each connection, and now and then, until cancelled."""
+        with (
+            connection.subscribed(f"{CHANGED_HOST}{self._host}", lambda _: self.trigger.set()),
+            connection.watched(lambda _: self.trigger.set()),
+        ):
+            again = False
+            while True:
+                await connection.wait_up()
+                try:
+                    await self._look(JetStream(connection))
+                    wait = _AGAIN if again else pace.look
+                except (LinkError, OSError):
+                    wait = _AGAIN
+                began = trio.current_time()
+                await self.trigger.wait(wait)
+                again = trio.current_time() - began < wait / 2
+
+    async def _look(self, js: JetStream) -> None:
+        """Bring each file up to date. Raises LinkError, OSError."""
+        names = sorted({*self._used(), *self._kept()})
+        bucket = js.key_value(SECRETS)
+        for name in names:
+            entry = await bucket.last(f"{self._host}.{name}")
+            value = None if entry is None or entry.deleted else entry.value
+            await trio.to_thread.run_sync(self._keep, name, value)
+        self._looked = frozenset(names)
+
+    def _keep(self, name: str, stored: bytes | None) -> None:
+        """Write the ciphertext, or remove the file of a secret that is gone. A secret that is refused changes nothing."""
+        path = os.path.join(self._directory, name)
+        if stored is None:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            return
+        try:
+            sealed = SealedSecret.from_bytes(stored)
+            sealed.verify(self._card_key, self._host, name)
+        except ReactorError as error:
+            if self._told.get(name) != error.message:
+                self._told[name] = error.message
+                self._tell(f"the secret {name} is refused: {error.message}")
+            return
+        self._told.pop(name, None)
+        if _content(path) != sealed.data:
+            replace_file(path, sealed.data, _PRIVATE)
+
+    def _kept(self) -> list[str]:
+        return [name for name in os.listdir(self._directory) if is_secret_name(name)]
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
