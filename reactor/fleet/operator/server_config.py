@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.operator import accounts
-from reactor.fleet.operator.keyring import ADMITTING, Keyring, KeyringError, save_credentials
+from reactor.fleet.operator.keyring import ADMITTING, KEYS, Keyring, KeyringError, save_credentials
 from reactor.fleet.wire.credentials import Credentials
 
 TOKENS, CONFIG = "accounts.json", "accounts.conf"
@@ -42,12 +42,12 @@ def make_operator_directory(directory: str) -> OperatorDirectory:
     """Make what is missing in ``directory``, and renew what this version says otherwise. Raises KeyringError, OSError."""
     with suppress(FileExistsError):
         os.makedirs(directory, mode=0o700)
+    changed = [KEYS] if Keyring.complete(directory) else []
     keys = Keyring.load(directory)
-    changed = []
     if keys is None:
         keys = Keyring.generate()
         keys.save(directory)
-        changed.append("keys.json")
+        changed.append(KEYS)
     old = _tokens(directory)
     tokens = _renewed(keys, old)
     if tokens != old:
