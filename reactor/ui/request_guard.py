@@ -86,7 +86,9 @@ class RequestGuard:
                 request, scope["path"]
             )
         if not is_known:
-            raise AnsweredError(PlainTextResponse(_LOCKED.format(self._access.shown_by), 401, {"WWW-Authenticate": "Bearer"}))
+            raise AnsweredError(
+                PlainTextResponse(_LOCKED.format(self._access.shown_by), 401, {"WWW-Authenticate": "Bearer"})
+            )
         place_of(scope).admitted = True
         if scope["method"] not in _READING:
             _demand_own_origin(request.headers)

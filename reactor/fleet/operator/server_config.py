@@ -22,6 +22,7 @@ _USERS: dict[str, Callable[[Keyring], Credentials]] = {
     ADMITTING_CREDENTIALS: accounts.admitting_user,
 }
 """File -> what makes the user whose credentials it has."""
+_ROLES = {"operator", "SYS", "FLEET", "HOSTS"}
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,12 @@ def load_operator_directory(directory: str) -> OperatorDirectory:
     if keys is None:
         raise KeyringError(f"there are no keys of a fleet in {directory}", "make them: reactor fleet init")
     return OperatorDirectory(directory, keys, _tokens(directory), ())
+
+
+def is_current(files: OperatorDirectory) -> bool:
+    """Whether the JWTs and the part of the configuration are as this version makes them. Raises OSError."""
+    config = server_config(files.keys, files.tokens).encode() if files.tokens.keys() >= _ROLES else None
+    return files.tokens == _renewed(files.keys, files.tokens) and _read(files.path(CONFIG)) == config
 
 
 def save_tokens(directory: str, tokens: dict[str, str]) -> None:
