@@ -29,7 +29,7 @@ from reactor.fleet.operator.server_config import (
     make_operator_directory,
 )
 from reactor.fleet.operator.session import operator_session, save_servers
-from reactor.fleet.operator.streams import make_streams, wanted_streams
+from reactor.fleet.operator.streams import wanted_streams
 
 INIT = "reactor fleet init URL"
 
@@ -315,13 +315,28 @@ def three(tmp_path_factory):
         yield made.directory, cluster
 
 
-async def test_init_on_three_servers_again_changes_nothing(three):
-    home, _ = three
-    wanted = wanted_streams(3)
-    async with operator_session(home, seconds=10) as js:
-        js.seconds = 15
-        assert [each.stream for each in await make_streams(js, wanted)] == list(wanted)
-        assert await make_streams(js, wanted) == []
+def test_init_on_three_servers_again_changes_nothing(three, reactor):
+    home, cluster = three
+
+    async def has_a_leader():
+        async with operator_session(home, seconds=10) as js:
+            js.seconds = 20
+            await js.call("INFO")
+
+    async def copies():
+        async with operator_session(home) as js:
+            return {(await js.stream_info(name))["config"]["num_replicas"] for name in wanted_streams()}
+
+    trio.run(has_a_leader)
+    words = ("fleet", "init", "--home", home, *cluster.urls)
+    first = reactor(*words)
+    assert first.code == 0, first.err
+    assert first.out.splitlines() == [f"made the stream {name}" for name in wanted_streams(3)]
+    assert trio.run(copies) == {3}
+    for more in ((), ("--replicas", "3")):
+        again = reactor(*words, *more)
+        assert (again.code, again.out) == (0, "all is as it should be\n")
+    assert trio.run(copies) == {3}
 
 
 async def test_three_servers_are_well_until_one_is_killed(three, signers):

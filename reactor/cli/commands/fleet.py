@@ -43,9 +43,7 @@ def fleet() -> None:
 @click.option(
     "--replicas",
     type=click.IntRange(1, 5),
-    default=1,
-    show_default=True,
-    help="The number of copies of each stream: 3 in a cluster of three.",
+    help="The number of copies of each stream.  [default: as it is; at first 3 in a cluster of three, else 1]",
 )
 @click.option(
     "--ccm-publishers",
@@ -53,7 +51,9 @@ def fleet() -> None:
     help="Let publishers of CCM register. Any host that registers can then wipe the registry.",
 )
 @home_option
-def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers: bool, home: str) -> None:
+def init(
+    servers: tuple[str, ...], ca: str | None, replicas: int | None, ccm_publishers: bool, home: str
+) -> None:
     """Make the accounts and streams of a fleet on the NATS servers at URL, or renew what differs.
 
     The first time, this makes keys, and writes accounts.conf: include it in the configuration of each nats-server, start

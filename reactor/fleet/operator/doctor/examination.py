@@ -13,6 +13,7 @@ from reactor.errors import ReactorError
 from reactor.fleet.link.connection import connected
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.options import Options
+from reactor.fleet.operator.cluster import cluster_size
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.files import authority_checks, directory_checks, signers_check
 from reactor.fleet.operator.doctor.servers import (
@@ -52,7 +53,7 @@ async def examine(home: str, signers: str) -> list[Check]:
     reached = [answer for answer in answers if answer.identity is not None]
     if not reached:
         return [*checks, wrong("fleet", _NO_SERVER, "see the checks of servers")]
-    return checks + await _beside(_works(home, reached, len(answers), init))
+    return checks + await _beside(_works(home, reached, init))
 
 
 def _init_command(home: str, options: Options) -> str:
@@ -72,7 +73,7 @@ async def _first_answers(options: Options) -> list[Answer]:
     return [found[url] for url in options.servers]
 
 
-def _works(home: str, reached: Sequence[Answer], servers: int, init: str) -> list[tuple[str, Work]]:
+def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, Work]]:
     """Return what to do beside each other, with its name."""
     urls = tuple(answer.url for answer in reached)
     operator, system, admitting = (
@@ -87,7 +88,8 @@ def _works(home: str, reached: Sequence[Answer], servers: int, init: str) -> lis
     async def in_fleet() -> list[Check]:
         async with connected(operator, seconds=_REST) as connection:
             js = JetStream(connection, seconds=_REST)
-            return [*await permission_checks(js), *await streams_checks(js, servers, init)]
+            size = await cluster_size(system, _REST)
+            return [*await permission_checks(js), *await streams_checks(js, size, init)]
 
     async def accounts() -> list[Check]:
         return await accounts_checks(load_operator_directory(home), system, _REST)

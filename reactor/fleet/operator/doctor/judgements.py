@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reactor.fleet.operator.cluster import ENOUGH_COPIES
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.streams import differing_fields, wanted_streams
 
@@ -17,8 +18,6 @@ CLOCK_LIMIT = 5.0
 """Seconds. A summary that is ahead of the server by less does no harm."""
 EXPIRES_SOON = 14 * 86_400
 _START = "start the servers that are away"
-_ENOUGH = 3
-"""Copies of a stream, of which one may be away."""
 
 
 def version_check(name: str, version: str) -> Check:
@@ -91,7 +90,7 @@ def copies_check(infos: Mapping[str, Mapping[str, Any]], servers: int, init: str
         away.update(behind)
         if cluster and (not cluster.get("leader") or 2 * (replicas - len(behind)) <= replicas):
             weak.append(stream)
-        if replicas < min(servers, _ENOUGH):
+        if replicas < min(servers, ENOUGH_COPIES):
             few.append(stream)
     name = "copies"
     if weak:
@@ -103,9 +102,9 @@ def copies_check(infos: Mapping[str, Mapping[str, Any]], servers: int, init: str
             f"copies are away or behind: {_named(away)}",
             "start these servers, or wait until they have caught up",
         )
-    if servers >= _ENOUGH and few:
+    if servers >= ENOUGH_COPIES and few:
         words = f"{servers} servers, but too few copies of {', '.join(few)}: when one server is away, they are too"
-        return wrong(name, words, f"{init} --replicas {_ENOUGH}")
+        return wrong(name, words, f"{init} --replicas {ENOUGH_COPIES}")
     return Check(name, f"{least} of each stream, all up to date")
 
 

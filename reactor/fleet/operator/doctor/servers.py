@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
 
 import trio
 
@@ -17,6 +13,7 @@ from reactor.fleet.link.errors import IdentityError, LinkError, NoKeysError
 from reactor.fleet.link.handshake import Session, open_session
 from reactor.fleet.link.options import Options
 from reactor.fleet.link.servers import parse_server
+from reactor.fleet.operator.cluster import server_state
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import (
     certificate_check,
@@ -77,22 +74,12 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
     try:
         async with connected(own, seconds=seconds) as connection:
             began = time.time()
-            reply = await connection.request(f"$SYS.REQ.SERVER.{answer.identity}.JSZ", seconds=seconds)
-            middle = (began + time.time()) / 2
+            state = await server_state(connection, answer.identity, seconds)
+            ahead = state.time - (began + time.time()) / 2
     except ReactorError as error:
         return [wrong(name, f"it can't be read: {error.message}", error.hint)]
-    try:
-        found = json.loads(reply.data)
-        ahead = datetime.fromisoformat(found["server"]["time"]).timestamp() - middle
-        cluster = found["data"].get("meta_cluster")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return [wrong(name, "what the server says of itself can't be read", "see the log of the server")]
     quorum = f"quorum at {parse_server(answer.url)}"
-    return [clock_check(name, ahead), quorum_check(quorum, _object(cluster))]
-
-
-def _object(found: object) -> Mapping[str, Any] | None:
-    return found if isinstance(found, dict) else None
+    return [clock_check(name, ahead), quorum_check(quorum, state.cluster)]
 
 
 async def accounts_checks(files: OperatorDirectory, options: Options, seconds: float) -> list[Check]:
