@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trustme
 from fleet_server import FleetServer
 from known_fleet import remember
 from nats_servers import Cluster, NatsServer
@@ -29,7 +30,7 @@ from reactor.fleet.operator.server_config import (
     make_operator_directory,
 )
 from reactor.fleet.operator.session import operator_session, save_servers
-from reactor.fleet.operator.streams import wanted_streams
+from reactor.fleet.operator.streams import make_streams, wanted_streams
 
 INIT = "reactor fleet init URL"
 
@@ -154,6 +155,27 @@ async def test_a_server_that_does_not_know_the_accounts(tmp_path, signers):
         save_servers(made.directory, (server.url,), None)
         found = wrong_ones(await examine(made.directory, signers))
     assert f"include {made.path(CONFIG)}" in found[f"server {server.url}"].hint
+
+
+async def test_a_certificate_that_expires_soon(tmp_path, signers):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    soon = dt.datetime.now(dt.UTC) + dt.timedelta(days=3)
+    issued = authority.issue_cert("localhost", not_after=soon)
+    issued.private_key_pem.write_to_path(tmp_path / "key.pem")
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "certificate.pem")
+    made = make_operator_directory(str(tmp_path / "home"))
+    text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', f'dir: "{tmp_path}/jwt"')
+    tls = f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}'
+    with NatsServer(tmp_path / "server", f"{text}\n{tls}") as server:
+        url = f"tls://localhost:{server.port}"
+        save_servers(made.directory, (url,), str(tmp_path / "ca.pem"))
+        async with operator_session(made.directory) as js:
+            await make_streams(js, wanted_streams())
+        found = await examine(made.directory, signers)
+    assert list(wrong_ones(found)) == [f"certificate of {url}"]
+    assert wrong_ones(found)[f"certificate of {url}"].problem.startswith("it expires on ")
+    assert any(each.name == f"CA {tmp_path}/ca.pem" and each.seen.startswith("good until") for each in found)
 
 
 async def test_a_server_without_jetstream(tmp_path, signers):
