@@ -238,6 +238,7 @@ async def test_a_user_that_may_not_write(home, signers, spoiled):
     spoiled(OPERATOR_CREDENTIALS, Path(home, "admit.creds").read_bytes())
     denied = wrong_ones(await examine(home, signers))["permissions of the operator"].problem
     assert "$KV.reactor_channels.doctor" in denied
+    assert "$JS.API.DIRECT.GET.KV_reactor_state" in denied
     assert "$KV.reactor_hosts.doctor" not in denied
 
 
@@ -313,6 +314,13 @@ def test_copies():
 def test_quorum():
     assert quorum_check("q", None).ok
     assert quorum_check("q", {"leader": "n2", "cluster_size": 3}).seen == "3 servers, n2 leads"
+    away = {
+        "leader": "n1",
+        "cluster_size": 3,
+        "replicas": [peer("n2", offline=True), peer("n3", offline=True)],
+    }
+    assert quorum_check("q", away).problem == "2 of 3 servers are away: n2, n3"
+    assert quorum_check("q", {**away, "replicas": [peer("n2"), peer("n3", offline=True)]}).ok
     assert "more than half of its 3 servers" in quorum_check("q", {"leader": "", "cluster_size": 3}).problem
 
 

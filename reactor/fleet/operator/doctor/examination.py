@@ -23,7 +23,7 @@ from reactor.fleet.operator.doctor.servers import (
     state_of,
     user_check,
 )
-from reactor.fleet.operator.doctor.streams import permission_checks, streams_checks
+from reactor.fleet.operator.doctor.streams import permission_check, streams_checks
 from reactor.fleet.operator.keyring import KeyringError
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
@@ -34,6 +34,8 @@ from reactor.fleet.operator.session import operator_options
 
 _ANSWER, _REST = 1.3, 1.4
 """Seconds for the first answers of servers, and then for all else: less than 3 together."""
+_REQUEST = 1.0
+"""Seconds for one request among the rest: some servers of a cluster may not answer."""
 _NO_SERVER = "no server answers that lets the operator in, so streams, clocks and permissions are not tried"
 
 Work = Callable[[], Awaitable[list[Check]]]
@@ -85,11 +87,14 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
         )
     )
 
-    async def in_fleet() -> list[Check]:
+    async def permissions() -> list[Check]:
         async with connected(operator, seconds=_REST) as connection:
-            js = JetStream(connection, seconds=_REST)
-            size = await cluster_size(system, _REST)
-            return [*await permission_checks(js), *await streams_checks(js, size, init)]
+            return [await permission_check(JetStream(connection, seconds=_REQUEST))]
+
+    async def streams() -> list[Check]:
+        size = await cluster_size(system, _REST)
+        async with connected(operator, seconds=_REST) as connection:
+            return await streams_checks(JetStream(connection, seconds=_REQUEST), size, init)
 
     async def accounts() -> list[Check]:
         return await accounts_checks(load_operator_directory(home), system, _REST)
@@ -98,7 +103,8 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
         return [await user_check("user of the admitting service", admitting, _REST)]
 
     states = [(f"state of {answer.url}", partial(state_of, answer, system, _REST)) for answer in reached]
-    return [*states, ("accounts", accounts), ("admitting service", admit_user), ("streams", in_fleet)]
+    others = [("accounts", accounts), ("user of the admitting service", admit_user)]
+    return [*states, *others, ("permissions of the operator", permissions), ("streams", streams)]
 
 
 async def _beside(works: Sequence[tuple[str, Work]]) -> list[Check]:

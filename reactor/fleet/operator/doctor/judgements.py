@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reactor.fleet.operator.cluster import ENOUGH_COPIES
@@ -54,12 +54,15 @@ def certificate_check(name: str, expires: str, now: float | None = None) -> Chec
 
 
 def quorum_check(name: str, cluster: Mapping[str, Any] | None) -> Check:
-    """Return whether JetStream has a leader. ``cluster``: what a server says of it, None if it is alone."""
+    """Return whether JetStream has a leader that most servers follow. ``cluster``: what a server says of it, None if it is alone."""
     if cluster is None:
         return Check(name, "one server")
     size = int(cluster.get("cluster_size") or 0)
     if not cluster.get("leader"):
         return wrong(name, f"JetStream has no leader: more than half of its {size} servers must run", _START)
+    away = [str(each.get("name")) for each in cluster.get("replicas") or () if each.get("offline")]
+    if 2 * (size - len(away)) <= size:
+        return wrong(name, f"{len(away)} of {size} servers are away: {_named(away)}", _START)
     return Check(name, f"{size} servers, {cluster['leader']} leads")
 
 
@@ -108,5 +111,5 @@ def copies_check(infos: Mapping[str, Mapping[str, Any]], servers: int, init: str
     return Check(name, f"{least} of each stream, all up to date")
 
 
-def _named(servers: set[str]) -> str:
+def _named(servers: Iterable[str]) -> str:
     return ", ".join(sorted(servers))
