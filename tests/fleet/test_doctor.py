@@ -202,6 +202,7 @@ async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fl
     assert found[f"directory {made.directory}"].problem == "other users may use it: mode 0755"
     assert found[f"file {made.directory}/admit.creds"].problem == "No such file or directory"
     assert "can't read" in found[f"signers {tmp_path}/none"].problem
+    assert found[f"signers {tmp_path}/none"].hint.startswith("write a line NAME ssh-ed25519 KEY")
     made_again = make_operator_directory(str(tmp_path / "home"))
     (tmp_path / "home/accounts.conf").write_text("other")
     found = wrong_ones(await examine(made_again.directory, signers))

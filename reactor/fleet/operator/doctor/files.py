@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 from reactor.errors import ReactorError
+from reactor.fleet.link.errors import ContextError
 from reactor.fleet.link.options import Options, read_small_file
 from reactor.fleet.operator.doctor.check import Check, wrong
 from reactor.fleet.operator.doctor.judgements import certificate_check
@@ -85,6 +86,8 @@ def signers_check(path: str) -> Check:
     hint = "write a line NAME ssh-ed25519 KEY for each person who may sign, or give --signers"
     try:
         people = parse_signers(read_small_file(path, "file of signers", "--signers"), path)
+    except ContextError as error:
+        return wrong(name, error.message, hint)
     except ReactorError as error:
         return wrong(name, error.message, error.hint)
     able = {each.name for each in people if each.may_sign("reactor-release", time.time()) is None}
