@@ -62,11 +62,13 @@ class Access:
 
     address: Address
     token: str = field(repr=False)
+    shown_by: str = "reactor ui"
+    """The command that shows the address with the token."""
 
     @classmethod
-    def to(cls, address: Address, directory: str | None) -> Access:
+    def to(cls, address: Address, directory: str | None, shown_by: str = "reactor ui") -> Access:
         """The access to a page at ``address``. With a state directory, the token is stored there. Raises OSError."""
-        return cls(address, new_token() if directory is None else stored_token(directory))
+        return cls(address, new_token() if directory is None else stored_token(directory), shown_by)
 
     @property
     def url(self) -> str:
@@ -86,4 +88,4 @@ class Access:
         """The message with the address of the page. Use ``with_token`` only if no other user can read the message."""
         if with_token:
             return f"the live page is at {self.url}"
-        return f"the live page is at http://{self.address.as_reached}/; 'reactor ui' shows its address with the token"
+        return f"the live page is at http://{self.address.as_reached}/; '{self.shown_by}' shows its address with the token"

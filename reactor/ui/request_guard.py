@@ -33,7 +33,7 @@ HEADERS = {
 """The headers of every answer."""
 
 _READING = ("GET", "HEAD")
-_LOCKED = "This page needs its token: open the address that 'reactor ui' shows.\n"
+_LOCKED = "This page needs its token: open the address that '{}' shows.\n"
 
 
 class AnsweredError(Exception):
@@ -86,7 +86,9 @@ class RequestGuard:
                 request, scope["path"]
             )
         if not is_known:
-            raise AnsweredError(PlainTextResponse(_LOCKED, 401, {"WWW-Authenticate": "Bearer"}))
+            raise AnsweredError(
+                PlainTextResponse(_LOCKED.format(self._access.shown_by), 401, {"WWW-Authenticate": "Bearer"})
+            )
         place_of(scope).admitted = True
         if scope["method"] not in _READING:
             _demand_own_origin(request.headers)

@@ -102,15 +102,15 @@ class NatsServer:
 
 
 class Cluster:
-    """Three servers that know each other."""
+    """Three servers that know each other. ``configuration``: more lines for each, as of `NatsServer`."""
 
-    def __init__(self, directory, size=3):
+    def __init__(self, directory, size=3, configuration=""):
         routes = free_ports(size)
         told = ", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)
         self.servers = [
             NatsServer(
                 Path(directory, f"n{number}"),
-                f'cluster {{ name: c, listen: "127.0.0.1:{route}", routes: [{told}] }}\nlame_duck_grace_period: "1s"\nlame_duck_duration: "30s"',
+                f'cluster {{ name: c, listen: "127.0.0.1:{route}", routes: [{told}] }}\nlame_duck_grace_period: "1s"\nlame_duck_duration: "30s"\n{configuration}',
                 name=f"n{number}",
             )
             for number, route in enumerate(routes)

@@ -1,5 +1,7 @@
 """The accounts and streams on a real server, and every attack of a host on the others."""
 
+import json
+
 import pytest
 import trio
 from fleet_server import FleetServer
@@ -47,6 +49,40 @@ def test_init_again_changes_nothing(tmp_path):
     assert make_operator_directory(str(tmp_path / "operator")).changed == ()
     assert {path.name: path.read_bytes() for path in (tmp_path / "operator").iterdir()} == before
     assert load_operator_directory(str(tmp_path / "operator")).tokens == first.tokens
+
+
+LATER = ("joining", "cards", "invitations")
+
+
+def test_keys_from_before_enrolment_get_what_is_missing(tmp_path):
+    make_operator_directory(str(tmp_path))
+    file = tmp_path / "keys.json"
+    seeds = json.loads(file.read_text())
+    old = {name: seed for name, seed in seeds.items() if name not in LATER}
+    file.write_text(json.dumps(old))
+    with pytest.raises(
+        KeyringError, match="older version: there is no joining, cards, invitations"
+    ) as caught:
+        load_operator_directory(str(tmp_path))
+    assert caught.value.hint == "add what is missing: reactor fleet init"
+    assert json.loads(file.read_text()) == old
+
+    made = make_operator_directory(str(tmp_path))
+    assert set(made.changed) == {"keys.json", "accounts.json", CONFIG, "admit.json"}
+    found = json.loads(file.read_text())
+    assert {name: found[name] for name in old} == old
+    assert set(found) == set(seeds)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert make_operator_directory(str(tmp_path)).changed == ()
+
+
+def test_keys_that_lack_an_old_one_stay_damaged(tmp_path):
+    make_operator_directory(str(tmp_path))
+    file = tmp_path / "keys.json"
+    file.write_text(damaged := json.dumps({"operator": json.loads(file.read_text())["operator"]}))
+    with pytest.raises(KeyringError, match="can't be read"):
+        make_operator_directory(str(tmp_path))
+    assert file.read_text() == damaged
 
 
 def test_keys_that_can_not_be_read_are_not_made_again(tmp_path):

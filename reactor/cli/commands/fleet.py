@@ -8,6 +8,7 @@ import click
 
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
+from reactor.cli.commands.fleet_doctor import doctor
 from reactor.cli.commands.fleet_secrets import secret
 from reactor.cli.commands.fleet_slots import slots
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
@@ -43,9 +44,7 @@ def fleet() -> None:
 @click.option(
     "--replicas",
     type=click.IntRange(1, 5),
-    default=1,
-    show_default=True,
-    help="The number of copies of each stream: 3 in a cluster of three.",
+    help="The number of copies of each stream.  [default: as it is; at first 3 in a cluster of three, else 1]",
 )
 @click.option(
     "--ccm-publishers",
@@ -53,7 +52,9 @@ def fleet() -> None:
     help="Let publishers of CCM register. Any host that registers can then wipe the registry.",
 )
 @home_option
-def init(servers: tuple[str, ...], ca: str | None, replicas: int, ccm_publishers: bool, home: str) -> None:
+def init(
+    servers: tuple[str, ...], ca: str | None, replicas: int | None, ccm_publishers: bool, home: str
+) -> None:
     """Make the accounts and streams of a fleet on the NATS servers at URL, or renew what differs.
 
     The first time, this makes keys, and writes accounts.conf: include it in the configuration of each nats-server, start
@@ -117,7 +118,14 @@ def _act(name: str) -> click.Command:
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
-for _command in (*fleet_enrolment.COMMANDS, *fleet_views.COMMANDS, *fleet_releases.COMMANDS, slots, secret):
+for _command in (
+    *fleet_enrolment.COMMANDS,
+    *fleet_views.COMMANDS,
+    *fleet_releases.COMMANDS,
+    slots,
+    secret,
+    doctor,
+):
     fleet.add_command(_command)
 
 

@@ -184,7 +184,7 @@ def pin(host: str, release: str, until: float | None, key: str, why: str, home: 
 
     \b
     Examples:
-      reactor fleet pin web7 web/1 --why 'old data'
+      reactor fleet pin web9 web/1 --why 'old data'
     """
     from reactor.cli.running.fleet_releases import pin as pin_to
 

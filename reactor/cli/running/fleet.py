@@ -16,6 +16,7 @@ from reactor.errors import ReactorError
 from reactor.fleet.link.errors import IdentityError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.channels import Channels
+from reactor.fleet.operator.cluster import usual_copies
 from reactor.fleet.operator.drive import Driver
 from reactor.fleet.operator.hosts import admit_by_hand, change_host_spec, freed, held
 from reactor.fleet.operator.keyring import KeyringError, save_credentials
@@ -35,7 +36,9 @@ _ACTS: dict[str, Callable[[ChannelState, acts.Author], ChannelState]] = {
 }
 
 
-def initialize(home: str, servers: Sequence[str], ca: str | None, replicas: int, ccm_publishers: bool) -> int:
+def initialize(
+    home: str, servers: Sequence[str], ca: str | None, replicas: int | None, ccm_publishers: bool
+) -> int:
     """Make the accounts and the streams. Returns the exit code."""
     try:
         files = make_operator_directory(home)
@@ -47,7 +50,8 @@ def initialize(home: str, servers: Sequence[str], ca: str | None, replicas: int,
 
     async def streams() -> list[str]:
         async with operator_session(home) as js:
-            changes = await make_streams(js, wanted_streams(replicas, ccm_publishers=ccm_publishers))
+            copies = replicas or await usual_copies(js, home)
+            changes = await make_streams(js, wanted_streams(copies, ccm_publishers=ccm_publishers))
         return [
             f"made the stream {each.stream}"
             if each.made

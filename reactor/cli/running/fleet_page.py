@@ -78,7 +78,7 @@ def serve_page(home: str, address: str) -> None:
     except AddressError as error:
         fail_for(error)
     try:
-        access = Access.to(Address(*port.address), home)
+        access = Access.to(Address(*port.address), home, "reactor fleet serve")
         page = FleetPage(access, source := LiveSource())
         within(home, lambda js: _served(js, port, page, source))
     except KeyboardInterrupt:

@@ -92,3 +92,7 @@ class ForeignServerError(LinkError):
     """The other side does not speak the protocol of NATS."""
 
     code = "R0912"
+
+
+class NoKeysError(ForeignServerError):
+    """The server knows no keys and no accounts, so that credentials can't be used."""

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from reactor.fleet.link.errors import ContextError, ExpiredError, ForeignServerError
+from reactor.fleet.link.errors import ContextError, ExpiredError, NoKeysError
 from reactor.fleet.link.options import Options, read_small_file
 from reactor.fleet.link.servers import Server
 from reactor.fleet.wire.credentials import Credentials, CredentialsError, parse_credentials, parse_seed
@@ -16,7 +16,7 @@ _LONGEST_NONCE = 1024
 
 
 def identity(options: Options, server: Server, nonce: object) -> dict[str, Any]:
-    """Return the fields of CONNECT. Raises ContextError, ExpiredError or ForeignServerError."""
+    """Return the fields of CONNECT. Raises ContextError, ExpiredError or NoKeysError."""
     credentials = _credentials(options)
     if credentials is not None:
         if not isinstance(nonce, str) or not nonce.isascii() or not 0 < len(nonce) <= _LONGEST_NONCE:
@@ -88,8 +88,8 @@ def _check_expiry(jwt: str, where: str) -> None:
         raise ExpiredError(f"the JWT in {where} expired on {when:%Y-%m-%d %H:%M:%S} UTC", hint)
 
 
-def _no_keys(options: Options, server: Server) -> ForeignServerError:
+def _no_keys(options: Options, server: Server) -> NoKeysError:
     hint = "give a user and password, or let the server use nkeys or accounts"
-    return ForeignServerError(
+    return NoKeysError(
         f"the NATS server {server} takes no keys, so {described(options, server)} can't be used", hint
     )

@@ -3,6 +3,8 @@
 - ``keyring``: the keys of the operator and of the accounts, in one directory;
 - ``accounts``: the two accounts and what a host may do, as JWTs;
 - ``server_config``: the part of the configuration of nats-server that names the accounts;
+- ``cluster``: what the servers say of themselves and of their cluster;
+- ``doctor``: what is wrong with files, servers and streams;
 - ``streams``: the streams, and how they are made and kept as they should be;
 - ``clock``: the time of the servers;
 - ``channels``: the states of channels, read and changed by compare-and-set;

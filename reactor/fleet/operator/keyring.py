@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from reactor.atomic_write import replace_file
@@ -12,10 +13,13 @@ from reactor.errors import ReactorError
 from reactor.fleet.wire.credentials import Credentials, encode_credentials
 from reactor.fleet.wire.nkeys import Key, NkeyError
 
-_FILE = "keys.json"
+KEYS = "keys.json"
 ADMITTING = "admit.json"
 """The file with the keys of the admitting service."""
 _PRIVATE = 0o600
+_RESTORE = "restore it from a backup: without these keys the servers can't be changed"
+_ADDED_LATER = ("joining", "cards", "invitations")
+"""The keys of enrolment: a directory that was made before it does not have them."""
 
 
 class KeyringError(ReactorError):
@@ -78,15 +82,28 @@ class Keyring:
     @classmethod
     def load(cls, directory: str) -> Keyring | None:
         """Read the keys in ``directory``, None if there are none. Raises KeyringError."""
-        path = os.path.join(directory, _FILE)
-        hint = "restore it from a backup: without these keys the servers can't be changed"
-        seeds = _seeds(path, hint)
+        path = os.path.join(directory, KEYS)
+        seeds = _seeds(path, _RESTORE)
         if seeds is None:
             return None
+        if missing := _added_later(seeds):
+            words = f"the keys in {path} are of an older version: there is no {', '.join(missing)}"
+            raise KeyringError(words, "add what is missing: reactor fleet init")
         try:
             return cls(**{each.name: Key.from_seed(seeds[each.name]) for each in fields(cls)})
         except (KeyError, TypeError, NkeyError) as error:
-            raise KeyringError(f"the keys in {path} can't be read", hint) from error
+            raise KeyringError(f"the keys in {path} can't be read", _RESTORE) from error
+
+    @classmethod
+    def complete(cls, directory: str) -> bool:
+        """Add the keys that an older version did not make. Return whether there were such. Raises KeyringError, OSError."""
+        path = os.path.join(directory, KEYS)
+        seeds = _seeds(path, _RESTORE) or {}
+        missing = _added_later(seeds)
+        if missing:
+            seeds |= {name: _generated(name).seed for name in missing}
+            replace_file(path, json.dumps(seeds, indent=2).encode(), _PRIVATE)
+        return bool(missing)
 
     @property
     def admitting(self) -> AdmittingKeys:
@@ -96,7 +113,13 @@ class Keyring:
     def save(self, directory: str) -> None:
         """Write the keys. Raises OSError."""
         seeds = {each.name: getattr(self, each.name).seed for each in fields(self)}
-        replace_file(os.path.join(directory, _FILE), json.dumps(seeds, indent=2).encode(), _PRIVATE)
+        replace_file(os.path.join(directory, KEYS), json.dumps(seeds, indent=2).encode(), _PRIVATE)
+
+
+def _added_later(seeds: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that are not there because an older version made the others, none if any of the oldest is missing."""
+    is_older = all(each.name in seeds for each in fields(Keyring) if each.name not in _ADDED_LATER)
+    return tuple(name for name in _ADDED_LATER if is_older and name not in seeds)
 
 
 def _generated(name: str) -> Key:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.operator import accounts
-from reactor.fleet.operator.keyring import ADMITTING, Keyring, KeyringError, save_credentials
+from reactor.fleet.operator.keyring import ADMITTING, KEYS, Keyring, KeyringError, save_credentials
 from reactor.fleet.wire.credentials import Credentials
 
 TOKENS, CONFIG = "accounts.json", "accounts.conf"
@@ -22,6 +22,7 @@ _USERS: dict[str, Callable[[Keyring], Credentials]] = {
     ADMITTING_CREDENTIALS: accounts.admitting_user,
 }
 """File -> what makes the user whose credentials it has."""
+_ROLES = {"operator", "SYS", "FLEET", "HOSTS"}
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ def make_operator_directory(directory: str) -> OperatorDirectory:
     """Make what is missing in ``directory``, and renew what this version says otherwise. Raises KeyringError, OSError."""
     with suppress(FileExistsError):
         os.makedirs(directory, mode=0o700)
+    changed = [KEYS] if Keyring.complete(directory) else []
     keys = Keyring.load(directory)
-    changed = []
     if keys is None:
         keys = Keyring.generate()
         keys.save(directory)
-        changed.append("keys.json")
+        changed.append(KEYS)
     old = _tokens(directory)
     tokens = _renewed(keys, old)
     if tokens != old:
@@ -74,6 +75,12 @@ def load_operator_directory(directory: str) -> OperatorDirectory:
     if keys is None:
         raise KeyringError(f"there are no keys of a fleet in {directory}", "make them: reactor fleet init")
     return OperatorDirectory(directory, keys, _tokens(directory), ())
+
+
+def is_current(files: OperatorDirectory) -> bool:
+    """Whether the JWTs and the part of the configuration are as this version makes them. Raises OSError."""
+    config = server_config(files.keys, files.tokens).encode() if files.tokens.keys() >= _ROLES else None
+    return files.tokens == _renewed(files.keys, files.tokens) and _read(files.path(CONFIG)) == config
 
 
 def save_tokens(directory: str, tokens: dict[str, str]) -> None:

@@ -1,0 +1,68 @@
+"""What the servers say of themselves and of their cluster, to the user of the account SYS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from reactor.fleet.link.connection import Connection, connected
+from reactor.fleet.link.errors import ForeignServerError, MissingError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
+from reactor.fleet.operator.server_config import SYSTEM_CREDENTIALS
+from reactor.fleet.operator.session import operator_options
+from reactor.fleet.operator.streams import wanted_streams
+
+ENOUGH_COPIES = 3
+"""Copies of a stream, of which one may be away."""
+
+
+class ServerState(NamedTuple):
+    """``time``: seconds since 1970 on the clock of the server. ``cluster``: what it says of the leader and size, None without one."""
+
+    time: float
+    cluster: Mapping[str, Any] | None
+
+    @property
+    def size(self) -> int:
+        """The number of servers with JetStream."""
+        size = (self.cluster or {}).get("cluster_size")
+        return size if isinstance(size, int) else 1
+
+
+async def server_state(
+    connection: Connection, identity: str | None = None, seconds: float = 3.0
+) -> ServerState:
+    """Ask the server with that ``server_id``, or any. Raises LinkError."""
+    reply = await connection.request(f"$SYS.REQ.SERVER.{identity or 'PING'}.JSZ", seconds=seconds)
+    try:
+        found = json.loads(reply.data)
+        moment = datetime.fromisoformat(found["server"]["time"]).timestamp()
+        cluster = found["data"].get("meta_cluster")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ForeignServerError(
+            "what the server says of itself can't be read", "see the log of the server"
+        ) from None
+    return ServerState(moment, cluster if isinstance(cluster, dict) else None)
+
+
+async def cluster_size(options: Options, seconds: float = 3.0) -> int:
+    """Return the number of servers with JetStream; ``options`` are those of the user of SYS. Raises LinkError."""
+    async with connected(options, seconds=seconds) as connection:
+        return (await server_state(connection, seconds=seconds)).size
+
+
+async def usual_copies(js: JetStream, directory: str) -> int:
+    """Return the number of copies that the streams have; where there are none, 3 in a cluster of three, else 1.
+
+    Raises KeyringError, LinkError.
+    """
+    for name in wanted_streams():
+        try:
+            return int((await js.stream_info(name))["config"].get("num_replicas", 1))
+        except MissingError:
+            continue
+    size = await cluster_size(operator_options(directory, SYSTEM_CREDENTIALS))
+    return ENOUGH_COPIES if size >= ENOUGH_COPIES else 1

@@ -1,0 +1,125 @@
+"""All checks, one after the other and where they wait, beside each other."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import trio
+
+from reactor.errors import ReactorError
+from reactor.fleet.link.connection import connected
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.options import Options
+from reactor.fleet.operator.cluster import cluster_size
+from reactor.fleet.operator.doctor.check import Check, wrong
+from reactor.fleet.operator.doctor.files import authority_checks, directory_checks, signers_check
+from reactor.fleet.operator.doctor.servers import (
+    Answer,
+    accounts_checks,
+    first_answer,
+    state_of,
+    user_check,
+)
+from reactor.fleet.operator.doctor.streams import permission_check, streams_checks
+from reactor.fleet.operator.keyring import KeyringError
+from reactor.fleet.operator.server_config import (
+    ADMITTING_CREDENTIALS,
+    SYSTEM_CREDENTIALS,
+    load_operator_directory,
+)
+from reactor.fleet.operator.session import operator_options
+
+_ANSWER, _REST = 1.3, 1.4
+"""Seconds for the first answers of servers, and then for all else: less than 3 together."""
+_REQUEST = 1.0
+"""Seconds for one request among the rest: some servers of a cluster may not answer."""
+_NO_SERVER = "no server answers that lets the operator in, so streams, clocks and permissions are not tried"
+
+Work = Callable[[], Awaitable[list[Check]]]
+
+
+async def examine(home: str, signers: str) -> list[Check]:
+    """Try what can be tried for the fleet of the operator's directory ``home``; takes less than 3 seconds."""
+    try:
+        options = operator_options(home)
+    except KeyringError as error:
+        found = directory_checks(home, "reactor fleet init URL...")
+        return [*found, signers_check(signers), wrong("servers", error.message, error.hint)]
+    init = _init_command(home, options)
+    checks = [*directory_checks(home, init), signers_check(signers), *authority_checks(options)]
+    answers = await _first_answers(options)
+    checks += [check for answer in answers for check in answer.checks]
+    reached = [answer for answer in answers if answer.identity is not None]
+    if not reached:
+        return [*checks, wrong("fleet", _NO_SERVER, "see the checks of servers")]
+    return checks + await _beside(_works(home, reached, init))
+
+
+def _init_command(home: str, options: Options) -> str:
+    words = ["reactor", "fleet", "init", *options.servers, "--home", home]
+    return shlex.join([*words, *(["--ca", options.ca] if options.ca else [])])
+
+
+async def _first_answers(options: Options) -> list[Answer]:
+    found: dict[str, Answer] = {}
+
+    async def ask(url: str) -> None:
+        found[url] = await first_answer(url, options, _ANSWER)
+
+    async with trio.open_nursery() as nursery:
+        for url in options.servers:
+            nursery.start_soon(ask, url)
+    return [found[url] for url in options.servers]
+
+
+def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, Work]]:
+    """Return what to do beside each other, with its name."""
+    urls = tuple(answer.url for answer in reached)
+    operator, system, admitting = (
+        replace(options, servers=urls, fixed_servers=True)
+        for options in (
+            operator_options(home),
+            operator_options(home, SYSTEM_CREDENTIALS),
+            operator_options(home, ADMITTING_CREDENTIALS),
+        )
+    )
+
+    async def permissions() -> list[Check]:
+        async with connected(operator, seconds=_REST) as connection:
+            return [await permission_check(JetStream(connection, seconds=_REQUEST))]
+
+    async def streams() -> list[Check]:
+        size = await cluster_size(system, _REST)
+        async with connected(operator, seconds=_REST) as connection:
+            return await streams_checks(JetStream(connection, seconds=_REQUEST), size, init)
+
+    async def accounts() -> list[Check]:
+        return await accounts_checks(load_operator_directory(home), system, _REST)
+
+    async def admit_user() -> list[Check]:
+        return [await user_check("user of the admitting service", admitting, _REST)]
+
+    states = [(f"state of {answer.url}", partial(state_of, answer, system, _REST)) for answer in reached]
+    others = [("accounts", accounts), ("user of the admitting service", admit_user)]
+    return [*states, *others, ("permissions of the operator", permissions), ("streams", streams)]
+
+
+async def _beside(works: Sequence[tuple[str, Work]]) -> list[Check]:
+    """Do the works beside each other. What takes too long, or fails, is wrong."""
+    found: dict[int, list[Check]] = {}
+
+    async def do(number: int, name: str, work: Work) -> None:
+        found[number] = [wrong(name, "no answer in time", "see the checks of servers and quorum")]
+        with trio.move_on_after(_REST):
+            try:
+                found[number] = await work()
+            except ReactorError as error:
+                found[number] = [wrong(name, error.message, error.hint)]
+
+    async with trio.open_nursery() as nursery:
+        for number, (name, work) in enumerate(works):
+            nursery.start_soon(do, number, name, work)
+    return [check for number in sorted(found) for check in found[number]]

@@ -1,0 +1,115 @@
+"""What is right and wrong, as functions on what servers say."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from reactor.fleet.operator.cluster import ENOUGH_COPIES
+from reactor.fleet.operator.doctor.check import Check, wrong
+from reactor.fleet.operator.streams import differing_fields, wanted_streams
+
+OLDEST = (2, 11)
+"""The first version of nats-server with a time to live for single messages, which leases need."""
+CLOCK_LIMIT = 5.0
+"""Seconds. A summary that is ahead of the server by less does no harm."""
+EXPIRES_SOON = 14 * 86_400
+_START = "start the servers that are away"
+
+
+def version_check(name: str, version: str) -> Check:
+    """Return whether a server with this ``version``, from its INFO, is new enough."""
+    found = re.match(r"v?(\d+)\.(\d+)", version)
+    least = ".".join(map(str, OLDEST))
+    if found is None:
+        return wrong(
+            name, f"the server has an unknown version: {version!r}", f"use nats-server {least} or later"
+        )
+    if (int(found[1]), int(found[2])) < OLDEST:
+        hint = f"install {least} or later from https://github.com/nats-io/nats-server/releases"
+        return wrong(name, f"nats-server {version} is too old: leases need {least} or later", hint)
+    return Check(name, f"nats-server {version}")
+
+
+def clock_check(name: str, ahead: float) -> Check:
+    """Return whether the clock here is right. ``ahead``: how many seconds that of the server is ahead of it."""
+    if abs(ahead) <= CLOCK_LIMIT:
+        return Check(name, f"differs by {abs(ahead):.1f} s")
+    side = "behind" if ahead > 0 else "ahead of"
+    hint = "set the clock that is wrong; NTP keeps it right: timedatectl set-ntp true"
+    return wrong(name, f"the clock of this machine is {abs(ahead):.0f} s {side} that of the server", hint)
+
+
+def certificate_check(name: str, expires: str, now: float | None = None) -> Check:
+    """Return whether a certificate is good for long enough. ``expires``: its ``notAfter``, as `ssl` gives it."""
+    left = ssl.cert_time_to_seconds(expires) - (time.time() if now is None else now)
+    if left <= 0:
+        return wrong(name, f"it expired on {expires}", "install a new certificate, and reload the server")
+    if left < EXPIRES_SOON:
+        return wrong(name, f"it expires on {expires}", "renew it before that, and reload the server")
+    return Check(name, f"good until {expires}")
+
+
+def quorum_check(name: str, cluster: Mapping[str, Any] | None) -> Check:
+    """Return whether JetStream has a leader that most servers follow. ``cluster``: what a server says of it, None if it is alone."""
+    if cluster is None:
+        return Check(name, "one server")
+    size = int(cluster.get("cluster_size") or 0)
+    if not cluster.get("leader"):
+        return wrong(name, f"JetStream has no leader: more than half of its {size} servers must run", _START)
+    away = [str(each.get("name")) for each in cluster.get("replicas") or () if each.get("offline")]
+    if 2 * (size - len(away)) <= size:
+        return wrong(name, f"{len(away)} of {size} servers are away: {_named(away)}", _START)
+    return Check(name, f"{size} servers, {cluster['leader']} leads")
+
+
+def stream_check(stream: str, info: Mapping[str, Any], init: str) -> Check:
+    """Return whether a stream is as `init` makes it. ``init``: the command that puts it right."""
+    name, config = f"stream {stream}", info["config"]
+    replicas = config.get("num_replicas", 1)
+    wanted = wanted_streams(replicas)[stream]
+    differing = differing_fields(config, wanted)
+    if not differing:
+        return Check(name)
+    if not differing_fields(config, wanted_streams(replicas, ccm_publishers=True)[stream]):
+        return Check(name, "made with --ccm-publishers: any host that registers can wipe the registry")
+    words = ", ".join(f"{each} is {config.get(each)!r} and not {wanted[each]!r}" for each in differing)
+    return wrong(name, words, init)
+
+
+def copies_check(infos: Mapping[str, Mapping[str, Any]], servers: int, init: str) -> Check:
+    """Return whether the streams have enough copies, and of each stream most copies answer. ``servers``: those of the cluster."""
+    weak, away, few = [], set(), []
+    least = 1
+    for stream, info in infos.items():
+        replicas = info["config"].get("num_replicas", 1)
+        least = max(least, replicas)
+        cluster = info.get("cluster") or {}
+        peers: Sequence[Mapping[str, Any]] = cluster.get("replicas") or ()
+        behind = [str(each.get("name")) for each in peers if each.get("offline") or not each.get("current")]
+        away.update(behind)
+        if cluster and (not cluster.get("leader") or 2 * (replicas - len(behind)) <= replicas):
+            weak.append(stream)
+        if replicas < min(servers, ENOUGH_COPIES):
+            few.append(stream)
+    name = "copies"
+    if weak:
+        words = f"most copies of {', '.join(weak)} do not answer" + (f": {_named(away)}" if away else "")
+        return wrong(name, words, _START)
+    if away:
+        return wrong(
+            name,
+            f"copies are away or behind: {_named(away)}",
+            "start these servers, or wait until they have caught up",
+        )
+    if servers >= ENOUGH_COPIES and few:
+        words = f"{servers} servers, but too few copies of {', '.join(few)}: when one server is away, they are too"
+        return wrong(name, words, f"{init} --replicas {ENOUGH_COPIES}")
+    return Check(name, f"{least} of each stream, all up to date")
+
+
+def _named(servers: Iterable[str]) -> str:
+    return ", ".join(sorted(servers))

@@ -1,0 +1,112 @@
+"""What each server says of itself, and which users it lets in."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import trio
+
+from reactor.errors import ReactorError
+from reactor.fleet.link.connection import connected
+from reactor.fleet.link.errors import IdentityError, LinkError, NoKeysError
+from reactor.fleet.link.handshake import Session, open_session
+from reactor.fleet.link.options import Options
+from reactor.fleet.link.servers import parse_server
+from reactor.fleet.operator.cluster import server_state
+from reactor.fleet.operator.doctor.check import Check, wrong
+from reactor.fleet.operator.doctor.judgements import (
+    certificate_check,
+    clock_check,
+    quorum_check,
+    version_check,
+)
+from reactor.fleet.operator.expulsion import hosts_token_on
+from reactor.fleet.operator.server_config import CONFIG, OperatorDirectory
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a first connection. ``identity``: the name that the server gave itself, None if there was no connection."""
+
+    url: str
+    checks: tuple[Check, ...]
+    identity: str | None = None
+
+
+async def first_answer(url: str, options: Options, seconds: float) -> Answer:
+    """Connect to the server at ``url`` as the operator; return what it says."""
+    try:
+        server = parse_server(url)
+    except LinkError as error:
+        return Answer(url, (wrong("server", error.message, error.hint),))
+    name = f"server {server}"
+    try:
+        session = await open_session(server, replace(options, servers=(url,)), seconds)
+    except (IdentityError, NoKeysError) as error:
+        hint = f"include {options.origin}/{CONFIG} in the configuration of this server, and reload it"
+        return Answer(url, (wrong(name, error.message, hint),))
+    except ReactorError as error:
+        return Answer(url, (wrong(name, error.message, error.hint),))
+    try:
+        checks = _said(session, name)
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.aclose_forcefully(session.stream)
+    return Answer(url, checks, str(session.info.get("server_id", "")))
+
+
+def _said(session: Session, name: str) -> tuple[Check, ...]:
+    checks = [version_check(name, str(session.info.get("version", "")))]
+    if session.info.get("jetstream") is not True:
+        hint = "turn it on with `jetstream {}` in the configuration of this server"
+        checks.append(wrong(f"JetStream of {session.server}", "it is off", hint))
+    if isinstance(session.stream, trio.SSLStream):
+        expires = str(session.stream.getpeercert()["notAfter"])
+        checks.append(certificate_check(f"certificate of {session.server}", expires))
+    return tuple(checks)
+
+
+async def state_of(answer: Answer, options: Options, seconds: float) -> list[Check]:
+    """Ask a server about its clock and its cluster, as the user of the account SYS."""
+    name = f"clock of {parse_server(answer.url)}"
+    own = replace(options, servers=(answer.url,), fixed_servers=True)
+    try:
+        async with connected(own, seconds=seconds) as connection:
+            began = time.time()
+            state = await server_state(connection, answer.identity, seconds)
+            ahead = state.time - (began + time.time()) / 2
+    except ReactorError as error:
+        return [wrong(name, f"it can't be read: {error.message}", error.hint)]
+    quorum = f"quorum at {parse_server(answer.url)}"
+    return [clock_check(name, ahead), quorum_check(quorum, state.cluster)]
+
+
+async def accounts_checks(files: OperatorDirectory, options: Options, seconds: float) -> list[Check]:
+    """Return whether the servers have the accounts that are in the directory."""
+    checks = []
+    try:
+        async with connected(options, seconds=seconds) as connection:
+            for role, key in (("FLEET", files.keys.fleet), ("HOSTS", files.keys.hosts)):
+                there = await hosts_token_on(connection, key)
+                checks.append(_account_check(role, there == files.tokens.get(role), files.path(CONFIG)))
+    except ReactorError as error:
+        checks.append(wrong("accounts", error.message, error.hint))
+    return checks
+
+
+def _account_check(role: str, is_same: bool, config: str) -> Check:
+    name = f"account {role}"
+    if is_same:
+        return Check(name)
+    hint = f"include the newest {config} in the configuration of each server, and reload it"
+    return wrong(name, "the servers have another version of it than this directory", hint)
+
+
+async def user_check(name: str, options: Options, seconds: float) -> Check:
+    """Return whether the servers let a user in."""
+    try:
+        async with connected(options, seconds=seconds):
+            return Check(name)
+    except ReactorError as error:
+        return wrong(name, error.message, error.hint)

@@ -1,0 +1,385 @@
+"""`reactor fleet doctor` on real servers: what is well, and each thing that can be wrong."""
+
+import datetime as dt
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import trio
+import trustme
+from fleet_server import FleetServer
+from known_fleet import remember
+from nats_servers import Cluster, NatsServer
+from signers_of_tests import new_key
+
+from reactor.fleet.operator.doctor.examination import examine
+from reactor.fleet.operator.doctor.judgements import (
+    CLOCK_LIMIT,
+    certificate_check,
+    clock_check,
+    copies_check,
+    quorum_check,
+    stream_check,
+    version_check,
+)
+from reactor.fleet.operator.server_config import (
+    CONFIG,
+    OPERATOR_CREDENTIALS,
+    make_operator_directory,
+)
+from reactor.fleet.operator.session import operator_session, save_servers
+from reactor.fleet.operator.streams import make_streams, wanted_streams
+
+INIT = "reactor fleet init URL"
+
+
+@pytest.fixture(scope="module")
+def signers(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("people")
+    public = new_key(directory, "ann") + ".pub"
+    (directory / "signers").write_text(f"ann {Path(public).read_text()}")
+    return str(directory / "signers")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    made = FleetServer(tmp_path_factory.mktemp("doctor"))
+    with made.server:
+        trio.run(made.make_streams)
+        yield made
+
+
+@pytest.fixture
+def home(fleet):
+    return remember(fleet)
+
+
+@pytest.fixture
+def doctor(reactor, home, signers):
+    def call(*more):
+        return reactor("fleet", "doctor", "--home", home, "--signers", signers, *more)
+
+    return call
+
+
+def wrong_lines(done):
+    return [line for line in done.out.splitlines() if not line.startswith("ok     ")]
+
+
+def wrong_ones(checks):
+    return {each.name: each for each in checks if not each.ok}
+
+
+def test_all_is_well(doctor, fleet, home):
+    done = doctor()
+    assert (done.code, wrong_lines(done), done.err) == (0, [], "")
+    lines = done.out.splitlines()
+    assert f"ok     directory {home}" in lines
+    assert f"ok     server {fleet.server.url}: nats-server 2.15.1" in lines
+    for stream in wanted_streams():
+        assert f"ok     stream {stream}" in lines
+    for name in (
+        "account HOSTS",
+        "permissions of the operator",
+        "user of the admitting service",
+        "keys and accounts",
+    ):
+        assert f"ok     {name}" in lines
+    assert any(line.startswith(f"ok     clock of {fleet.server.url}: differs by 0.") for line in lines)
+    assert f"ok     quorum at {fleet.server.url}: one server" in lines
+    assert "ok     copies: 1 of each stream, all up to date" in lines
+
+
+def test_it_changes_nothing(doctor, fleet):
+    async def stored():
+        async with fleet.connected() as js:
+            return {name: (await js.stream_info(name))["state"]["last_seq"] for name in wanted_streams()}
+
+    before = trio.run(stored)
+    doctor()
+    assert trio.run(stored) == before
+
+
+def test_for_programs_there_is_an_object_for_each_check(doctor):
+    done = doctor("--format", "json")
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert {"ok": True, "name": "account FLEET", "seen": "", "problem": "", "hint": ""} in found
+    assert all(each["ok"] for each in found)
+
+
+def test_a_stream_with_other_settings_and_a_missing_one(doctor, fleet, home):
+    async def spoil():
+        async with fleet.connected() as js:
+            name = "KV_reactor_channels"
+            config = (await js.stream_info(name))["config"]
+            await js.update_stream(name, {**config, "max_msgs_per_subject": 3})
+            await js.delete_stream("KV_reactor_counts")
+
+    trio.run(spoil)
+    done = doctor()
+    trio.run(fleet.make_streams)
+    init = f"reactor fleet init {fleet.server.url} --home {home}"
+    assert done.code == 1
+    assert wrong_lines(done) == [
+        f"wrong  stream KV_reactor_channels: max_msgs_per_subject is 3 and not 64; hint: {init}",
+        f"wrong  stream KV_reactor_counts: there is no stream KV_reactor_counts; hint: {init}",
+    ]
+    assert doctor().code == 0
+
+
+async def test_one_server_of_two_does_not_answer(fleet, home, signers):
+    """It accepts the connection and says nothing, as behind a broken firewall."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"nats://127.0.0.1:{silent.getsockname()[1]}"
+        save_servers(home, (url, fleet.server.url), None)
+        began = time.monotonic()
+        found = wrong_ones(await examine(home, signers))
+        assert time.monotonic() - began < 3
+    assert list(found) == [f"server {url}"]
+    assert "no answer in time" in found[f"server {url}"].problem
+
+
+async def test_no_server_answers(tmp_path, signers):
+    made = make_operator_directory(str(tmp_path / "home"))
+    save_servers(made.directory, ("nats://127.0.0.1:1",), None)
+    found = wrong_ones(await examine(made.directory, signers))
+    assert list(found) == ["server nats://127.0.0.1:1", "fleet"]
+    assert found["server nats://127.0.0.1:1"].hint.startswith("check that nats-server runs there")
+
+
+async def test_a_server_that_does_not_know_the_accounts(tmp_path, signers):
+    made = make_operator_directory(str(tmp_path / "home"))
+    with NatsServer(tmp_path / "server", "authorization { user: a, password: b }", jetstream=False) as server:
+        save_servers(made.directory, (server.url,), None)
+        found = wrong_ones(await examine(made.directory, signers))
+    assert f"include {made.path(CONFIG)}" in found[f"server {server.url}"].hint
+
+
+async def test_a_certificate_that_expires_soon(tmp_path, signers):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    soon = dt.datetime.now(dt.UTC) + dt.timedelta(days=3)
+    issued = authority.issue_cert("localhost", not_after=soon)
+    issued.private_key_pem.write_to_path(tmp_path / "key.pem")
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "certificate.pem")
+    made = make_operator_directory(str(tmp_path / "home"))
+    text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', f'dir: "{tmp_path}/jwt"')
+    tls = f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}'
+    with NatsServer(tmp_path / "server", f"{text}\n{tls}") as server:
+        url = f"tls://localhost:{server.port}"
+        save_servers(made.directory, (url,), str(tmp_path / "ca.pem"))
+        async with operator_session(made.directory) as js:
+            await make_streams(js, wanted_streams())
+        found = await examine(made.directory, signers)
+    assert list(wrong_ones(found)) == [f"certificate of {url}"]
+    assert wrong_ones(found)[f"certificate of {url}"].problem.startswith("it expires on ")
+    assert any(each.name == f"CA {tmp_path}/ca.pem" and each.seen.startswith("good until") for each in found)
+
+
+async def test_a_server_without_jetstream(tmp_path, signers):
+    made = make_operator_directory(str(tmp_path / "home"))
+    text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', f'dir: "{tmp_path}/jwt"')
+    with NatsServer(tmp_path / "server", text, jetstream=False) as server:
+        save_servers(made.directory, (server.url,), None)
+        began = time.monotonic()
+        found = wrong_ones(await examine(made.directory, signers))
+        assert time.monotonic() - began < 3
+    assert found[f"JetStream of {server.url}"].problem == "it is off"
+    assert "streams" in found
+
+
+async def test_files_that_others_may_read_or_that_are_away(tmp_path, signers, fleet):
+    made = make_operator_directory(str(tmp_path / "home"))
+    save_servers(made.directory, ("nats://127.0.0.1:1",), None)
+    (tmp_path / "home/keys.json").chmod(0o644)
+    (tmp_path / "home").chmod(0o755)
+    (tmp_path / "home/admit.creds").unlink()
+    found = wrong_ones(await examine(made.directory, str(tmp_path / "none")))
+    assert found[f"file {made.directory}/keys.json"].problem == "other users may use it: mode 0644"
+    assert found[f"file {made.directory}/keys.json"].hint == f"chmod go= {made.directory}/keys.json"
+    assert found[f"directory {made.directory}"].problem == "other users may use it: mode 0755"
+    assert found[f"file {made.directory}/admit.creds"].problem == "No such file or directory"
+    assert "can't read" in found[f"signers {tmp_path}/none"].problem
+    assert found[f"signers {tmp_path}/none"].hint.startswith("write a line NAME ssh-ed25519 KEY")
+    made_again = make_operator_directory(str(tmp_path / "home"))
+    (tmp_path / "home/accounts.conf").write_text("other")
+    found = wrong_ones(await examine(made_again.directory, signers))
+    assert found["keys and accounts"].problem == (
+        "the accounts are not as this version of reactor makes them"
+    )
+
+
+@pytest.fixture
+def spoiled(home):
+    """Write files of the directory of the operator; they are as before afterwards."""
+    before = {}
+
+    def write(name, data):
+        path = Path(home, name)
+        before.setdefault(path, path.read_bytes())
+        path.write_bytes(data)
+
+    yield write
+    for path, data in before.items():
+        path.write_bytes(data)
+
+
+async def test_servers_that_have_other_accounts(home, signers, spoiled):
+    tokens = json.loads(Path(home, "accounts.json").read_bytes())
+    spoiled("accounts.json", json.dumps({**tokens, "HOSTS": tokens["FLEET"]}).encode())
+    found = wrong_ones(await examine(home, signers))
+    assert list(found) == ["keys and accounts", "account HOSTS"]
+    assert found["account HOSTS"].problem == "the servers have another version of it than this directory"
+
+
+async def test_a_user_that_may_not_write(home, signers, spoiled):
+    """The admitting service may write two buckets: it is no operator."""
+    spoiled(OPERATOR_CREDENTIALS, Path(home, "admit.creds").read_bytes())
+    denied = wrong_ones(await examine(home, signers))["permissions of the operator"].problem
+    assert "$KV.reactor_channels.doctor" in denied
+    assert "$JS.API.DIRECT.GET.KV_reactor_state" in denied
+    assert "$KV.reactor_hosts.doctor" not in denied
+
+
+# --- what is judged by values
+
+
+@pytest.mark.parametrize("version", ["2.9.10", "2.10.27", "1.4.0", "v2.9.10"])
+def test_an_old_server_is_too_old(version):
+    """Debian 12 has 2.9.10."""
+    found = version_check("server", version)
+    assert found.problem == f"nats-server {version} is too old: leases need 2.11 or later"
+    assert found.hint.startswith("install 2.11 or later")
+
+
+@pytest.mark.parametrize("version", ["2.11.0", "2.15.1", "2.12.0-RC.1", "3.0.0"])
+def test_a_new_server_is_new_enough(version):
+    assert version_check("server", version).ok
+
+
+def test_an_unknown_version_is_wrong():
+    assert not version_check("server", "").ok
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [
+        (600, "the clock of this machine is 600 s behind that of the server"),
+        (-600, "the clock of this machine is 600 s ahead of that of the server"),
+        (CLOCK_LIMIT + 0.6, "the clock of this machine is 6 s behind that of the server"),
+    ],
+)
+def test_a_wrong_clock(ahead, words):
+    found = clock_check("clock", ahead)
+    assert found.problem == words
+    assert "NTP" in found.hint
+
+
+@pytest.mark.parametrize("ahead", [0, CLOCK_LIMIT, -CLOCK_LIMIT])
+def test_a_right_clock(ahead):
+    assert clock_check("clock", ahead).ok
+
+
+def test_certificates_that_expire():
+    now = dt.datetime(2026, 11, 24, tzinfo=dt.UTC).timestamp()
+    assert certificate_check("c", "Dec 24 00:00:00 2026 GMT", now).ok
+    soon = certificate_check("c", "Dec  1 00:00:00 2026 GMT", now)
+    assert soon.problem == "it expires on Dec  1 00:00:00 2026 GMT"
+    assert certificate_check("c", "Nov 23 00:00:00 2026 GMT", now).problem.startswith("it expired on")
+
+
+def information(replicas, *peers, leader="n1", **fields):
+    config = {**wanted_streams(replicas)["KV_reactor_hosts"], **fields}
+    return {"config": config, "cluster": {"leader": leader, "replicas": list(peers)}}
+
+
+def peer(name, **fields):
+    return {"name": name, "current": True, **fields}
+
+
+def test_copies():
+    whole = information(3, peer("n2"), peer("n3"))
+    assert copies_check({"s": whole}, 3, INIT).ok
+    one_away = information(3, peer("n2"), peer("n3", offline=True))
+    assert copies_check({"s": one_away}, 3, INIT).problem == "copies are away or behind: n3"
+    weak = information(3, peer("n2", offline=True), peer("n3", current=False))
+    assert copies_check({"s": weak}, 3, INIT).problem == "most copies of s do not answer: n2, n3"
+    assert not copies_check({"s": information(3, leader="")}, 3, INIT).ok
+    single = copies_check({"s": information(1)}, 3, INIT)
+    assert single.hint == f"{INIT} --replicas 3"
+    assert copies_check({"s": information(1)}, 1, INIT).ok
+
+
+def test_quorum():
+    assert quorum_check("q", None).ok
+    assert quorum_check("q", {"leader": "n2", "cluster_size": 3}).seen == "3 servers, n2 leads"
+    away = {
+        "leader": "n1",
+        "cluster_size": 3,
+        "replicas": [peer("n2", offline=True), peer("n3", offline=True)],
+    }
+    assert quorum_check("q", away).problem == "2 of 3 servers are away: n2, n3"
+    assert quorum_check("q", {**away, "replicas": [peer("n2"), peer("n3", offline=True)]}).ok
+    assert "more than half of its 3 servers" in quorum_check("q", {"leader": "", "cluster_size": 3}).problem
+
+
+def test_a_registry_that_publishers_of_ccm_can_write_is_what_people_chose():
+    config = wanted_streams(ccm_publishers=True)["REGISTRATION"]
+    found = stream_check("REGISTRATION", {"config": config}, INIT)
+    assert found.ok
+    assert "wipe the registry" in found.seen
+
+
+# --- three servers
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """The directory of an operator, and a cluster of three with its accounts and streams."""
+    directory = tmp_path_factory.mktemp("three")
+    made = make_operator_directory(str(directory / "home"))
+    text = Path(made.path(CONFIG)).read_text().replace('dir: "accounts"', 'dir: "{directory}/jwt"')
+    with Cluster(directory, configuration=text) as cluster:
+        save_servers(made.directory, cluster.urls, None)
+        yield made.directory, cluster
+
+
+def test_init_on_three_servers_again_changes_nothing(three, reactor):
+    home, cluster = three
+
+    async def has_a_leader():
+        async with operator_session(home, seconds=10) as js:
+            js.seconds = 20
+            await js.call("INFO")
+
+    async def copies():
+        async with operator_session(home) as js:
+            return {(await js.stream_info(name))["config"]["num_replicas"] for name in wanted_streams()}
+
+    trio.run(has_a_leader)
+    words = ("fleet", "init", "--home", home, *cluster.urls)
+    first = reactor(*words)
+    assert first.code == 0, first.err
+    assert first.out.splitlines() == [f"made the stream {name}" for name in wanted_streams(3)]
+    assert trio.run(copies) == {3}
+    for more in ((), ("--replicas", "3")):
+        again = reactor(*words, *more)
+        assert (again.code, again.out) == (0, "all is as it should be\n")
+    assert trio.run(copies) == {3}
+
+
+async def test_three_servers_are_well_until_one_is_killed(three, signers):
+    home, cluster = three
+    found = await examine(home, signers)
+    assert wrong_ones(found) == {}
+    names = {each.name: each.seen for each in found}
+    assert names["copies"] == "3 of each stream, all up to date"
+    assert names[f"quorum at {cluster.urls[0]}"].startswith("3 servers, n")
+    cluster.servers[2].kill()
+    began = time.monotonic()
+    lost = wrong_ones(await examine(home, signers))
+    assert time.monotonic() - began < 3
+    assert f"server {cluster.servers[2].url}" in lost
+    assert f"server {cluster.servers[0].url}" not in lost
