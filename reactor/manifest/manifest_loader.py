@@ -215,6 +215,10 @@ class ManifestLoader:
         if found is not None:
             check_assertions(assertions_in(document.root, problems), problems, found)
             self._defaults = read_defaults(document.root, problems, self._kinds, found, self._defaults)
+            if "shares" in document.root:
+                from reactor.manifest.shares_section import add_shares  # noqa: PLC0415 - few manifests share
+
+                add_shares(document.root, problems, found, self._resource_table.shares)
             exports = outputs_of(document, problems, found)
             if call is not None:
                 call.role.export(exports)

@@ -21,6 +21,7 @@ class AwayNetwork:
     """A network that is away, so that no value is known yet."""
 
     registers = True
+    functions = frozenset({"registrations", "kvGet", "shared"})
 
     def read(self, function, arguments, *, briefly):
         return NetworkValue(function, may_pass=True)

@@ -8,6 +8,7 @@ import click
 
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
+from reactor.cli.commands.fleet_shared import shared
 from reactor.cli.commands.fleet_slots import slots
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
@@ -116,7 +117,7 @@ def _act(name: str) -> click.Command:
 
 for _name in _ACTS:
     fleet.add_command(_act(_name))
-for _command in (*fleet_enrolment.COMMANDS, *fleet_views.COMMANDS, *fleet_releases.COMMANDS, slots):
+for _command in (*fleet_enrolment.COMMANDS, *fleet_views.COMMANDS, *fleet_releases.COMMANDS, slots, shared):
     fleet.add_command(_command)
 
 

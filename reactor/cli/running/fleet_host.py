@@ -31,9 +31,11 @@ from reactor.fleet.host.disk import DiskReleases
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Pace
 from reactor.fleet.host.renewal import Renewal
+from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
@@ -61,6 +63,7 @@ class FleetCompanion:
 
     def __init__(self, config: HostConfig, manifests: ChannelManifests) -> None:
         self.slots = FleetSlots(config.identity.id, config.identity.groups)
+        self.shares = SharesPublisher(config.identity.id, config.identity.groups)
         self._config = config
         self._manifests = manifests
         self._fleet: FleetHost | None = None
@@ -99,6 +102,8 @@ class FleetCompanion:
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self.slots.run, connection)
+            nursery.start_soon(self.shares.run, JetStream(connection), warn)
+            nursery.start_soon(self._manifests.shared.run, JetStream(connection), warn)
             nursery.start_soon(self._pass_on_changes, fleet)
             if facts := self._config.identity.facts:
                 nursery.start_soon(self._follow_facts, facts)
@@ -185,6 +190,7 @@ def follow(
         RunSecrets(),
         companions=(companion,),
         slot_gate=companion.slots,
+        on_shares=companion.shares.take,
     )
     ended, interruption = asked.converge(endpoint, None)
     if interruption.cut_short:
