@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
-from reactor.resource.common_properties import (
-    DEFAULT_META,
-    Control,
-    Meta,
-    Registration,
-    Slot,
-    Subscriptions,
-)
+from reactor.resource.common_properties import DEFAULT_META, Control, Meta, Registration, Slot, Subscriptions
 from reactor.resource.declared import Declared
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
@@ -108,7 +101,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     health_checks: tuple[HealthCheck, ...] = ()
     """Commands and goss rules that test whether the resource works."""
     register_when_stable: tuple[Registration, ...] = ()
-    """CCM's service registrations. They are validated, but not published anywhere."""
+    """CCM's service registrations. A run with ``--registration`` publishes them."""
     slot: Slot | None = None
     """Take a slot of the fleet before changing anything, so that only so many hosts change at once."""
     meta: Meta = DEFAULT_META
@@ -246,8 +239,8 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
     def group_key(self) -> Hashable | None:
         """Resources with equal keys that are ready at the same time are applied together.
 
-        They are of one kind, or of kinds with one `grouped_as`. None: always alone. A key never changes. Applying one resource may change others of its group: a run without
-        watches checks all of them once more at its end.
+        They are of one kind, or of kinds with one `grouped_as`. None: always alone. A key never changes. Applying one
+        resource may change others of its group: a run without watches checks all of them once more at its end.
         """
         return None
 
@@ -289,10 +282,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return await self.describe()
 
     def relations(self) -> Relations:
-        """The paths and accounts that this provides, removes, clears and depends on.
-
-        Automatic edges follow from them.
-        """
+        """The paths and accounts that this provides, removes, clears and depends on. Automatic edges follow from them."""
         return NO_RELATIONS
 
     def claims(self) -> Iterable[Claim]:
