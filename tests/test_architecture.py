@@ -200,6 +200,7 @@ FLEET = {
     "host_spec": {"documents", "enrolment"},
     "event_batch": {"documents"},
     "slot_holder": {"documents"},
+    "shared_value": {"link"},
     "debounced_event": set(),
     "host": {
         "documents",
@@ -208,6 +209,7 @@ FLEET = {
         "host_spec",
         "event_batch",
         "slot_holder",
+        "shared_value",
         "debounced_event",
         "enrolment",
         "rollout",
@@ -223,6 +225,7 @@ FLEET = {
         "host_spec",
         "event_batch",
         "slot_holder",
+        "shared_value",
         "debounced_event",
         "enrolment",
         "rollout",

@@ -25,5 +25,5 @@
 - ``admission``: answers hosts that ask to join, or for new credentials;
 - ``expulsion``: revokes the keys of a host, and deletes what is stored for it;
 - ``errors``: the errors of enrolment;
-- ``slots``: which host holds which slot.
+- ``slots``: which host holds which slot; ``shared``: what hosts share.
 """
