@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import signal
 import stat
+import sys
 
 import pytest
 import trio
@@ -14,6 +16,7 @@ from reactor.fleet.bucket_names import SHARED
 from reactor.fleet.host.shared_values import SharedValues
 from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.link.errors import DeniedError
+from reactor.fleet.operator.session import save_servers
 from reactor.fleet.operator.shared import shared_values
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
@@ -31,6 +34,12 @@ def fleet(tmp_path_factory):
     made.fleet_server.server.kill()
 
 
+async def said(*words):
+    """What ``reactor fleet shared`` prints."""
+    command = [sys.executable, "-m", "reactor", "fleet", "shared", *words]
+    return (await trio.run_process(command, capture_stdout=True)).stdout.decode()
+
+
 async def test_the_file_of_a_load_balancer_follows_what_other_hosts_share(fleet, tmp_path):
     database, balancer = fleet.host("db1", ["db"]), fleet.host("lb1", ["lb"])
     path, beside = tmp_path / "pool", tmp_path / "beside"
@@ -44,8 +53,10 @@ async def test_the_file_of_a_load_balancer_follows_what_other_hosts_share(fleet,
             await fleet.put(js, "lb", pool + SHARES)
             await balancer.until(beside.exists)
             assert beside.read_text() == "{}"
-            found = await balancer.summary(js, lambda each: each.engine.blocked)
-            assert not path.exists()
+            found = await balancer.summary(
+                js, lambda each: each.engine.blocked and each.channels["lb"].phase == "failed"
+            )
+            assert (found.engine.failed, path.exists()) == (0, False)
             await fleet.put(js, "db", ONLY_SHARES)
             await balancer.until(path.exists)
             assert contents() == {"db1": "db1:5431", "lb1": "lb1:5431"}
@@ -61,6 +72,19 @@ async def test_the_file_of_a_load_balancer_follows_what_other_hosts_share(fleet,
             await balancer.until(lambda: contents()["db1"] == "db1:5432")
             assert trio.current_time() - began < 2
             assert [each.key for each in await shared_values(js, "pg")] == ["db1.pg", "lb1.pg"]
+
+            operator = str(fleet.home / "operator")
+            save_servers(operator, [fleet.fleet_server.server.url], None)
+            line = await said("pg", "--home", operator)
+            assert re.fullmatch(
+                r'pg  db1  "db1:5432"  shared .+ ago\npg  lb1  "lb1:5431"  shared .+ ago\n', line
+            )
+            shown = json.loads(await said("--home", operator, "--format", "json"))
+            assert [(each["host"], each["name"], each["value"]) for each in shown] == [
+                ("db1", "pg", "db1:5432"),
+                ("lb1", "pg", "lb1:5431"),
+            ]
+            assert await said("none", "--home", operator) == "no value is shared\n"
 
             before = path.stat().st_ino
             await fleet.put(js, "db", "")
