@@ -93,7 +93,8 @@ class SharedValues:
         async with trio.open_nursery() as nursery:
 
             def follow(name: str) -> None:
-                nursery.start_soon(_Follower(js, name, self.path(name), tell).run)
+                if self._on_name is not None:  # else this ends, and the nursery may be closed
+                    nursery.start_soon(_Follower(js, name, self.path(name), tell).run)
 
             with self._lock:
                 self._on_name = lambda name: token.run_sync_soon(follow, name)
