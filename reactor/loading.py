@@ -31,6 +31,7 @@ class LoadedManifest(NamedTuple):
 
     ``path`` is the name that the user gave; for several manifests, their absolute paths. ``data`` are the data that
     its expressions use. ``pre_message`` and ``post_message`` are shown before and after a run.
+    ``shares`` are the values that the host shares with its fleet, by name.
     """
 
     path: str
@@ -43,6 +44,7 @@ class LoadedManifest(NamedTuple):
     pre_message: str | None = None
     post_message: str | None = None
     channels: Mapping[str, Channel] = MappingProxyType({})
+    shares: Mapping[str, Any] = MappingProxyType({})
 
 
 Names = str | Sequence[str]
@@ -70,6 +72,7 @@ def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) 
         manifest.pre_message,
         manifest.post_message,
         manifest.channels,
+        manifest.shares,
     )
 
 

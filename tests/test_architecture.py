@@ -201,6 +201,7 @@ FLEET = {
     "event_batch": {"documents"},
     "slot_holder": {"documents"},
     "sealed_secret": {"documents", "enrolment", "wire"},
+    "shared_value": {"link"},
     "debounced_event": set(),
     "host": {
         "documents",
@@ -210,6 +211,7 @@ FLEET = {
         "event_batch",
         "slot_holder",
         "sealed_secret",
+        "shared_value",
         "debounced_event",
         "enrolment",
         "rollout",
@@ -226,6 +228,7 @@ FLEET = {
         "event_batch",
         "slot_holder",
         "sealed_secret",
+        "shared_value",
         "debounced_event",
         "enrolment",
         "rollout",

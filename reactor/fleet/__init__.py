@@ -16,6 +16,7 @@
 - ``summary``, ``host_spec``: the status of a host, and the wishes of people for it: channels, groups, holds, pins;
 - ``slot_holder``: who holds a slot;
 - ``sealed_secret``: a secret that is encrypted to one host, and signed;
+- ``shared_value``: a value that a host shares;
 - ``event_batch``: the events that hosts send, in batches;
 - ``debounced_event``: waits for an event, and takes several as one;
 - ``host/``: the host's side: follows channels, switches releases, reports;

@@ -10,6 +10,7 @@ A manifest passes through these modules in this order:
   higher priority), `inputs` (everything from outside the manifest);
 - secrets and notifications: `secret_section`, `notify_section` (what the manifest declares of them),
   `notify_channels` (the channels that it can declare);
+- the network: `shares_section` (what the host shares), `network_functions` (the functions that read from it);
 - what expressions can use: `expression_context` and `expression_functions` (data, facts, files, templates, outputs),
   `evaluation` (evaluates the expressions in values, and locates their errors), `jet_templates`, `assertions`
   (conditions that must hold before anything runs);

@@ -29,6 +29,7 @@ _NATIVE_KEYS = (
     "resources",
     "secrets",
     "settings",
+    "shares",
 )
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "notify", "secrets", "settings")

@@ -70,7 +70,7 @@ class ExpressionFunctions:
 
     ``reads`` collects the absolute paths of the files that they read. `reading` sets the outputs of other resources.
     The clock stays at ``moment``, when the manifest was loaded: a value must not change by itself between checks.
-    ``network`` gives the values of `registrations` and `kvGet`; without it, calling them is an error.
+    ``network`` gives the values of `registrations`, `kvGet` and `shared`; without it, calling them is an error.
     """
 
     def __init__(
@@ -133,6 +133,7 @@ class ExpressionFunctions:
             "template": self.template,
             "registrations": self.registrations,
             "kvGet": self.kv_get,
+            "shared": self.shared,
         }
 
     def for_templates(self) -> TemplateData:
@@ -221,6 +222,10 @@ class ExpressionFunctions:
     def kv_get(self, *arguments: Any) -> Any:
         """Return the value of a key: bucket, key."""
         return self._from_network("kvGet", arguments)
+
+    def shared(self, *arguments: Any) -> Any:
+        """Return what the hosts of the fleet share under a name: name, where, minimum."""
+        return self._from_network("shared", arguments)
 
     def _from_network(self, function: str, arguments: tuple[Any, ...]) -> Any:
         from reactor.manifest.network_functions import value_from_network  # noqa: PLC0415 - few manifests need it

@@ -36,6 +36,7 @@ class Manifest:
     ``chains`` has the indices of resources that run one after the other. ``settings`` and the messages combine those
     of all parts; ``path`` and ``data`` are those of the first part. ``files`` are all files that were read.
     ``children`` are the manifests that are applied, each after the ref of what applies it.
+    ``shares`` are the values that the host shares with its fleet, by name.
     ``origins`` may be set to None once no place is needed any more.
     """
 
@@ -54,6 +55,7 @@ class Manifest:
     origins: list[Origin] | None = field(default=None, repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     children: Sequence[tuple[str, Part]] = ()
+    shares: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -134,6 +136,7 @@ def _manifest(resource_table: ResourceTable, parts: Sequence[Part]) -> Manifest:
         origins=[*resource_table.origins, *(origin for _, origin in resource_table.placeholders)],
         texts=resource_table.texts,
         children=resource_table.children,
+        shares=resource_table.shares,
     )
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reactor.manifest.role_calls import Call
     from reactor.manifest.site_data import SiteData
 
-_ASSERTIONS, _CHANNELS = "assertions", "notify"
+_ASSERTIONS, _CHANNELS, _SHARES = "assertions", "notify", "shares"
 
 
 class ManifestLoader:
@@ -246,6 +246,10 @@ class ManifestLoader:
             from reactor.manifest.kind_defaults import read_defaults  # noqa: PLC0415 - many manifests have none
 
             self._defaults = read_defaults(root, problems, self._kinds, found, self._defaults)
+        if _SHARES in root:
+            from reactor.manifest.shares_section import add_shares  # noqa: PLC0415 - few manifests share
+
+            add_shares(root, problems, found, self._resource_table.shares)
         if not is_plain:
             exports = outputs_of(document, problems, found)
             if call is not None:

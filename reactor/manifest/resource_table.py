@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
@@ -45,7 +45,7 @@ class ResourceTable:
     one after the other. ``files`` has the absolute paths of all files that were read. ``texts`` has rendered
     templates, by the file names in places. ``part`` is the number of the current manifest among those that the user
     named. ``channels`` are those for notifications. ``children`` has the manifests that are applied, after the ref of
-    what applies each, in the order in which they are found.
+    what applies each, in the order in which they are found. ``shares`` are the values that the host shares, by name.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -58,6 +58,7 @@ class ResourceTable:
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, Any] = field(default_factory=dict)
     part: int = 0
     channels: dict[str, Channel] = field(default_factory=dict)
     children: list[tuple[str, Part]] = field(default_factory=list)

@@ -111,6 +111,7 @@ def _native_form(kinds: Iterable[str]) -> dict[str, Any]:
         "defaults": {"anyOf": [_closed(defaults), _NOTHING]},
         "parameters": {**_MAP_OR_NOTHING, "additionalProperties": parameter},
         "outputs": _MAP_OR_NOTHING,
+        "shares": _MAP_OR_NOTHING,
     }
     return _closed({**sections, "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
 

@@ -1,4 +1,4 @@
-"""Values that expressions read from a network, with `kvGet` and `registrations`."""
+"""Values that expressions read from a network, with `kvGet`, `registrations` and `shared`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ class NetworkValue(NamedTuple):
 
 
 class Network(Protocol):
-    """Reads values from a network, and keeps the last ones. ``registers``: stable resources are registered there."""
+    """Reads values from a network, and keeps the last ones. ``registers``: stable resources are registered there.
+
+    ``functions`` are those that it has values for; calling another one is an error.
+    """
 
     registers: bool
+    functions: frozenset[str]
 
     def read(self, function: str, arguments: tuple[str, ...], *, briefly: bool) -> NetworkValue | None:
-        """Return what a function gives: ``kvGet`` a string, ``registrations`` a list of maps.
+        """Return what a function gives: ``kvGet`` a string, ``registrations`` a list of maps, ``shared`` a map.
 
         May block; with ``briefly`` it never does, and returns None when it would have to.
         """

@@ -12,6 +12,7 @@ from reactor.resource.network_value import NetworkValue
 
 ROOT = Path(__file__).parents[2]
 FACTS = {
+    "network": {"default_ipv4": "192.0.2.7"},
     "host": {"info": {"platformFamily": "debian", "hostname": "web1"}},
     "fleet": {"name": "web1", "groups": ["web"], "vars": {"colour": "green"}},  # as `reactor push` sends them
 }
@@ -21,6 +22,7 @@ class AwayNetwork:
     """A network that is away, so that no value is known yet."""
 
     registers = True
+    functions = frozenset({"registrations", "kvGet", "shared"})
 
     def read(self, function, arguments, *, briefly):
         return NetworkValue(function, may_pass=True)

@@ -10,6 +10,7 @@ from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_doctor import doctor
 from reactor.cli.commands.fleet_secrets import secret
+from reactor.cli.commands.fleet_shared import shared
 from reactor.cli.commands.fleet_slots import slots
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, why_option
 from reactor.cli.options.formats import Format, format_option
@@ -124,6 +125,7 @@ for _command in (
     *fleet_releases.COMMANDS,
     slots,
     secret,
+    shared,
     doctor,
 ):
     fleet.add_command(_command)

@@ -20,6 +20,8 @@ class RunNetwork:
     ``state`` is the directory that keeps the last values, None for memory only. ``stream`` has the registrations.
     """
 
+    functions = frozenset({"registrations", "kvGet"})
+
     def __init__(self, context: str) -> None:
         self.context = context
         self.stream: str | None = None

@@ -64,6 +64,7 @@ class ConvergeCommand(NamedTuple):
     network: RunNetwork | None = None
     registration: str | None = None
     slot_gate: SlotGate | None = None
+    on_shares: Callable[[Mapping[str, Any]], None] | None = None
 
     def converge(self, endpoint: MetricsEndpoint | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Run, and show the run. Ends the command if the manifest is invalid, or we can't listen on an address."""
@@ -77,6 +78,9 @@ class ConvergeCommand(NamedTuple):
         reloader = Reloader(
             self.manifests, generation, partial(self._reload, reporter, known_outputs), read_at
         )
+        if self.on_shares is not None:
+            self.on_shares(generation.shares)
+            reloader.on_new_shares = self.on_shares
         with (
             metrics_listener(endpoint, self.bad_usage) as port,
             live_page_listener(ui, self.bad_usage) as window,
@@ -126,6 +130,7 @@ class ConvergeCommand(NamedTuple):
             program.warnings,
             left_out,
             program.channels,
+            program.shares,
         )
 
     def _with_settings(self, program: LoadedManifest) -> RunOptions:

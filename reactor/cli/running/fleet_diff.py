@@ -112,13 +112,14 @@ def _resources(before: str, after: str) -> list[dict[str, Any]]:
 def _declared(directory: str) -> dict[str, dict[str, Any]]:
     """The properties of each resource, with the facts of this host; secrets are masked."""
     from reactor.cli.options.inputs import Given, host_facts
+    from reactor.fleet.host.shared_values import SharedValues
     from reactor.graph.export.picture import properties
     from reactor.loading import load
     from reactor.manifest.inputs import Inputs
     from reactor.trust.inputs import trust_everybody
 
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE), trust_everybody():
-        inputs = Inputs(host_facts(Given(None, ())), os.environ, {}, ())
+        inputs = Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=SharedValues(None))
         graph = load((os.path.join(directory, MANIFEST),), inputs).graph
     return {ref: properties(resource) for ref, resource in graph.resources.items()}
 

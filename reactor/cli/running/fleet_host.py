@@ -34,9 +34,11 @@ from reactor.fleet.host.join import AGE_KEY, directory_of
 from reactor.fleet.host.ports import Host, Pace
 from reactor.fleet.host.renewal import Renewal
 from reactor.fleet.host.secrets import FOLDER, SecretFollower
+from reactor.fleet.host.shares import SharesPublisher
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import LinkError
+from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.status import Status
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
@@ -70,6 +72,7 @@ class FleetCompanion:
                 config.identity.id, config.card_key, place.directory, lambda: place.used, warn
             )
         self.slots = FleetSlots(config.identity.id, config.identity.groups)
+        self.shares = SharesPublisher(config.identity.id, config.identity.groups)
         self._config = config
         self._manifests = manifests
         self._fleet: FleetHost | None = None
@@ -110,6 +113,8 @@ class FleetCompanion:
             nursery.start_soon(fleet.run)
             nursery.start_soon(keep_credentials, self._config, connection)
             nursery.start_soon(self.slots.run, connection)
+            nursery.start_soon(self.shares.run, JetStream(connection), warn)
+            nursery.start_soon(self._manifests.shared.run, JetStream(connection), warn)
             nursery.start_soon(self._pass_on_changes, fleet)
             if self._secrets is not None:
                 nursery.start_soon(self._secrets.run, connection, self._config.pace)
@@ -206,6 +211,7 @@ def follow(
         RunSecrets(place),
         companions=(companion,),
         slot_gate=companion.slots,
+        on_shares=companion.shares.take,
     )
     ended, interruption = asked.converge(endpoint, None)
     if interruption.cut_short:

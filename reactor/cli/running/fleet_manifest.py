@@ -17,6 +17,7 @@ from reactor.fleet.bundle.pack import MANIFEST
 from reactor.fleet.bundle.store import BundleStore
 from reactor.fleet.host.ports import Identity
 from reactor.fleet.host.root_manifest import RootManifest, conflicting_channels, text_of
+from reactor.fleet.host.shared_values import SharedValues
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 from reactor.loading import load
@@ -42,6 +43,7 @@ class ChannelManifests:
         self.store = BundleStore(state)
         self.held = {name: HeldReleases(self.store, name) for name in identity.channels}
         self.root = RootManifest(self.store.root)
+        self.shared = SharedValues(state)
         self.left_out: dict[str, str] = {}
         self.being_loaded: dict[str, str] = {}
         """Channel -> the release in force when the facts were read last: the generation that is loaded has these."""
@@ -56,6 +58,7 @@ class ChannelManifests:
 
     def begin(self) -> None:
         """Write the root manifest for the releases in force. Leave out what does not load. Raises OSError."""
+        self.shared.prepare()
         with self.store.locked():
             found: dict[str, str] = {}
             self.left_out.clear()
@@ -127,7 +130,9 @@ class ChannelManifests:
     def _inputs(self, fleets: Mapping[str, Fleet]) -> Inputs:
         environ, _ = environment(read_file=False)
         facts = {"fleet": self._merged(fleets)}
-        return Inputs(Facts(facts, parse=parse_values), environ, {}, context=DEFAULT_CONTEXT)
+        return Inputs(
+            Facts(facts, parse=parse_values), environ, {}, context=DEFAULT_CONTEXT, network=self.shared
+        )
 
     def _merged(self, fleets: Mapping[str, Fleet]) -> dict[str, Any]:
         """``Facts.fleet``: those of the only channel, and those of each channel in ``channels``."""

@@ -41,11 +41,15 @@ from reactor.trust.inputs import open_input
 def packed(directory: str, limits: BundleLimits = LIMITS) -> Bundle:
     """The directory as a bundle, if its manifest is valid here."""
     from reactor.cli.options.inputs import Given, host_facts
+    from reactor.fleet.host.shared_values import SharedValues
     from reactor.loading import load
     from reactor.manifest.inputs import Inputs
 
     with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        load((os.path.join(directory, MANIFEST),), Inputs(host_facts(Given(None, ())), os.environ, {}, ()))
+        load(
+            (os.path.join(directory, MANIFEST),),
+            Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=SharedValues(None)),
+        )
     return pack(directory, limits, opener=open_input)
 
 

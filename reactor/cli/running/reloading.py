@@ -67,6 +67,7 @@ class Generation(NamedTuple):
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, dict[str, Any]] | None = None
     channels: Mapping[str, Channel] = MappingProxyType({})
+    shares: Mapping[str, Any] = MappingProxyType({})
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -101,6 +102,7 @@ class Reloader:
     ) -> None:
         self.on_new_channels: Callable[[Mapping[str, Channel]], None] | None = None
         self.on_new_graph: Callable[[Graph], None] | None = None
+        self.on_new_shares: Callable[[Mapping[str, Any]], None] | None = None
         self._names = names
         self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
         self._generation = generation
@@ -256,6 +258,8 @@ class Reloader:
         self._follow(generation.files)
         if self.on_new_channels is not None and generation.channels != before.channels:
             self.on_new_channels(generation.channels)
+        if self.on_new_shares is not None:
+            self.on_new_shares(generation.shares)
         if self.on_new_graph is not None:
             self.on_new_graph(generation.graph)
         self._show_new_warnings(generation, before)

@@ -13,6 +13,7 @@ network sends but verified bundles, and nothing here stops the run: without netw
 - ``root_manifest``: what the run of a real host follows;
 - ``slots``: takes slots, so that at most N hosts change at once; ``leases``: keeps them;
 - ``secrets``: keeps the secrets of the host as encrypted files;
+- ``shares``: publishes what the host shares; ``shared_values``: what expressions read of other hosts;
 - ``config``: the configuration of a real host;
 - ``keys``: the keys that a host makes for itself;
 - ``join``: lets a host join a fleet; ``renewal``: renews its credentials.

@@ -27,6 +27,6 @@
 - ``admission``: answers hosts that ask to join, or for new credentials;
 - ``expulsion``: revokes the keys of a host, and deletes what is stored for it;
 - ``errors``: the errors of enrolment;
-- ``slots``: which host holds which slot;
+- ``slots``: which host holds which slot; ``shared``: the values that hosts share;
 - ``secrets``: sets secrets of hosts; ``secret_keys``: the age key of operators; ``stored_secrets``: which there are.
 """
