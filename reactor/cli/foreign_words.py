@@ -10,7 +10,6 @@ COMMANDS: Final = {
     "apply": "run --converge-once",
     "converge": "run --converge-once",
     "plan": "run --converge-once --noop",
-    "agent": "run",
     "hiera": "data",
 }
 """Command of another program -> the command here."""

@@ -11,7 +11,6 @@ import pytest
         ("apply", "reactor run --converge-once"),
         ("converge", "reactor run --converge-once"),
         ("plan", "reactor run --converge-once --noop"),
-        ("agent", "reactor run"),
         ("hiera", "reactor data"),
     ],
 )

@@ -94,7 +94,7 @@ class Soak:
             memory = self._memory(pid)
             wrong = self._wrong()
             status = self._audit()
-            descriptors_after = self._descriptors(pid)
+            descriptors_after = self._descriptors_at_rest(pid, descriptors)
         return self._report(wrong, status, (descriptors, descriptors_after), (warm, memory))
 
     def _audit(self) -> dict[str, dict[str, object]]:
@@ -240,6 +240,13 @@ class Soak:
     @staticmethod
     def _descriptors(pid: int) -> int:
         return len(os.listdir(f"/proc/{pid}/fd"))
+
+    def _descriptors_at_rest(self, pid: int, before: int) -> int:
+        """As many as there are when the connection of the last `status` is closed; waits for that at most 10 s."""
+        deadline = time.monotonic() + BOUND
+        while (found := self._descriptors(pid)) > before and time.monotonic() < deadline:
+            time.sleep(LOOK)
+        return found
 
     # ---- the end ----
 
