@@ -74,6 +74,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     │   │   └── WrongRevisionError  reactor.fleet        a key has another last revision than the writer expects
     │   ├── DamagedError            reactor.fleet        an object is not the one that its information describes
     │   └── ForeignServerError      reactor.fleet        the other side does not speak the protocol of NATS
+    │       └── NoKeysError         reactor.fleet        the server knows no keys, so that credentials can't be used
     ├── RenameError                 reactor.lsp          a rename in an editor is refused
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
