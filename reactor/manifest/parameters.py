@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, FiniteFloat, ValidationError
 
+from reactor.language.errors import FunctionError
+from reactor.language.regex import compile_pattern
 from reactor.language.secrets import SecretText, paths_of_secrets
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.document import PARAMETERS
@@ -122,13 +124,13 @@ def _add(  # noqa: PLR0917 - all of one declaration
         return
     try:
         parameter = Parameter.model_validate(values.plain)
-        re.compile(parameter.pattern or "")
+        compile_pattern(parameter.pattern or "")
     except ValidationError as error:
         inspector = Inspector(problems, Parameter, Declaration(node.at, node), f"the parameter {name}")
         inspector.report(error, values)
         return
-    except re.error as error:
-        problems.add("R0120", f"pattern is no regular expression: {error}", node.value_at("pattern"))
+    except FunctionError as error:
+        problems.add("R0120", f"pattern: {error.message}", node.value_at("pattern"), error.hint)
         return
     has_default = "default" in node
     if has_default and parameter.default is not None:
@@ -185,7 +187,7 @@ def _faults(parameter: Parameter, value: Any, label: str, path: PropertyPath) ->
     if (
         parameter.pattern is not None
         and isinstance(value, str)
-        and not re.fullmatch(parameter.pattern, value)
+        and not compile_pattern(parameter.pattern).fullmatch(value)
     ):
         found.append(Fault(path, f"{label} must match {parameter.pattern}, not {_shown(value)}"))
     return found

@@ -111,6 +111,15 @@ async def test_streams_made_again_are_not_changed_and_a_changed_one_is_put_right
         assert await make_streams(js, wanted_streams()) == []
 
 
+async def test_a_setting_that_a_server_does_not_take_is_an_error(fleet):
+    """As ``allow_msg_ttl`` of a server before 2.11; this one makes -1 of 0."""
+    async with fleet.connected() as js:
+        with pytest.raises(ApiError, match="does not take max_msgs_per_subject of the stream ODD") as caught:
+            await make_streams(js, {"ODD": {"subjects": ["odd"], "max_msgs_per_subject": 0}})
+        assert caught.value.hint == "use nats-server 2.11 or later"
+        await js.delete_stream("ODD")
+
+
 async def test_a_server_with_a_small_disk_gets_smaller_events(tmp_path):
     made = FleetServer(tmp_path)
     made.server._file.write_text(

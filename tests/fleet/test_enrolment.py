@@ -28,8 +28,9 @@ from reactor.fleet.link.options import Options
 from reactor.fleet.operator.accounts import host_token
 from reactor.fleet.operator.admission import Admission
 from reactor.fleet.operator.expulsion import expel
+from reactor.fleet.operator.hosts import admit_by_hand
 from reactor.fleet.operator.invitations import Wanted, invite, withdraw
-from reactor.fleet.operator.keyring import AdmittingKeys, Keyring
+from reactor.fleet.operator.keyring import AdmittingKeys, Keyring, KeyringError
 from reactor.fleet.operator.server_config import ADMITTING_CREDENTIALS, load_operator_directory
 from reactor.fleet.operator.session import save_servers
 from reactor.fleet.wire.nkeys import Key
@@ -592,3 +593,19 @@ async def test_a_revocation_survives_a_restart_with_an_old_accounts_file_and_two
         with pytest.raises(IdentityError):
             async with connected(replace(config.options, servers=(fleet.server.url,))):
                 pass
+
+
+async def test_a_host_that_may_join_again_is_also_admitted_by_hand(fleet):
+    files = load_operator_directory(fleet.home)
+    async with fleet.connected() as operator:
+        await admit_by_hand(operator, files.keys, "byhand", ("web",))
+        with pytest.raises(KeyringError, match="there is a host byhand already"):
+            await admit_by_hand(operator, files.keys, "byhand", ("db",))
+        await expel(operator, files, "byhand", rejoins=False)
+        with pytest.raises(KeyringError, match="there is a host byhand already") as caught:
+            await admit_by_hand(operator, files.keys, "byhand", ("db",))
+        assert caught.value.hint.endswith("reactor fleet expel byhand --rekey")
+        await expel(operator, files, "byhand", rejoins=True)
+        await admit_by_hand(operator, files.keys, "byhand", ("db",))
+    spec = await fleet.spec("byhand")
+    assert (spec.channels, spec.expelled, spec.rejoins, len(spec.revoked_keys)) == (("db",), None, False, 1)

@@ -160,6 +160,16 @@ def test_what_a_caller_does_wrong_is_reported_where_the_caller_wrote_it(tree, pr
     assert found[3].startswith(message)
 
 
+def test_a_pattern_of_a_role_cannot_hold_up_the_load(tree):
+    tree.put(
+        site="parameters: {name: {type: string, pattern: '(a+)+b', default: '"
+        + "a" * 5000
+        + "'}}\nresources: []\n"
+    )
+    [found] = tree.problems()
+    assert found[0] == "R0121"
+
+
 @pytest.mark.parametrize(
     ("declaration", "code", "message"),
     [
@@ -167,7 +177,7 @@ def test_what_a_caller_does_wrong_is_reported_where_the_caller_wrote_it(tree, pr
         ("{port: int}", "R0110", "type must be"),
         ("{port: {type: integer, default: x}}", "R0121", "the default of port must be an integer, not 'x'"),
         ("{port: {typ: integer}}", "R0106", "the parameter port has no property 'typ'"),
-        ("{port: {pattern: '('}}", "R0120", "pattern is no regular expression"),
+        ("{port: {pattern: '('}}", "R0120", "pattern: invalid regular expression: missing )"),
         ("{port: integer}", "R0122", "the parameter 'port' has no value"),
         ("{share: {type: number, maximum: .nan}}", "R0109", "maximum must be"),
         ("[port]", "R0120", "parameters must be a map, not a list"),

@@ -31,12 +31,27 @@ async def admit_by_hand(
     card = Card(host, key.public, None, tuple(channels), tuple(groups), float(now()))
     try:
         spec = HostSpec(host, tuple(channels), tuple(groups), card=sign_card(card, keys.cards))
-        await js.key_value(HOSTS).create(host, spec.to_bytes())
+        await _put_new(js, spec)
     except WrongRevisionError as error:
         raise KeyringError(
-            f"there is a host {host} already", "give another name, or expel it first"
+            f"there is a host {host} already",
+            f"give another name, or let it join again: reactor fleet expel {host} --rekey",
         ) from error
     return Credentials(key, host_token(keys.admitting, host, key.public, now() + LIFE))
+
+
+async def _put_new(js: JetStream, spec: HostSpec) -> None:
+    """Store a new host, or one that was expelled and may join again. Raises WrongRevisionError if the name is taken."""
+    bucket = js.key_value(HOSTS)
+    entry = await bucket.get(spec.host)
+    before = HostSpec.from_bytes(entry.value, spec.host) if entry else None
+    if entry is None or before is None or not before.rejoins:
+        await bucket.create(spec.host, spec.to_bytes())
+    else:
+        new = replace(
+            before, channels=spec.channels, groups=spec.groups, card=spec.card, expelled=None, rejoins=False
+        )
+        await bucket.update(spec.host, new.to_bytes(), entry.revision)
 
 
 async def change_host_spec(js: JetStream, host: str, change: Callable[[HostSpec], HostSpec]) -> HostSpec:

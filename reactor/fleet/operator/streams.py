@@ -138,7 +138,7 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
             changes.append(Change(name, made=True))
             continue
         if differing := differing_fields(there, fields):
-            await js.update_stream(name, {**there, **fields})
+            _require_taken(name, await js.update_stream(name, {**there, **fields}), fields)
             changes.append(Change(name, made=False, fields=differing))
     return changes
 
@@ -148,13 +148,23 @@ async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
     size = fields.get("max_bytes", 0)
     while True:
         try:
-            await js.create_stream(name, {**fields, "max_bytes": size} if size else fields)
+            info = await js.create_stream(name, {**fields, "max_bytes": size} if size else fields)
         except ApiError as error:
             if error.number != _NO_ROOM or size < 2 * _LEAST_BYTES:
                 raise
             size //= 2
         else:
+            _require_taken(name, info, fields)
             return
+
+
+def _require_taken(name: str, info: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    """Raise ApiError if the server has left out a field. Old servers do that, silently: leases would never end there."""
+    if left := differing_fields(info["config"], fields):
+        raise ApiError(
+            f"the server does not take {', '.join(left)} of the stream {name}",
+            "use nats-server 2.11 or later",
+        )
 
 
 def differing_fields(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, ...]:
