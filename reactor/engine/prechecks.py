@@ -42,7 +42,7 @@ class Prechecks:
         self._outputs: dict[str, Mapping[str, Any] | None] = {}
         self._consumers: dict[str, list[int]] = {}
         self._composites: dict[int, list[int]] = {}
-        self._bad: set[int] = set()
+        self._bad: dict[int, Result | None] = {}
         self.has_consumers = False
         """Whether any resource uses outputs of another; if not, `publish` does nothing."""
         self.has_composites = False
@@ -144,6 +144,9 @@ class Prechecks:
         if bad := [each for each in members if results[each] in _BAD and not blocking.is_order_ended(each)]:
             text = f"child manifest had {len(bad)} failed resources"
             names = [self._vertex_table.refs[vertex] for vertex in bad[:_NAMED]]
+            waits = [self._results.waits[each] for each in bad if each in self._results.waits]
+            if waits and all(results[each] is Result.BLOCKED for each in bad):
+                return Verdict(Outcome.FAILED, error=f"{names[0]} waits for it", waits_for=waits[0])
             more = ", ..." if len(bad) > _NAMED else ""
             return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
         if Result.WOULD_CHANGE in results.values():
@@ -157,13 +160,14 @@ class Prechecks:
         return AS_DESIRED
 
     def affected_composites(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
-        """The composites of those of ``vertices`` that became bad, or good again, since the last call."""
+        """The composites of those of ``vertices`` that became bad, good again, or bad in another way, since the last call."""
         found = []
         for vertex in vertices:
-            if vertex in self._composites and (vertex in self._bad) != (
-                self._results.result(vertex, blocked) in _BAD
-            ):
-                self._bad ^= {vertex}
+            if vertex not in self._composites:
+                continue
+            result = self._results.result(vertex, blocked)
+            if (bad := result if result in _BAD else None) != self._bad.get(vertex):
+                self._bad[vertex] = bad
                 found += self._composites[vertex]
         return found
 

@@ -195,6 +195,35 @@ def test_what_was_never_read_blocks_its_resource_and_no_other(away, converger):
     assert away.out == "here"
 
 
+def child_of(away, more=""):
+    """A manifest that applies one with `two_files`."""
+    child = two_files(away, key(away), "still").rename(away.root / "child.yaml")
+    child.write_text(child.read_text() + more)
+    parent = away.root / "parent.yaml"
+    parent.write_text(f"resources:\n  - apply: [{child}: {{}}]\n")
+    return parent
+
+
+def test_an_applied_manifest_waits_with_what_waits_in_it(away, converger):
+    run = converger(child_of(away), until="blocked")
+    waits = [f"network: kv://{away.bucket}/site.web"]
+    assert run.last["culprits"] == waits
+    applied = run.heard("blocked", lambda event: event["ref"].startswith("apply#"))
+    assert applied["culprits"] == waits
+    away.server.start()
+    away.put("here")
+    run.heard("converged")
+    assert away.out == "here"
+
+
+def test_an_applied_manifest_fails_if_something_in_it_fails_beside_what_waits(away, reactor):
+    parent = child_of(away, "  - exec: [/bin/false: {}]\n")
+    done = reactor("run", "--converge-once", "--state-dir", away.root / "state", parent)
+    assert done.code == 1
+    assert f"blocked  by network: kv://{away.bucket}/site.web" in done.out
+    assert "child manifest had 2 failed resources" in done.out + done.err
+
+
 def test_a_single_run_without_the_network_applies_the_others_and_fails(away, reactor):
     path = two_files(away, key(away), "still")
     done = reactor("run", "--converge-once", "--state-dir", away.root / "state", path)

@@ -54,7 +54,7 @@ async def test_the_file_of_a_load_balancer_follows_what_other_hosts_share(fleet,
             await balancer.until(beside.exists)
             assert beside.read_text() == "{}"
             found = await balancer.summary(
-                js, lambda each: each.engine.blocked and each.channels["lb"].phase == "failed"
+                js, lambda each: each.engine.blocked and each.channels["lb"].phase == "moving"
             )
             assert (found.engine.failed, path.exists()) == (0, False)
             await fleet.put(js, "db", ONLY_SHARES)

@@ -79,7 +79,10 @@ class RunStatus:
     # ---- answers ----
 
     def phase_of(self, release: str) -> HostPhase:
-        """FAILED at the first failure since the release was loaded; CONVERGED if nothing moves, failed or is blocked."""
+        """FAILED at the first failure since the release was loaded; CONVERGED if nothing moves, failed or is blocked.
+
+        While the only resources that are not well wait for a value from the network, the release is MOVING.
+        """
         channel = self._channel_of(release)
         if channel is None:
             return HostPhase.FAILED if self.why_of(release) else HostPhase.MOVING
@@ -91,6 +94,9 @@ class RunStatus:
         if any(engine.vertex_table.refs[vertex] in self._failed_now for vertex in bad):
             return HostPhase.FAILED
         if any(engine.scheduler.in_motion(vertex) for vertex in members):
+            return HostPhase.MOVING
+        waiting = engine.results.waits.keys() & bad
+        if waiting and engine.scheduler.blocking.failed & members <= waiting:
             return HostPhase.MOVING
         return HostPhase.FAILED if bad else HostPhase.CONVERGED
 
