@@ -160,8 +160,8 @@ AS_STRANGER = """
 import os, sys, trio
 sys.path.insert(0, {tests!r})
 from file_worlds import converge, make
-os.setgroups([]); os.setgid({id}); os.setuid({id})
 file = make({path!r}, content="new", mode="0640", owner="{id}", group="{id}")
+os.setgroups([]); os.setgid({id}); os.setuid({id})
 trio.run(converge, file)
 os.chmod({path!r}, 0o600)
 trio.run(converge, file)
