@@ -7,13 +7,13 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import click
 import trio
 
 from reactor.cli.messages import fail_for, notice
+from reactor.cli.running.fleet_session import run_or_fail, within
 from reactor.errors import ReactorError
 from reactor.fleet.documents import DocumentError, is_host_id
 from reactor.fleet.enrolment.invitation import Token, TokenError
@@ -30,17 +30,15 @@ from reactor.fleet.operator.expulsion import expel
 from reactor.fleet.operator.keyring import AdmittingKeys
 from reactor.fleet.operator.server_config import (
     ADMITTING_CREDENTIALS,
-    OPERATOR_CREDENTIALS,
     load_operator_directory,
 )
-from reactor.fleet.operator.session import operator_options, operator_session
+from reactor.fleet.operator.session import operator_options
 from reactor.fleet.release.signers import parse_signers
 from reactor.fleet.wire.parser import Message
 
 _LISTEN = 3.0
 """Seconds in which every host that waits asks again."""
 _MOST_WAITING = 1000
-_T = TypeVar("_T")
 
 
 def make_token(
@@ -68,7 +66,7 @@ def make_token(
     except ReactorError as error:
         fail_for(error)
     wanted = invitations.Wanted(channels, groups, uses, life, require, text)
-    token = _within(home, lambda js: invitations.invite(js, keys, options, ca, wanted))
+    token = within(home, lambda js: invitations.invite(js, keys, options, ca, wanted))
     click.echo(token.to_text())
     found = token.invited
     hosts = "1 host" if uses == 1 else f"{uses} hosts"
@@ -87,7 +85,7 @@ def _require_people(text: str, path: str, require: int) -> None:
 
 def withdraw_token(home: str, name: str) -> None:
     """Let no host join any more with a token."""
-    if not is_host_id(name) or not _within(home, lambda js: invitations.withdraw(js, name)):
+    if not is_host_id(name) or not within(home, lambda js: invitations.withdraw(js, name)):
         fail_for(RefusedError(f"there is no token {name}", "invite says the id of each token"), 1)
     click.echo(f"no host can join with the token {name} any more")
 
@@ -113,7 +111,7 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
         click.echo(f"joined as {done.card.host}: channels {', '.join(done.card.channels)}{groups}")
         return done.files
 
-    for path in _run(joined):
+    for path in run_or_fail(joined):
         click.echo(f"wrote {path}")
 
 
@@ -126,27 +124,6 @@ def _facts() -> dict[str, str]:
     """What helps people to recognize the host before they admit it by hand."""
     found = os.uname()
     return {"hostname": socket.getfqdn(), "machine": found.machine, "kernel": found.release}
-
-
-def _run(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Run ``work``. An error ends the command with exit code 1."""
-    try:
-        return trio.run(work)
-    except ReactorError as error:
-        fail_for(error, 1)
-    except BaseExceptionGroup as group:
-        errors, rest = group.split(ReactorError)
-        if errors is None or rest is not None:
-            raise
-        fail_for(_first(errors), 1)
-
-
-def _first(group: BaseExceptionGroup[ReactorError]) -> ReactorError:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, ReactorError)  # noqa: S101 - the group was split by it
-    return error
 
 
 def serve(home: str, life: int) -> None:
@@ -168,7 +145,7 @@ def serve(home: str, life: int) -> None:
                     nursery.cancel_scope.cancel()
                     return
 
-    _within(home, until_stopped, ADMITTING_CREDENTIALS)
+    within(home, until_stopped, ADMITTING_CREDENTIALS)
 
 
 def list_waiting(home: str) -> None:
@@ -182,7 +159,7 @@ def list_waiting(home: str) -> None:
                     found[line[0]] = line[1]
         return found
 
-    found = _within(home, listen, ADMITTING_CREDENTIALS)
+    found = within(home, listen, ADMITTING_CREDENTIALS)
     for host in sorted(found):
         click.echo(f"{host}: {found[host]}")
     if not found:
@@ -214,7 +191,7 @@ def admit_one(home: str, host: str, life: int) -> None:
                     return await _answer(js, admission, message)
         return None
 
-    done = _within(home, answered, ADMITTING_CREDENTIALS)
+    done = within(home, answered, ADMITTING_CREDENTIALS)
     if done is None:
         hint = "join it there: reactor fleet join TOKEN; see who waits: reactor fleet admit --list"
         fail_for(RefusedError(f"no host {host} asks to join with a token of this fleet", hint), 1)
@@ -257,20 +234,10 @@ def expel_host(home: str, host: str, *, rejoins: bool) -> None:
         files = load_operator_directory(home)
     except ReactorError as error:
         fail_for(error)
-    revoked = _within(home, lambda js: expel(js, files, host, rejoins=rejoins))
+    revoked = within(home, lambda js: expel(js, files, host, rejoins=rejoins))
     if not revoked:
         notice(
             f"no key of {host} is known, so none is revoked: its credentials stay good until they expire",
             None,
         )
     click.echo(f"expelled {host}" + ("; it may join again with new keys" if rejoins else ""))
-
-
-def _within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OPERATOR_CREDENTIALS) -> _T:
-    """Do ``work`` with a connection. An error ends the command with exit code 1."""
-
-    async def in_session() -> _T:
-        async with operator_session(home, user=user) as js:
-            return await work(js)
-
-    return _run(in_session)

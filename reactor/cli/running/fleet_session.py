@@ -16,6 +16,7 @@ from reactor.cli.messages import fail_for
 from reactor.cli.options.formats import Format
 from reactor.errors import ReactorError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import operator_session
 from reactor.fleet.operator.where import Predicate, WhereError, everything, parse_where
 
@@ -27,15 +28,10 @@ def author() -> str:
     return f"{os.environ.get('SUDO_USER') or getpass.getuser()}@{socket.gethostname()}"
 
 
-def within(home: str, work: Callable[[JetStream], Awaitable[_T]]) -> _T:
-    """Do ``work`` with a connection. An error ends the command with exit code 1."""
-
-    async def in_session() -> _T:
-        async with operator_session(home) as js:
-            return await work(js)
-
+def run_or_fail(work: Callable[[], Awaitable[_T]]) -> _T:
+    """Run ``work``. An error ends the command with exit code 1."""
     try:
-        return trio.run(in_session)
+        return trio.run(work)
     except ReactorError as error:
         fail_for(error, 1)
     except BaseExceptionGroup as group:
@@ -43,6 +39,16 @@ def within(home: str, work: Callable[[JetStream], Awaitable[_T]]) -> _T:
         if errors is None or rest is not None:
             raise
         fail_for(_first(errors), 1)
+
+
+def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OPERATOR_CREDENTIALS) -> _T:
+    """Do ``work`` with a connection of ``user``. An error ends the command with exit code 1."""
+
+    async def in_session() -> _T:
+        async with operator_session(home, user=user) as js:
+            return await work(js)
+
+    return run_or_fail(in_session)
 
 
 def _first(group: BaseExceptionGroup[ReactorError]) -> ReactorError:
