@@ -124,7 +124,8 @@ def _add(  # noqa: PLR0917 - all of one declaration
         return
     try:
         parameter = Parameter.model_validate(values.plain)
-        compile_pattern(parameter.pattern or "")
+        if parameter.pattern is not None:
+            compile_pattern(parameter.pattern)
     except ValidationError as error:
         inspector = Inspector(problems, Parameter, Declaration(node.at, node), f"the parameter {name}")
         inspector.report(error, values)
