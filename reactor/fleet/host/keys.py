@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Protocol
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.enrolment.card import CardError
@@ -13,17 +12,6 @@ from reactor.fleet.wire.credentials import Credentials, CredentialsError, encode
 from reactor.fleet.wire.nkeys import Key
 
 PRIVATE = 0o600
-
-
-class KeyStore(Protocol):
-    """Where the nkey of a host is: in a file, or in a device that signs and never shows the key."""
-
-    @property
-    def public(self) -> str:
-        """The public nkey."""
-
-    def sign(self, nonce: bytes) -> bytes:
-        """Return the signature of ``nonce``."""
 
 
 class FileKeys:
