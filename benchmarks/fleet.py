@@ -1,7 +1,7 @@
 """What a fleet costs and how fast it is, with simulated hosts on one real server.
 
 The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once; all of them are in
-one process, so most of the times are its processor time. ``--hosts N`` simulates so many.
+one process, so most of the times are its processor time. ``--hosts N`` sets the number of hosts.
 """
 
 from __future__ import annotations
