@@ -34,8 +34,13 @@ SOCKET = "/run/systemd/journal/socket"
 WARNING_PREFIX = "<4>"
 """The priority of a warning, as a prefix of a line on a stream that goes to the journal."""
 
+LIMIT = 16 << 20
+"""Characters that may wait for the journal. Beyond that, entries are counted and not kept: memory stays bounded."""
+
 _IDENTIFIER = {"SYSLOG_IDENTIFIER": "reactor"}
 _BATCH = 16
+_LAST_WAIT = 5.0
+"""Seconds that a journal which takes nothing may hold up the end of the process."""
 _TOO_LONG = (errno.EMSGSIZE, errno.ENOBUFS)
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
@@ -52,19 +57,30 @@ def leads_to_journal(descriptor: int) -> bool:
 class Journald:
     """Collects entries; the task `run` sends them, so that a busy journal never delays repairs.
 
-    If the journal is gone, ``instead`` is called with each entry as a plain line.
+    If the journal is gone, ``instead`` is called with each entry as a plain line. Entries beyond `LIMIT`
+    are lost; when the journal has taken half of what waits, one entry in their place tells how many.
     """
 
     def __init__(self, instead: Callable[[str], None], path: str = SOCKET) -> None:
         self._instead = instead
         self._path = path
         self._pending: deque[Mapping[str, str]] = deque()
+        self._pending_size = 0
+        self._lost = 0
         self._new_data = trio.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     def write(self, entry: Mapping[str, str]) -> None:
         """Take one entry; returns at once."""
-        self._pending.append({name: redact(value) for name, value in entry.items()} | _IDENTIFIER)
+        if self._lost or self._pending_size > LIMIT:
+            self._lost += 1
+        else:
+            self._put({name: redact(value) for name, value in entry.items()})
+
+    def _put(self, entry: Mapping[str, str]) -> None:
+        entry = {**entry, **_IDENTIFIER}
+        self._pending.append(entry)
+        self._pending_size += _size(entry)
         self._new_data.set()
 
     async def run(self) -> None:
@@ -78,10 +94,10 @@ class Journald:
                 await trio.lowlevel.checkpoint()
 
     def finish(self) -> None:
-        """Send all waiting entries, however long the journal takes. Call it last."""
+        """Send the waiting entries, unless the journal takes none for `_LAST_WAIT` seconds. Call it last."""
         while self._pending:
-            if not self._send_some():
-                select.select((), (self._socket,), ())
+            if not self._send_some() and not select.select((), (self._socket,), (), _LAST_WAIT)[1]:
+                break
         self._socket.close()
 
     def _send_some(self) -> bool:
@@ -99,6 +115,10 @@ class Journald:
         except OSError:
             self._instead(f"{entry['MESSAGE']}\n")
         self._pending.popleft()
+        self._pending_size -= _size(entry)
+        if self._lost and self._pending_size < LIMIT // 2:
+            self._put(_lost_entries(self._lost))
+            self._lost = 0
         return True
 
     def _send(self, datagram: bytes) -> None:
@@ -117,6 +137,14 @@ class Journald:
             memory.flush()
             fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
             socket.send_fds(self._socket, [b""], [descriptor])
+
+
+def _size(entry: Mapping[str, str]) -> int:
+    return sum(map(len, entry.values()))
+
+
+def _lost_entries(count: int) -> dict[str, str]:
+    return {"MESSAGE": f"{count} entries are lost: the journal took none for too long", "PRIORITY": _WARNING}
 
 
 def encoded(entry: Mapping[str, str]) -> bytes:

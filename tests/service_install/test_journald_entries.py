@@ -150,6 +150,41 @@ async def test_a_journal_that_is_busy_gets_everything_later_and_in_order(tmp_pat
     assert [entry["MESSAGE"] for entry in heard] == [str(number) for number in range(3000)]
 
 
+async def test_entries_that_a_stuck_journal_leaves_waiting_are_bounded_and_the_lost_ones_are_counted(
+    tmp_path, journal, nursery, monkeypatch
+):
+    monkeypatch.setattr("reactor.console.journald.LIMIT", 100_000)
+    journald = Journald(pytest.fail, str(tmp_path / "socket"))
+    for number in range(500):
+        journald.write({"MESSAGE": f"{number:<1000}"})
+    nursery.start_soon(journald.run)
+    heard = []
+    with trio.fail_after(60):
+        while not heard or "lost" not in heard[-1]:
+            await trio.lowlevel.wait_readable(journal.socket)
+            heard += [entry["MESSAGE"].strip() for entry in journal.heard()]
+    *kept, told = heard
+    assert kept == [str(number) for number in range(len(kept))]
+    assert len(kept) < 110
+    assert told == f"{500 - len(kept)} entries are lost: the journal took none for too long"
+    journald.write({"MESSAGE": "later"})
+    await trio.testing.wait_all_tasks_blocked()
+    assert [entry["MESSAGE"] for entry in journal.heard()] == ["later"]
+    nursery.cancel_scope.cancel()
+    journald.finish()
+
+
+def test_a_stuck_journal_does_not_keep_the_process_from_ending(tmp_path, journal, monkeypatch):
+    monkeypatch.setattr("reactor.console.journald._LAST_WAIT", 0.0)
+    journald = Journald(pytest.fail, str(tmp_path / "socket"))
+    for number in range(100):
+        journald.write({"MESSAGE": str(number)})
+    journald.finish()
+    heard = [entry["MESSAGE"] for entry in journal.heard()]
+    assert heard == [str(number) for number in range(len(heard))]
+    assert 0 < len(heard) < 100
+
+
 def test_an_entry_too_long_for_a_datagram_comes_in_memory(tmp_path, journal):
     journald = Journald(pytest.fail, str(tmp_path / "socket"))
     text = "long\n" * 300_000
