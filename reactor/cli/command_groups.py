@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,10 +20,35 @@ if TYPE_CHECKING:
 class SuggestingGroup(click.Group):
     """A group that answers an unknown command with the nearest name. `list_commands` must return all names.
 
-    ``noun`` is the word for its commands in the message.
+    ``noun`` is the word for its commands in the message. ``sections``, headings with the names of their commands, divide
+    a long list in the help.
     """
 
     noun = "command"
+
+    def __init__(
+        self, *args: Any, sections: Mapping[str, tuple[str, ...]] | None = None, **more: Any
+    ) -> None:
+        super().__init__(*args, **more)
+        self.sections = sections or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, in the order of the help."""
+        return list(chain.from_iterable(self.sections.values())) or super().list_commands(ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands of each section with their short help, in columns of one width."""
+        if not self.sections:
+            return super().format_commands(ctx, formatter)
+        width = max(len(name) for names in self.sections.values() for name in names)
+        for heading, names in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), self._short_help(ctx, name)) for name in names])
+        return None
+
+    def _short_help(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(limit=100) if command else ""
 
     def other_names(self) -> Iterable[str]:
         """Further names that a command can be called by; they are neither listed nor completed."""

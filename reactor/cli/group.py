@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import click
@@ -13,49 +14,23 @@ from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.foreign_words import COMMANDS as FOREIGN_COMMANDS
 from reactor.cli.messages import reporting_errors
 
-COMMANDS = (
-    "run",
-    "validate",
-    "lsp",
-    "test",
-    "ensure",
-    "session",
-    "show",
-    "kinds",
-    "explain",
-    "graph",
-    "data",
-    "facts",
-    "eval",
-    "render",
-    "schema",
-    "status",
-    "ui",
-    "events",
-    "why",
-    "pause",
-    "resume",
-    "notify",
-    "roles",
-    "init",
-    "fleet",
-    "registration",
-    "agent",
-    "service",
-    "push",
-    "receive",
-    "example",
-    "restore",
-    "completion",
-)
+SECTIONS = {
+    "Apply": ("run", "ensure", "session", "pause", "resume", "restore"),
+    "Inspect": ("status", "why", "events", "show", "facts", "ui"),
+    "Write manifests": (
+        "validate", "test", "render", "graph", "data", "eval", "kinds", "explain", "schema", "lsp",
+        "example", "init", "roles", "notify",
+    ),
+    "Install": ("service", "completion"),
+    "Many hosts": ("push", "receive", "fleet", "registration", "agent"),
+}  # fmt: skip
+"""The commands in the order of the help."""
+
+COMMANDS = tuple(chain.from_iterable(SECTIONS.values()))
 
 
 class LazyGroup(SuggestingGroup):
     """A group whose commands are imported when they are invoked or listed."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The names of all commands, the most used first."""
-        return list(COMMANDS)
 
     def hint_for(self, name: str) -> str | None:
         """The hint if ``name`` is a command of another program: our equivalent."""
@@ -95,7 +70,9 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    sections=SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,

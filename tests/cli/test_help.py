@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from reactor.cli.group import COMMANDS
+from reactor.cli.group import COMMANDS, SECTIONS
 from reactor.cli.group import reactor as group
 from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 
@@ -26,11 +26,21 @@ def test_a_help_fits_a_terminal_of_80_columns(reactor, monkeypatch, words):
     assert [line for line in shown.splitlines() if len(line) > 80 and not line.startswith(shell_lines)] == []
 
 
+def test_the_help_lists_each_command_once_below_a_heading(reactor):
+    fleet = group.get_command(click.Context(group), "fleet")
+    assert sorted(fleet.list_commands(click.Context(fleet))) == sorted(fleet.commands)
+    assert len(set(COMMANDS)) == len(COMMANDS)
+    shown = reactor("--help").out
+    for heading, names in SECTIONS.items():
+        section = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(names)
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         (("rum",), "there is no command 'rum'\nhint: did you mean 'run'?"),
-        (("site.yaml",), "there is no command 'site.yaml'\nhint: commands: run, validate"),
+        (("site.yaml",), "there is no command 'site.yaml'\nhint: commands: run, ensure"),
         (("ensure", "fil"), "there is no kind 'fil'\nhint: did you mean 'file'?"),
         (("service", "instal"), "there is no command 'instal'\nhint: did you mean 'install'?"),
         (("ensure", "api", "pip"), "there is no command 'pip'\nhint: did you mean 'pipe'?"),

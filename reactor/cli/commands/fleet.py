@@ -22,7 +22,29 @@ if TYPE_CHECKING:
     from reactor.cli.options.metrics import MetricsEndpoint
 
 
-@click.group(cls=SuggestingGroup, short_help="Bring signed releases to many hosts, in waves.")
+_SECTIONS = {
+    "Set up": ("init", "doctor", "invite", "join", "admit", "expel"),
+    "Release": ("pack", "sign", "release", "diff", "pin", "gc"),
+    "Roll out": (
+        "drive",
+        "approve",
+        "advance",
+        "pause",
+        "resume",
+        "halt",
+        "rollback",
+        "hold",
+        "free",
+        "follow",
+    ),
+    "Inspect": ("status", "rollout", "hosts", "why", "events", "failures", "count", "serve"),
+    "Share": ("shared", "slots", "secret"),
+}
+
+
+@click.group(
+    cls=SuggestingGroup, sections=_SECTIONS, short_help="Bring signed releases to many hosts, in waves."
+)
 def fleet() -> None:
     """Bring signed releases to many hosts, in waves, over NATS with JetStream.
 
