@@ -1,4 +1,4 @@
-"""Waits for the next reason to look. Reasons that come close together are one."""
+"""An event that merges signals that come close together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import trio
 
 _TOGETHER = 0.02
-"""Seconds in which several hints are one."""
+"""Signals within this many seconds are merged."""
 _SPREAD = 0.2
 
 
@@ -18,11 +18,11 @@ class DebouncedEvent:
         self._event = trio.Event()
 
     def set(self) -> None:
-        """Tell that there is a reason."""
+        """Signal the event."""
         self._event.set()
 
     async def wait(self, seconds: float) -> None:
-        """Return after a reason, or after about ``seconds`` without one."""
+        """Return when the event was set, or after about ``seconds``."""
         with trio.move_on_after(jittered(seconds)):
             await self._event.wait()
             await trio.sleep(_TOGETHER)
@@ -30,5 +30,5 @@ class DebouncedEvent:
 
 
 def jittered(seconds: float) -> float:
-    """Return about ``seconds``, so that many hosts do not act at once."""
+    """Return ``seconds`` with random jitter, so that many hosts do not act at once."""
     return seconds * random.uniform(1 - _SPREAD, 1 + _SPREAD)  # noqa: S311 - no secret

@@ -27,19 +27,19 @@ _LARGEST = 2**53
 
 
 class DocumentError(ReactorError):
-    """A document of the fleet is damaged, too large, or of a version that is not known here."""
+    """A document of the fleet is damaged, too large, or of an unknown version."""
 
     code = "R1001"
 
 
 def canonical(fields: Mapping[str, Any]) -> bytes:
-    """Return the one form of a document that is signed: sorted keys, no spaces, UTF-8."""
+    """Return the canonical JSON of a document, which is signed: sorted keys, no spaces, UTF-8."""
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode()
 
 
 def to_time_text(seconds: float) -> str:
-    """Return a time as documents have it. Milliseconds are kept where there are any."""
+    """Return a time in the format of documents. A fraction is written as milliseconds."""
     moment = datetime.fromtimestamp(round(seconds, 3), UTC)
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00").removesuffix(".000") + "Z"
 

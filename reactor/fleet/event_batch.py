@@ -15,10 +15,13 @@ from typing import Any, NamedTuple
 from reactor.fleet.documents import DocumentError
 
 MOST_EVENTS, MOST_BYTES = 200, 64 * 1024
-"""The most events in a batch, and the most bytes of it before it is compressed. A single event may be larger."""
+"""The largest number of events in a batch, and its largest size in bytes before it is compressed.
+
+A single event may be larger.
+"""
 COMPRESSED_ABOVE = 4096
 _LARGEST = 4 << 20
-"""The most bytes of a batch that are read, after it is decompressed."""
+"""The largest size in bytes of a received batch, after it is decompressed."""
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _ID = re.compile(r"([0-9a-f]{1,32}):(\d{1,18})-(\d{1,18})")
 
@@ -49,7 +52,7 @@ def encode_batch(events: Iterable[Mapping[str, Any]]) -> bytes:
 def decode_batch(data: bytes, what: str) -> list[dict[str, Any]]:
     """Return the events of a batch. ``what`` names it in errors. Raises DocumentError.
 
-    A line that is not a JSON object is an error: what a host sends is not trusted.
+    A line that is not a JSON object is an error: hosts are not trusted.
     """
     if data.startswith(_MAGIC):
         data = _zstd()[1](data, what)

@@ -1,4 +1,4 @@
-"""What is particular to one host: its channels and groups, a hold, pins. One document per host."""
+"""The settings of one host by operators: its channels and groups, a hold, pins. One document per host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.fleet.enrolment.card import SignedCard
 
 @dataclass(frozen=True)
 class SignedPin:
-    """A pin as it was signed; whoever reads it verifies it."""
+    """A pin with its signatures. Readers must verify them."""
 
     data: str
     signatures: str
@@ -44,7 +44,7 @@ class HostSpec:
         return "canary" in self.groups
 
     def to_bytes(self) -> bytes:
-        """Return the document as it is stored."""
+        """Return the stored form of the document."""
         fields: dict[str, Any] = {
             "v": 1,
             "host": self.host,

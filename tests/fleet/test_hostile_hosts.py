@@ -8,7 +8,7 @@ import sys
 import pytest
 import trio
 
-from reactor.fleet.push.host import Host
+from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.lines import LineLimits
 from reactor.fleet.push.outcome import Status
 from reactor.fleet.push.report import event_lines, host_line, table

@@ -18,8 +18,8 @@ from reactor.fleet.bundle.limits import LIMITS
 from reactor.fleet.bundle.pack import Bundle, pack
 from reactor.fleet.push.bootstrap import make_bootstrap
 from reactor.fleet.push.errors import InventoryError
-from reactor.fleet.push.host import Host
 from reactor.fleet.push.inventory import hosts_named, inventory_of, read_inventory
+from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.live import LiveTable, wants_live_table
 from reactor.fleet.push.outcome import Outcome, exit_code
 from reactor.fleet.push.patterns import select

@@ -5,7 +5,7 @@
 - ``limits``: how large a bundle may be;
 - ``pack``: packs a directory into the same bytes on every machine;
 - ``store``: the bundles that a host keeps, by digest;
-- ``channel``: which bundle is in force, and which one was before, switched by one rename.
+- ``channel``: the bundle in force and the one before, switched by one rename.
 
 Everything here blocks: call it in a thread.
 """

@@ -1,4 +1,4 @@
-"""Which bundle is in force in a channel, and which one was before. One rename switches both.
+"""The bundle in force in a channel, and the one before. One rename switches both.
 
 Below ``fleet/<channel>/``::
 
@@ -47,7 +47,7 @@ class Channel:
 
     @property
     def previous(self) -> str | None:
-        """The digest of the bundle before; None if there is none, or it is not here any more."""
+        """The digest of the bundle before; None if there is none, or if it was removed."""
         digest = self._linked(_PREVIOUS)
         return digest if digest is not None and self._store.has(digest) else None
 

@@ -11,14 +11,14 @@ _UNPACKED_RATIO = 8
 
 
 class BundleLimits(NamedTuple):
-    """``packed`` and ``unpacked`` are the most bytes of a bundle and of its files; ``members`` is the most of these."""
+    """The largest sizes of a bundle and of its files, in bytes, and the largest number of its ``members``."""
 
     packed: int = 64 * _MIB
     unpacked: int = 512 * _MIB
     members: int = 100_000
 
     def raised_for(self, size: int) -> BundleLimits:
-        """The limits for a bundle that may have ``size`` bytes: no limit gets lower."""
+        """These limits, raised where needed so that they allow a bundle of ``size`` bytes."""
         return self._replace(
             packed=max(self.packed, size), unpacked=max(self.unpacked, _UNPACKED_RATIO * size)
         )
@@ -30,4 +30,4 @@ class BundleLimits(NamedTuple):
 
 
 LIMITS = BundleLimits()
-"""The limits where the user sets none."""
+"""The default limits."""

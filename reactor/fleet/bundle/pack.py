@@ -71,7 +71,7 @@ def pack(directory: str, limits: BundleLimits = LIMITS, opener: Opener = os.open
 
 
 def _found_below(directory: str, above: str = "") -> Iterator[str]:
-    """Yield the name of everything below ``directory``, sorted, a directory before what it holds."""
+    """Yield the names of all files and directories below ``directory``, sorted, each directory before its content."""
     with os.scandir(os.path.join(directory, above)) as found:
         entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
     for entry in entries:
@@ -86,7 +86,7 @@ def _found_below(directory: str, above: str = "") -> Iterator[str]:
 
 
 def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, path: str, opener: Opener, room: int) -> None:
-    """Add one member. ``room`` is the most bytes that a file may have."""
+    """Add one member. ``room`` is the largest size in bytes of a file."""
     found = os.lstat(path)
     info.mode = _PLAIN
     if stat.S_ISDIR(found.st_mode):

@@ -1,11 +1,11 @@
-"""The bundles that a host keeps: each a directory named by its digest, complete from the moment it is there.
+"""The bundles that a host keeps. Each is a directory named by its digest, and appears complete, by one rename.
 
 Below the state directory::
 
-    fleet/lock                      held by the process that changes what is here
-    fleet/tmp/                      what is being unpacked; removed by the next process that gets the lock
+    fleet/lock                      held by the process that changes these files
+    fleet/tmp/                      bundles being unpacked; removed by the next process that gets the lock
     fleet/bundles/sha256-.../       one unpacked bundle; never changed
-    fleet/<channel>/                which bundle is in force: see `channel`
+    fleet/<channel>/                the bundle in force: see `channel`
 
 A bundle is unpacked in ``tmp``, flushed to disk, and then renamed into ``bundles``. So a process that is killed, or a
 power failure, leaves the whole bundle or none.
@@ -39,7 +39,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StoreLockedError(BundleError):
-    """Another process changes the bundles of this host."""
+    """Another process is changing the bundles of this host."""
 
 
 class BundleStore:
@@ -125,7 +125,7 @@ class BundleStore:
         return target
 
     def remove_unused(self, spare: int = 1) -> None:
-        """Remove the bundles that no channel has, but keep the ``spare`` newest of them.
+        """Remove the bundles that no channel uses, except the ``spare`` newest ones.
 
         A bundle is moved away before it is removed, so none is ever there in part.
         """
@@ -144,7 +144,7 @@ class BundleStore:
 
 
 def _copy(stream: IO[bytes], packed: IO[bytes], size: int) -> str:
-    """Copy ``size`` bytes; return their SHA-256. Raises BundleError if the stream ends before."""
+    """Copy ``size`` bytes; return their SHA-256. Raises BundleError if the stream ends earlier."""
     digest = hashlib.sha256()
     left = size
     while left:

@@ -1,6 +1,6 @@
-"""How a host becomes one of a fleet: what operators, the admitting service and hosts exchange for it.
+"""Enrolment: the documents that a host, the admitting service and operators exchange when a host joins a fleet.
 
-- ``card``: who a host is: id, keys, channels, groups; signed by the admitting service;
-- ``invitation``: what a token of `reactor fleet invite` holds;
-- ``requests``: what a host asks for, and what it is answered.
+- ``card``: the id, keys, channels and groups of a host; signed by the admitting service;
+- ``invitation``: the content of a token of `reactor fleet invite`;
+- ``requests``: the request of a host, and the answer.
 """

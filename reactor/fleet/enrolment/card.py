@@ -1,4 +1,7 @@
-"""The card of a host: its id, its keys, its channels and groups. The key of cards signs it; the host got that key when it joined."""
+"""The card of a host: its id, its keys, its channels and groups. It is signed with the fleet's card key.
+
+The host gets the public card key when it joins.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from reactor.fleet.documents import Document, DocumentError, canonical, is_host_
 from reactor.fleet.wire.nkeys import Key, NkeyError, role_of, verify
 
 _PURPOSE = b"reactor-card\n"
-"""What is signed begins with its purpose, so that a signature is good for nothing else."""
+"""The signed bytes begin with their purpose, so that a signature is good for nothing else."""
 _RECIPIENT = re.compile(r"age1[02-9ac-hj-np-z]{58}")
 _FIELDS = ("v", "host", "key", "age", "channels", "groups", "issued")
 
 
 class CardError(ReactorError):
-    """A card is not signed by the key of cards of this fleet, or is for another host."""
+    """A card is not signed with this fleet's card key, or belongs to another host."""
 
     code = "R1020"
 
@@ -80,16 +83,16 @@ class SignedCard:
     signature: str
 
     def to_fields(self) -> dict[str, str]:
-        """Return it as JSON has it."""
+        """Return the fields of the JSON document."""
         return {"data": self.data, "sig": self.signature}
 
     def to_bytes(self) -> bytes:
-        """Return it as a file has it."""
+        """Return the content of its file."""
         return canonical(self.to_fields())
 
     @classmethod
     def of(cls, document: Document) -> SignedCard:
-        """Take the fields of a document. Raises DocumentError."""
+        """Read it from the fields of a document. Raises DocumentError."""
         return cls(document.text("data", most=16_384), document.text("sig", most=200))
 
     def verified(self, key: str) -> Card:
@@ -101,13 +104,13 @@ class SignedCard:
 
 
 def sign_card(card: Card, key: Key) -> SignedCard:
-    """Return the card with a signature of ``key``."""
+    """Return the card, signed with ``key``."""
     data = card.to_bytes()
     return SignedCard(data.decode(), base64.b64encode(key.sign(_PURPOSE + data)).decode())
 
 
 def is_signed(data: bytes, signature: str, key: str) -> bool:
-    """Whether ``signature``, in base64, is one of ``data`` by the public nkey ``key``."""
+    """Whether ``signature``, in base64, is a signature of ``data`` that the public nkey ``key`` verifies."""
     try:
         return verify(key, data, base64.b64decode(signature, validate=True))
     except (NkeyError, binascii.Error, ValueError):

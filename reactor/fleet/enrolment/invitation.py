@@ -1,4 +1,4 @@
-"""The token of `reactor fleet invite`: what a host needs to find its fleet, and to prove that it is invited.
+"""The token of `reactor fleet invite`: it lets a host find its fleet, and prove that it is invited.
 
 No server knows the secret of a token: it is computed from the invitation itself and a key that only operators and the
 admitting service have. So an invitation can't be forged or changed, and nothing of it has to be stored but its uses.
@@ -34,7 +34,10 @@ class TokenError(ReactorError):
 
 @dataclass(frozen=True)
 class Invitation:
-    """Who may join. ``expires`` in seconds since 1970; ``require``: so many people must sign what the host runs."""
+    """The permission to join.
+
+    ``expires`` in seconds since 1970; ``require``: the number of signatures that a release needs on the host.
+    """
 
     id: str
     channels: tuple[str, ...]
@@ -72,7 +75,7 @@ class Invitation:
 
 
 def secret_of(invitation: bytes, key: Key) -> bytes:
-    """Return the secret of an invitation. ``key``: that of invitations."""
+    """Return the secret of an invitation, computed with the invitation key ``key``."""
     return hmac.digest(key.seed.encode(), _PURPOSE + invitation, "sha256")
 
 
@@ -83,7 +86,11 @@ def digest_of_signers(text: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Token:
-    """``ca``: PEM, None for the authorities of the system. ``jwt``, ``seed``: a NATS user that may only ask to join."""
+    """A token, decoded.
+
+    ``ca``: PEM, None for the authorities of the system. ``jwt``, ``seed``: a NATS user that may only send requests to
+    join.
+    """
 
     servers: tuple[str, ...]
     ca: str | None

@@ -1,4 +1,4 @@
-"""What a host asks the admitting service on ``reactor.join``, and the answer.
+"""The requests of a host to the admitting service on ``reactor.join``, and the answers.
 
 A request is signed by the key of the host, and a first one has an HMAC by the secret of a token. Every answer is signed by
 the key of cards and repeats the nonce of the request, so a server can neither make one up nor send an old one.
@@ -33,7 +33,7 @@ _MOST_FACTS = 20
 
 @dataclass(frozen=True)
 class Request:
-    """``kind``: ``join`` with an ``invitation``, or ``renew``. ``facts`` are for people, who admit by hand."""
+    """``kind``: ``join`` with an ``invitation``, or ``renew``. ``facts`` help operators who admit hosts by hand."""
 
     kind: Literal["join", "renew"]
     host: str
@@ -44,7 +44,7 @@ class Request:
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def sealed(self, sign: Callable[[bytes], bytes], secret: bytes | None = None) -> bytes:
-        """Return the request as it is sent. ``sign``: by the key of the host; ``secret``: that of the token."""
+        """Return the bytes to send. ``sign`` signs with the host's key; ``secret`` is the secret of the token."""
         fields: dict[str, Any] = vars(self) | {"v": 1, "facts": dict(self.facts)}
         data = canonical(fields)
         envelope = {"data": data.decode(), "sig": base64.b64encode(sign(_ASKED + data)).decode()}
@@ -55,7 +55,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Received:
-    """A request whose signature is good. Whether it is invited, `is_proven_by` says."""
+    """A request whose signature is good. Only `is_proven_by` shows that it is invited."""
 
     request: Request
     data: bytes
@@ -63,7 +63,7 @@ class Received:
 
     @classmethod
     def opened(cls, sent: bytes) -> Received:
-        """Read what a host sent. Raises DocumentError, CardError."""
+        """Read the message of a host. Raises DocumentError, CardError."""
         envelope = parsed(sent, "the request", MOST_BYTES)
         data = envelope.text("data", most=MOST_BYTES).encode()
         request = _request(data)
@@ -99,7 +99,11 @@ def _request(data: bytes) -> Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """``refused``: why not, empty if admitted; then ``jwt`` and ``card`` are there, and ``signers`` after a first request."""
+    """The answer to a request.
+
+    ``refused``: the reason, empty if admitted. Then ``jwt`` and ``card`` are set, after a first request also
+    ``signers``.
+    """
 
     nonce: str
     refused: str = ""
@@ -109,7 +113,7 @@ class Answer:
     signers: str | None = None
 
     def sealed(self, cards: Key) -> bytes:
-        """Return the answer as it is sent, signed by the key of cards."""
+        """Return the bytes to send, signed with the card key."""
         fields: dict[str, Any] = vars(self) | {"v": 1, "card": self.card.to_fields() if self.card else None}
         data = canonical(fields)
         signature = base64.b64encode(cards.sign(_ANSWERED + data)).decode()

@@ -1,4 +1,4 @@
-"""``/etc/reactor/fleet.yaml``: where the servers of a host are, which channels it follows, and whom it believes.
+"""``/etc/reactor/fleet.yaml``: the servers of a host, the channels that it follows, and the signers that it trusts.
 
 ::
 
@@ -14,7 +14,7 @@
     facts: {os: Facts.host.info.os}
     summary_interval: 10
     card: fleet-card.json                # from `reactor fleet join`: in place of channels and groups
-    card_key: NB3...                     # the public key of cards
+    card_key: NB3...                     # the public card key of the fleet
 
 A path that is not absolute is relative to the directory of the file.
 """
@@ -70,7 +70,10 @@ class HostConfigError(ReactorError):
 
 
 class HostConfig(NamedTuple):
-    """Who the host is, and how it connects. ``card_key``: the public key of cards, without which nothing is renewed."""
+    """The id of the host, and its connection.
+
+    ``card_key``: the fleet's public card key; without it, nothing is renewed.
+    """
 
     identity: Identity
     options: Options
@@ -119,7 +122,7 @@ class _Reader:
         return HostConfig(identity, options, pace, self._card_key())
 
     def _channels_and_groups(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What the card says, if there is one, else the settings."""
+        """The channels and groups of the card if there is one, else of the settings."""
         if "card" not in self._values:
             if "channels" not in self._values:
                 start = Place(self._path, 1, 1)
@@ -200,7 +203,7 @@ class _Reader:
         return tuple(found)
 
     def _facts(self) -> Mapping[str, str]:
-        """Name -> expression of the facts that the summary has."""
+        """The facts in the summary: name -> expression."""
         node = self._values.get("facts")
         if node is None:
             return {}

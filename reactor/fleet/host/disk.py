@@ -42,7 +42,7 @@ class DiskReleases:
         return self._held.has_bundle(release)
 
     async def receive(self, release: Release, data: bytes) -> None:
-        """Keep a bundle whose manifest loads here. Raises BundleError, OSError, and what ``validate`` raises."""
+        """Store the bundle of ``release`` if ``validate`` accepts it. Raises BundleError, OSError."""
         await trio.to_thread.run_sync(self._receive, release, data)
 
     def _receive(self, release: Release, data: bytes) -> None:

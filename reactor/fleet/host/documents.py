@@ -1,4 +1,4 @@
-"""Reads releases and pins from the disk or the network, and verifies them each time: neither is believed."""
+"""Reads releases and pins from the disk or the network, and verifies them each time, because neither is trusted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reactor.fleet.release.verify import PIN, RELEASE, verify
 
 
 class VerifiedRelease:
-    """A release with good signatures, and the bytes of both."""
+    """A release whose signatures were verified, with the bytes of the release and of the signatures."""
 
     def __init__(self, release: Release, data: bytes, signatures: bytes) -> None:
         self.release = release
@@ -25,7 +25,7 @@ class VerifiedRelease:
 
 
 async def read_release(js: JetStream, host: Host, store: ReleaseStore, digest: str) -> VerifiedRelease:
-    """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError where it is not on the disk."""
+    """Return the release ``digest``. Raises DocumentError, SignatureError, and LinkError if it must be fetched."""
     kept = store.document(digest)
     if kept is None:
         objects = js.objects(BUNDLES)

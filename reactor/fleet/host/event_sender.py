@@ -1,4 +1,4 @@
-"""Sends the events of the journal to the fleet, in batches: one in flight, and nothing waits in memory besides it."""
+"""Sends the events of the journal to the fleet, in batches: only the batch in flight is in memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reactor.fleet.link.jetstream import JetStream
 
 SUBJECT = "reactor.event."
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Seconds until a batch that is not acknowledged is sent again. They double."""
+"""Seconds until a batch that is not acknowledged is sent again; doubled at each repetition."""
 
 
 class EventSender:
-    """``trigger`` is set when the journal may have new events, ``reconnected`` when the servers are back."""
+    """``trigger`` is set when the journal may have new events, ``reconnected`` when the connection is up again."""
 
     def __init__(self, js: JetStream, host: Host, log: EventLog) -> None:
         self.trigger = DebouncedEvent()

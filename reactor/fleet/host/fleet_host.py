@@ -1,4 +1,4 @@
-"""One host of a fleet: its channels, its spec, its summaries, over one connection."""
+"""Follows the channels and the spec of one host, and sends its summaries, over one connection."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class FleetHost:
             self.sender.trigger.set()
 
     async def run(self) -> None:
-        """Follow and report until cancelled. Nothing of the network ends this."""
+        """Follow and report until cancelled. No failure of the network ends this."""
         with ExitStack() as stack:
             for follower in self.followers:
                 subject = CHANGED_CHANNEL + follower.channel
@@ -77,7 +77,7 @@ class FleetHost:
                 nursery.start_soon(self.reporter.run)
 
     async def _follow_spec(self) -> None:
-        """Read what is particular to this host, and let the channels look again."""
+        """Read the spec of this host, and let the channel followers read again."""
         pace = self.host.pace
         retry = pace.first_retry
         while True:
@@ -103,7 +103,7 @@ class FleetHost:
                 follower.trigger.set()
 
     def _connected(self, _: object) -> None:
-        """After each connection everything is looked at again: hints were missed meanwhile."""
+        """After each connection, read everything again: hints may have been missed."""
         if self.connection.up and self.connection.epoch != self._epoch:
             self._epoch = self.connection.epoch
             self._spec_changed.set()

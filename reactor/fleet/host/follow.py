@@ -28,13 +28,13 @@ from reactor.fleet.rollout.wanted import Particular, Wanted, wanted_release
 from reactor.fleet.summary import ChannelReport
 
 _LONGEST_LAG = 5.0
-"""The longest pause, in seconds, while a replica is behind the hint."""
+"""The longest wait in seconds for a replica that is behind the hint."""
 _SOON = 30.0
-"""Seconds after which a host looks again that waits for a time or a window."""
+"""Seconds between two reads while the host waits for a time or a maintenance window."""
 
 
 class ChannelFollower:
-    """``report`` is what the host says of itself in this channel; ``tell`` is called when it changes."""
+    """Follows one channel. ``report`` is the status of the host in this channel; ``tell`` is called when it changes."""
 
     def __init__(self, js: JetStream, host: Host, channel: str, tell: Callable[[], None]) -> None:
         self.channel = channel
@@ -50,12 +50,12 @@ class ChannelFollower:
         self._looks: deque[float] = deque(maxlen=host.pace.burst)
 
     def hint(self, revision: int) -> None:
-        """The channel has this revision now, or a later one."""
+        """A hint: the channel has at least this revision now."""
         self._hinted = max(self._hinted, revision)
         self.trigger.set()
 
     async def run(self) -> None:
-        """Look whenever there is a reason. A failure of the network is told, and tried again."""
+        """Read the channel at each hint, until cancelled. Failures of the network are reported, and retried."""
         pace = self._host.pace
         retry = pace.first_retry
         while True:
@@ -71,7 +71,7 @@ class ChannelFollower:
             await self.trigger.wait((min(_SOON, pace.look) if waits else pace.look) if done else retry)
 
     async def _await_turn(self) -> None:
-        """Wait if there were too many looks lately: anyone who may send hints could keep the host busy."""
+        """Limit the rate of reads: otherwise anyone who can send hints could keep the host busy."""
         burst = self._looks.maxlen or 1
         if len(self._looks) == burst:
             await trio.sleep(max(0.0, self._looks[0] + burst - trio.current_time()))

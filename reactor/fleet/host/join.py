@@ -1,7 +1,7 @@
 """Lets a host join a fleet: it makes its keys, asks with a token, verifies the answer, and writes its configuration.
 
-Everything is in the directory of the configuration. ``fleet.yaml`` is written last, so a host that is killed before has not
-joined, and joins with the same keys when it is asked to again.
+Everything is in the directory of the configuration. ``fleet.yaml`` is written last, so a host that is killed earlier
+has not joined, and the next attempt uses the same keys.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class NotAdmittedError(ReactorError):
 
 @dataclass(frozen=True)
 class Joined:
-    """What came of it: the card, and the files that were written."""
+    """The result: the card, and the files that were written."""
 
     card: Card
     files: tuple[str, ...]
@@ -123,7 +123,7 @@ async def _answered(  # noqa: PLR0917 - what `join` has
     seconds: float,
     wait: Callable[[], None],
 ) -> Answer:
-    """Ask until there is an answer: people may have to admit the host first."""
+    """Repeat the request until it is answered: an operator may have to admit the host first."""
     told = False
     async with connected(options) as connection:
         with trio.move_on_after(seconds):
@@ -153,7 +153,7 @@ def _options(token: Token, directory: str) -> Options:
 
 
 def _require_servers(token: Token) -> None:
-    """Raise TokenError unless the token has what can be written into the configuration."""
+    """Raise TokenError unless the servers in the token can be written into the configuration."""
     try:
         Pool(token.servers)
         invited = token.invited
@@ -174,7 +174,7 @@ def _verified_signers(text: str | None, digest: str) -> str:
 
 
 def directory_of(config: str) -> str:
-    """Return the directory of a configuration, in which all files of the host are."""
+    """Return the directory of a configuration, which has all files of the host."""
     return os.path.dirname(os.path.abspath(config))
 
 
@@ -186,7 +186,7 @@ def _refuse_other_host(config: str, name: str) -> None:
 
 
 def host_in(config: str) -> str | None:
-    """The id in a configuration that is there, None without one. Raises ContextError."""
+    """The id in an existing configuration, None if there is none. Raises ContextError."""
     if not os.path.lexists(config):
         return None
     text = read_small_file(config, "configuration", "")

@@ -1,4 +1,4 @@
-"""A lease of one or more slots, and the task that renews those in use."""
+"""A lease of one or more slots, and the task that renews the leases in use."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class LeaseKeeper:
                 self._nursery = None
 
     def begin(self, lease: Lease) -> None:
-        """Renew this one too."""
+        """Begin to renew ``lease``."""
         if lease not in self._in_use:
             self._start(lease)
 
     def end(self, lease: Lease) -> None:
-        """Renew this one no longer."""
+        """Stop renewing ``lease``."""
         if (scope := self._in_use.pop(lease, None)) is not None:
             scope.cancel()
 
@@ -67,7 +67,7 @@ async def _renew(lease: Lease, scope: trio.CancelScope) -> None:
 
 
 class Lease:
-    """Implements `reactor.engine.slots.Permit`: the slots of ``holder``, until ``clock`` says that they may be free again."""
+    """Implements `reactor.engine.slots.Permit`: the slots of ``holder``, until the lease ends by ``clock``."""
 
     def __init__(self, slot: Slot, holder: Holder, keeper: LeaseKeeper, clock: Callable[[], float]) -> None:
         self.slot = slot
@@ -80,7 +80,7 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """Whether it certainly lasts still. Without slots, as when the servers are away, there is nothing to lose."""
+        """Whether the lease is certainly still valid. Without slots, as while no server can be reached, it is."""
         now = self._clock()
         return all(now < until for until in self._until.values())
 
@@ -99,7 +99,7 @@ class Lease:
         await self._write(key, revision)
 
     async def renew(self) -> None:
-        """Renew each slot. Raises WrongRevisionError when one is lost, and LinkError."""
+        """Renew each slot. Raises WrongRevisionError when a slot was lost, and LinkError."""
         for key, revision in list(self._revisions.items()):
             try:
                 await self._write(key, revision)
@@ -108,7 +108,7 @@ class Lease:
                 raise
 
     async def release(self) -> None:
-        """Give all slots back, so far as the servers answer. The rest is free when the lease ends."""
+        """Release all slots. Slots that no server releases become free when the lease expires."""
         self.end()
         keys, self._until = list(self._until), {}
         for key in keys:
@@ -126,7 +126,7 @@ class Lease:
         self._until[key] = asked + self.slot.lease
 
     async def _delete(self, key: str) -> None:
-        """Delete a slot of ours. A renewal that was cut off may have given it another revision."""
+        """Delete a slot of ours. An interrupted renewal may have changed its revision."""
         if self._bucket is None:
             return
         delete = partial(self._bucket.delete, key)

@@ -1,4 +1,4 @@
-"""What the host's side needs of the host: its identity, its disk, its run. `SimHost` has small ones of its own."""
+"""The interfaces of the host's side to the host: identity, disk, run. `SimHost` implements them in memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reactor.fleet.summary import EngineReport
 
 @dataclass(frozen=True)
 class Identity:
-    """The name of the host, the keys that it believes, and when it may change.
+    """The name of the host, the signers that it trusts, and when it may change.
 
-    ``require``: the number of people who must have signed. ``facts``: name -> expression of the facts that the summary has.
+    ``require``: the number of people who must have signed. ``facts`` are the facts in the summary: name -> expression.
     """
 
     id: str
@@ -65,7 +65,7 @@ class ReleaseStore(Protocol):
         """Whether the bundle is here."""
 
     async def receive(self, release: Release, data: bytes) -> None:
-        """Keep a bundle whose manifest loads here. Raises ReactorError, OSError."""
+        """Store the bundle of ``release`` if its manifest is valid on this host. Raises ReactorError, OSError."""
 
     async def switch(
         self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]
@@ -80,7 +80,7 @@ class Engine(Protocol):
         """MOVING, CONVERGED or FAILED, for a release that is in force."""
 
     def why_of(self, release: str) -> str:
-        """Why a release that is in force has failed as a whole; empty if single resources have failed, or none."""
+        """The reason why a release in force failed as a whole; empty if only single resources failed, or none."""
 
     def report(self) -> EngineReport:
         """Counts and failures of all resources."""
@@ -93,7 +93,7 @@ class Engine(Protocol):
 
 
 class Backlog(Protocol):
-    """The events of the journal that are still to be sent. See `reactor.journal.sent_events.Backlog`."""
+    """The events of the journal that were not sent yet. See `reactor.journal.sent_events.Backlog`."""
 
     @property
     def newest(self) -> int:
@@ -129,7 +129,7 @@ class EventBatch(Protocol):
 
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """The events as JSON has them."""
+        """The events as values for JSON."""
 
 
 class EventLog(Protocol):
@@ -146,7 +146,7 @@ class EventLog(Protocol):
         """Note that ``batch`` has arrived."""
 
     async def backlog(self) -> Backlog:
-        """What is still to be sent."""
+        """The events that were not sent yet."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Renews the credentials of a host at two thirds of their life, with the key that it has."""
+"""Renews the credentials of a host after two thirds of their lifetime, for the same key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _FIRST_RETRY, _LONGEST_RETRY = 30.0, 3600.0
 
 
 class Renewal:
-    """``credentials``: the file of the host; ``card_key``: the public key of cards. ``tell`` gets a sentence for people."""
+    """Renews the file ``credentials``.
+
+    ``card_key``: the fleet's public card key. ``tell`` gets a sentence for people.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class Renewal:
         self._clock = clock
 
     async def run(self) -> None:
-        """Renew until cancelled. A failure is told and tried again; it ends nothing."""
+        """Renew until cancelled. A failure is reported and retried."""
         retry = _FIRST_RETRY
         while True:
             try:

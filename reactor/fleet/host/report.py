@@ -1,4 +1,4 @@
-"""Sends the newest summary: the first change at once, then not too often, and sometimes without a change."""
+"""Sends the newest summary: the first change at once, later ones at intervals, and now and then without a change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reporter:
         self._compose = compose
 
     async def run(self) -> None:
-        """Send until cancelled. What is not acknowledged is sent again, as it is then."""
+        """Send until cancelled. If a summary is not acknowledged, the then newest one is sent."""
         pace = self._host.pace
         retry = 1.0
         while True:

@@ -16,7 +16,7 @@ from reactor.fleet.bundle.pack import MANIFEST
 from reactor.resource.diagnostic import Diagnostic
 
 NAME = "root.yaml"
-"""Not the name of a channel, which has no dots, so that it is in no channel's way."""
+"""No channel can have this name, because names of channels have no dots."""
 _HEAD = "# Written by `reactor fleet follow`: the releases in force of the channels of this host, in their order.\n"
 
 
@@ -53,7 +53,7 @@ class RootManifest:
         self.path = os.path.join(root, NAME)
 
     def write(self, channels: Sequence[str]) -> bool:
-        """Let it apply these channels, in this order. Return whether it differs from before. Raises OSError."""
+        """Write the manifest that applies these channels, in this order. Return whether it changed. Raises OSError."""
         text = text_of({channel: current_path(channel) for channel in channels}).encode()
         with suppress(FileNotFoundError), open(self.path, "rb") as file:
             if file.read() == text:

@@ -1,7 +1,7 @@
-"""Keeps the secrets of a host as files: the ciphertext, which only the age key of the host opens.
+"""Keeps the secrets of a host as encrypted files, which only the age key of the host decrypts.
 
-The host reads its own keys by name: it may not list them. So it looks at the names that its manifest uses, and at those
-it has files of.
+The host reads its own keys by name: it may not list them. So it reads the names that its manifest uses, and the names
+of its files.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from reactor.fleet.sealed_secret import SealedSecret, is_secret_name
 FOLDER = "secrets"
 _PRIVATE = 0o600
 _AGAIN = 3.0
-"""Seconds after a hint until a second look: the copy of a server may have been behind."""
+"""Seconds between a hint and a second read: the replica of a server may have been behind."""
 
 
 class SecretFollower:
-    """Keeps the files in ``directory`` as the servers have the secrets of ``host``.
+    """Keeps the files in ``directory`` equal to the secrets of ``host`` on the servers.
 
     ``card_key``: the public key of cards, which must have signed each; ``used``: the names that the manifest reads;
     ``tell`` takes a sentence about a secret that is refused.
@@ -53,11 +53,11 @@ class SecretFollower:
         self._looked: frozenset[str] = frozenset()
 
     def names_changed(self) -> bool:
-        """Whether the manifest uses a name that was not looked at."""
+        """Whether the manifest uses a name that was not read yet."""
         return not self._looked.issuperset(self._used())
 
     async def run(self, connection: Connection, pace: Pace) -> None:
-        """Look at each hint, after each connection, and now and then, until cancelled."""
+        """Read at each hint, after each connection, and at an interval, until cancelled."""
         with (
             connection.subscribed(f"{CHANGED_HOST}{self._host}", lambda _: self.trigger.set()),
             connection.watched(lambda _: self.trigger.set()),
@@ -85,7 +85,7 @@ class SecretFollower:
         self._looked = frozenset(names)
 
     def _keep(self, name: str, stored: bytes | None) -> None:
-        """Write the ciphertext, or remove the file of a secret that is gone. A secret that is refused changes nothing."""
+        """Write the ciphertext, or remove the file of a deleted secret. A secret that is refused changes nothing."""
         path = os.path.join(self._directory, name)
         if stored is None:
             with suppress(FileNotFoundError):

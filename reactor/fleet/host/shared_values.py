@@ -22,9 +22,9 @@ from reactor.fleet.wire.parser import Message
 from reactor.resource.network_value import NetworkValue
 
 SETTLE = 1.0
-"""The fewest seconds between two changes of one file."""
+"""The shortest time in seconds between two changes of one file."""
 LOOK = 600.0
-"""About the seconds between two looks without a hint."""
+"""About the seconds between two reads without a hint."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.05, 5.0
 _BRIEFLY_READ = 1 << 16
 _MODE = 0o600
@@ -88,7 +88,7 @@ class SharedValues:
                     self._on_name(name)
 
     async def run(self, js: JetStream, tell: Callable[[str], None]) -> None:
-        """Keep the files of all names that were read, and of those that are read later, until cancelled."""
+        """Keep the files of all names that expressions have read or will read, until cancelled."""
         token = trio.lowlevel.current_trio_token()
         async with trio.open_nursery() as nursery:
 
@@ -107,7 +107,7 @@ class SharedValues:
 
 
 class _Follower:
-    """Keeps one file current: it looks at each hint, after each connection, and at an interval."""
+    """Keeps one file current: it reads the values at each hint, after each connection, and at an interval."""
 
     def __init__(self, js: JetStream, name: str, path: str, tell: Callable[[str], None]) -> None:
         self._js = js

@@ -1,4 +1,4 @@
-"""Publishes the values that a host shares, and takes back what its manifest does not share any more."""
+"""Publishes the values that a host shares, and deletes values that its manifest no longer shares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_RETRY, _LONGEST_RETRY = 1.0, 300.0
 
 
 class SharesPublisher:
-    """Keeps the values of the host ``host`` on the servers equal to those of its manifest."""
+    """Keeps the shared values of ``host`` on the servers equal to the values in its manifest."""
 
     def __init__(self, host: str, groups: Sequence[str]) -> None:
         self._host = host
@@ -32,7 +32,7 @@ class SharesPublisher:
             self._trigger.set()
 
     async def run(self, js: JetStream, tell: Callable[[str], None]) -> None:
-        """Publish until cancelled. What a host has shared stays when its run ends."""
+        """Publish until cancelled. The shared values stay on the servers when the run ends."""
         retry, told = _FIRST_RETRY, ""
         with js.connection.watched(lambda status: self._trigger.set() if status.up else None):
             while True:

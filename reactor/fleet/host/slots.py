@@ -1,6 +1,7 @@
 """Slots: at most N hosts change at once. Each slot is a key that is taken by compare-and-set, with the lease as its time to live.
 
-A lease counts from before it was asked for, on a clock that nobody sets: so a holder stops before the server frees its slot.
+A holder counts its lease from before the request, on a clock that nobody sets. So it stops before the server frees the
+slot.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from reactor.fleet.wire.parser import Message
 from reactor.resource.common_properties import Slot
 
 FIRST_WAIT, LONGEST_WAIT = 0.02, 5.0
-"""Seconds of the random wait after a slot got free. The longest of it doubles while others are faster."""
+"""The longest random wait in seconds after a slot became free. It doubles while other hosts are faster."""
 _TELL_AGAIN = 10.0
 _NAMED = 5
 _PATIENCE = 3.0
@@ -36,12 +37,12 @@ _FAREWELL = 2.0
 
 
 def steady() -> float:
-    """Seconds on a clock that counts while the machine sleeps, and that nobody sets."""
+    """Seconds on a clock that also counts while the machine sleeps, and that nobody sets."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class FleetSlots:
-    """Implements `reactor.engine.slots.SlotGate` for one host. ``look``: seconds between two looks without a hint."""
+    """Implements `reactor.engine.slots.SlotGate` for one host. ``look``: seconds between two reads without a hint."""
 
     def __init__(
         self,
@@ -85,13 +86,13 @@ class FleetSlots:
         return lease
 
     def _names(self, slot: Slot) -> list[str]:
-        """The sets of slots to take one of each, always in this order, so that no two hosts wait for each other."""
+        """The names of the slots to take, always in this order, so that no two hosts wait for each other."""
         if slot.per == "fleet" or not self._groups:
             return [slot.name]
         return [f"{slot.name}={group}" for group in self._groups]
 
     async def _take(self, lease: Lease, name: str, telling: _Telling) -> None:
-        """Return when the lease has one of the slots ``name``, or need not."""
+        """Return when the lease has one of the slots ``name``, or does not need one."""
         longest, since = FIRST_WAIT, self._clock()
         while True:
             try:
@@ -135,7 +136,7 @@ class FleetSlots:
 
 
 class _Telling:
-    """Tells a reason when it has changed, but not too often: of 300 hosts, another holds the slot every second."""
+    """Reports the reason for waiting, at a limited rate: among 300 hosts, the holder of a slot changes every second."""
 
     def __init__(self, waits: Callable[[str], None]) -> None:
         self._waits = waits
@@ -143,7 +144,7 @@ class _Telling:
         self._last = -math.inf
 
     def tell(self, reason: str) -> None:
-        """The reason is this now."""
+        """Report a new reason, now or after the interval."""
         now = trio.current_time()
         if reason != self._told and now - self._last >= _TELL_AGAIN:
             self._told, self._last = reason, now
@@ -151,7 +152,7 @@ class _Telling:
 
 
 class _Hints:
-    """Which slots of one name got free. A renewal or a taken slot is no reason to look."""
+    """Signals when a slot of one name becomes free. A renewed or taken slot is ignored."""
 
     def __init__(self) -> None:
         self._free: set[str] = set()
@@ -160,7 +161,7 @@ class _Hints:
     @classmethod
     @contextmanager
     def of(cls, js: JetStream, name: str) -> Iterator[_Hints]:
-        """Take the hints of the slots ``name`` in the block."""
+        """Receive the hints for the slots ``name`` within the block."""
         hints = cls()
         with ExitStack() as stack:
             subject = f"{CHANGED_SLOT}{name}.*"
@@ -181,7 +182,7 @@ class _Hints:
         self._event.set()
 
     async def wait(self, look: float, longest: float) -> None:
-        """Return when a slot is free, or at the time of a look."""
+        """Return when a slot may be free, or when the interval is over."""
         with trio.move_on_after(look * random.uniform(0.5, 1.5)):  # noqa: S311 - no secret
             while True:
                 await self._event.wait()

@@ -1,4 +1,4 @@
-"""A connection to NATS that stays: it reconnects by itself and keeps its subscriptions."""
+"""A permanent connection to NATS: it reconnects by itself and keeps its subscriptions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Connection:
     # --- its life
 
     async def run(self) -> None:
-        """Stay connected until cancelled. A failure is told and tried again, for ever."""
+        """Stay connected until cancelled. A failure is reported, and retried without limit."""
         pauses = Pauses(self._timing)
         failures = 0
         while True:
@@ -147,7 +147,7 @@ class Connection:
         await self._up.wait()
 
     async def first_up(self, seconds: float) -> None:
-        """Wait for the first connection. Raises why it fails, once all servers have failed or the time is over."""
+        """Wait for the first connection. Raises the reason once all servers have failed, or at the timeout."""
         with trio.move_on_after(seconds):
             async with trio.open_nursery() as nursery:
                 for event in (self._up, self._failed_rounds):
@@ -166,7 +166,7 @@ class Connection:
         self._subscriptions.take(message)
 
     def denied(self, error: LinkError, subject: str, publishing: bool) -> None:
-        """Fail what waits for a denied subject; tell it once."""
+        """Fail the requests and subscriptions of a denied subject, and report it once."""
         if publishing:
             self._requests.fail(error, lambda waiting: waiting.subject == subject)
         if self._subscriptions.is_new_denial(subject, publishing):
@@ -179,7 +179,7 @@ class Connection:
 
     @property
     def outbox(self) -> Outbox:
-        """What is to be sent."""
+        """The commands to send."""
         return self._outbox
 
     # --- messages
@@ -188,7 +188,7 @@ class Connection:
     def subscribed(
         self, subject: str, take: Take, *, queue: str | None = None, optional: bool = False
     ) -> Iterator[None]:
-        """Call ``take`` with each message while the block lasts. ``optional``: if it is denied, nobody is told.
+        """Call ``take`` with each message while the block lasts. ``optional``: if it is denied, that is not reported.
 
         Raises ValueError for a malformed subject.
         """
@@ -203,7 +203,7 @@ class Connection:
 
     @contextmanager
     def messages(self, subject: str, *, queue: str | None = None, most: int = 65_536) -> Iterator[Messages]:
-        """Read the messages of a subject one by one; the first lost one of a slow reader is told."""
+        """Read the messages of a subject one by one. If a slow reader loses messages, the first loss is reported."""
         messages = Messages(most)
 
         def take(message: Message) -> None:
@@ -226,7 +226,7 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         wildcards: bool = False,
     ) -> None:
-        """Send a message; waits while much waits to be sent. Raises DisconnectedError, or ValueError for a subject."""
+        """Send a message; waits while the outbox is full. Raises DisconnectedError, or ValueError for a subject."""
         command = commands.publish(subject, data, reply=reply, headers=headers, wildcards=wildcards)
         tasks = self._session_tasks()
         while self._outbox.full:
@@ -335,7 +335,7 @@ async def connected(
 
 
 async def _farewell(connection: Connection) -> None:
-    """Let what was published last reach the server."""
+    """Send the messages that were published last."""
     if connection.up:
         try:
             await connection.flush(_FAREWELL)

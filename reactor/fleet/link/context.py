@@ -39,7 +39,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 def read_context(name: str | None = None, *, environment: Mapping[str, str] | None = None) -> Options:
-    """Return the options of a context, of the selected one without a name. Raises ContextError."""
+    """Return the options of a context; without a name, of the selected one. Raises ContextError."""
     environment = os.environ if environment is None else environment
     directory = _directory(environment)
     name = name or selected_context(environment=environment)
@@ -66,7 +66,7 @@ def selected_context(*, environment: Mapping[str, str] | None = None) -> str | N
 def context_options(
     name: str, origin: str, values: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Options:
-    """Return the options that the content of a context means. Raises ContextError."""
+    """Convert the content of a context to options. Raises ContextError."""
     for key, value in values.items():
         if (key in _TEXTS and not isinstance(value, str)) or (
             key == "tls_first" and not isinstance(value, bool)
@@ -114,7 +114,7 @@ def _api_prefix(values: Mapping[str, Any]) -> str:
 
 
 def _directory(environment: Mapping[str, str]) -> Path:
-    """Where the contexts are."""
+    """The directory of the contexts."""
     configuration = environment.get("XDG_CONFIG_HOME", "")
     if not configuration.startswith("/"):
         configuration = os.path.join(_home(environment), ".config")

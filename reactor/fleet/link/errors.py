@@ -6,7 +6,7 @@ from reactor.errors import ReactorError
 
 
 class LinkError(ReactorError):
-    """Something of the link failed."""
+    """The base class of the errors of the link."""
 
 
 class UnreachableError(LinkError):
@@ -28,7 +28,7 @@ class ExpiredError(IdentityError):
 
 
 class TlsError(LinkError):
-    """TLS is refused: the certificate is of another name or authority, or one side does not use TLS."""
+    """The TLS handshake failed: the certificate has another name or authority, or one side does not use TLS."""
 
     code = "R0904"
 
@@ -58,7 +58,7 @@ class NoAnswerError(LinkError):
 
 
 class NoRespondersError(NoAnswerError):
-    """Nothing listens on the subject of a request, says the server."""
+    """The server reports that nothing listens on the subject of a request."""
 
 
 class MissingError(LinkError):
@@ -68,7 +68,10 @@ class MissingError(LinkError):
 
 
 class ApiError(LinkError):
-    """JetStream refuses a request. ``status`` is like one of HTTP; ``number`` is the server's own number."""
+    """JetStream refuses a request.
+
+    ``status`` is a status code like those of HTTP; ``number`` is the error number of the server.
+    """
 
     code = "R0910"
 
@@ -83,7 +86,7 @@ class WrongRevisionError(ApiError):
 
 
 class DamagedError(LinkError):
-    """The object that was read is not the one that its information describes."""
+    """The content of an object does not match its metadata."""
 
     code = "R0911"
 
@@ -95,4 +98,4 @@ class ForeignServerError(LinkError):
 
 
 class NoKeysError(ForeignServerError):
-    """The server knows no keys and no accounts, so that credentials can't be used."""
+    """The server has no accounts and asks for no keys, so credentials can't be used."""

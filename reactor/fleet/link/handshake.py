@@ -30,7 +30,7 @@ _MOST_EARLY = 100
 
 @dataclass
 class Session:
-    """An open connection. ``early``: what came before the first PONG."""
+    """An open connection. ``early``: the bytes received before the first PONG."""
 
     server: Server
     stream: trio.abc.Stream
@@ -40,7 +40,7 @@ class Session:
 
 
 async def open_session(server: Server, options: Options, seconds: float) -> Session:
-    """Connect to ``server`` within ``seconds``. Raises LinkError; no connection stays open then."""
+    """Connect to ``server`` within ``seconds``. Raises LinkError, and leaves no connection open."""
     stream: trio.abc.Stream | None = None
     try:
         with trio.fail_after(seconds):
@@ -64,7 +64,7 @@ async def open_session(server: Server, options: Options, seconds: float) -> Sess
 
 
 def explained(error: BaseException, server: Server, options: Options) -> LinkError:
-    """Return what an exception of a connection means to people."""
+    """Convert an exception of a connection to a LinkError for people."""
     if isinstance(error, LinkError):
         return error
     if tls.failure_of(error) is not None:
@@ -85,7 +85,7 @@ def explained(error: BaseException, server: Server, options: Options) -> LinkErr
 
 
 def refused(text: str, server: Server, options: Options) -> LinkError:
-    """Return what an error of the server means that ends the connection."""
+    """Convert an error of the server that ends the connection to a LinkError."""
     lower = text.lower()
     who = described(options, server)
     where = f" in {options.origin}" if options.origin else ""
@@ -109,7 +109,7 @@ async def _opened(server: Server) -> trio.SocketStream:
 
 
 async def _info(stream: trio.abc.Stream, parser: Parser) -> dict[str, Any]:
-    """Return the INFO of the server. A byte after it would be trusted as if it came over TLS, and so is refused."""
+    """Return the INFO of the server. Refuses bytes after it: they would be trusted as if they came over TLS."""
     while True:
         for operation in parser.feed(await _received(stream)):
             if not isinstance(operation, Info) or parser.pending:
@@ -138,7 +138,7 @@ async def _secured(stream: trio.abc.Stream, server: Server, options: Options) ->
 
 
 async def _introduce(session: Session, options: Options) -> None:
-    """Say who the client is, and wait for the first PONG."""
+    """Send CONNECT with the identity of the client, and wait for the first PONG."""
     session.parser.largest = _largest(session.info)
     await session.stream.send_all(commands.connect(_connect_fields(session, options)) + commands.PING)
     while True:
@@ -173,7 +173,7 @@ def _connect_fields(session: Session, options: Options) -> dict[str, Any]:
 
 
 def _largest(info: dict[str, Any]) -> int:
-    """Return the most bytes that a message may have: what the server says, within bounds."""
+    """Return the largest size of a message in bytes, as the server announces it, within bounds."""
     said = info.get("max_payload")
     return min(max(said if isinstance(said, int) else 0, _LEAST_LIMIT), _MOST_LIMIT)
 
@@ -186,7 +186,7 @@ async def _received(stream: trio.abc.Stream) -> bytes:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the words of the operating system for what failed at the bottom."""
+    """Return the error message of the operating system for the original failure."""
     if isinstance(error, trio.TooSlowError):
         return "no answer in time"
     if isinstance(error, socket.gaierror):

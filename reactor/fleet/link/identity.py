@@ -1,4 +1,4 @@
-"""The part of CONNECT that says who the client is. Files are read again at each connection: they may be renewed."""
+"""The part of CONNECT that identifies the client. Files are read again at each connection: they may be renewed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def identity(options: Options, server: Server, nonce: object) -> dict[str, Any]:
 
 
 def described(options: Options, server: Server) -> str:
-    """Return who the client says it is, for messages, without secrets."""
+    """Return the identity that the client claims, for messages, without secrets."""
     if options.credentials:
         return f"the credentials {options.credentials}"
     if options.nkey:

@@ -36,11 +36,11 @@ T = TypeVar("T")
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
 _API_PATIENCE = 1.0
-"""Seconds after which a silent API means that there is no JetStream, rather than that a server has just started."""
+"""Seconds after which no answer means that there is no JetStream. Before, a server may have just started."""
 
 
 class Ack(NamedTuple):
-    """Where a message was stored. ``duplicate``: it was there already."""
+    """The place where a message was stored. ``duplicate``: it was stored already."""
 
     stream: str
     sequence: int
@@ -48,7 +48,7 @@ class Ack(NamedTuple):
 
 
 class JetStream:
-    """``seconds``: how long a request may take with all its repetitions."""
+    """The JetStream of a connection. ``seconds``: the time limit of a request with all its repetitions."""
 
     def __init__(self, connection: Connection, *, seconds: float = 5.0) -> None:
         self.connection = connection
@@ -113,7 +113,7 @@ class JetStream:
         return stored.sequence if stored and stored.headers.get("Nats-Msg-Id") == message_id else None
 
     async def _check_stream(self, stream: str | None) -> None:
-        """Raise MissingError if the stream does not exist, so far as the user may know."""
+        """Raise MissingError if the stream does not exist, and the user may ask for it."""
         if stream is not None:
             try:
                 await self.stream_info(stream)
@@ -123,7 +123,7 @@ class JetStream:
     # --- streams
 
     async def call(self, action: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Call the API of JetStream; repeats what a server swallows that has just started.
+        """Call the API of JetStream. Repeats requests that a starting server drops.
 
         Raises MissingError, ApiError, NoAnswerError, DeniedError or DisconnectedError.
         """
@@ -206,7 +206,7 @@ class JetStream:
         return await self._repeated(send, silent=0.0)
 
     async def _repeated(self, send: Callable[[float], Awaitable[T]], *, silent: float | None = None) -> T:
-        """Send again what is not answered, or what no leader takes now. ``silent``: see `_API_PATIENCE`."""
+        """Repeat a request that is not answered, or that has no leader now. ``silent``: see `_API_PATIENCE`."""
         begun = trio.current_time()
         until = begun + self.seconds
         wait, pause = _FIRST_WAIT, _FIRST_PAUSE
@@ -241,7 +241,7 @@ def _parsed(answer: Message) -> dict[str, Any]:
 
 
 def _checked(answer: dict[str, Any], what: str) -> dict[str, Any]:
-    """Return the answer. Raises what it refuses."""
+    """Return the answer. Raises the error in it."""
     error = answer.get("error")
     if error is None:
         return answer

@@ -26,7 +26,7 @@ _DEFAULT_PREFIX = "$JS.API"
 
 
 class Entry(NamedTuple):
-    """A value, or what says that there is none any more. ``time``: seconds since 1970."""
+    """A value of a key, or the marker of its deletion. ``time``: seconds since 1970."""
 
     key: str
     value: bytes
@@ -41,7 +41,10 @@ class Entry(NamedTuple):
 
 
 class KeyValue:
-    """A bucket. Its calls raise MissingError without it, and else as those of JetStream; ValueError for a bad key."""
+    """A bucket.
+
+    Its methods raise MissingError if there is none, ValueError for a bad key, and the errors of `JetStream`.
+    """
 
     def __init__(self, js: JetStream, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
@@ -94,7 +97,7 @@ class KeyValue:
     # --- reading
 
     async def last(self, key: str) -> Entry | None:
-        """Return the newest entry of a key, also one that says that it is deleted; None if there never was one."""
+        """Return the newest entry of a key, which may be a deletion; None if there never was one."""
         with self._bucket_missing():
             stored = await last_message(self.js, self.stream, self._subject(key))
         return None if stored is None else self._entry(stored)
@@ -105,7 +108,7 @@ class KeyValue:
         return None if entry is None or entry.deleted else entry
 
     async def entries(self, *filters: str) -> list[Entry]:
-        """Return the entries with a value whose keys match, by revision. No filter: all."""
+        """Return the entries with a value whose keys match, by revision. Without filters, all."""
         subjects = self._filters(filters)
         with self._bucket_missing():
             await self.js.stream_info(self.stream)

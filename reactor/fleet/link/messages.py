@@ -1,4 +1,4 @@
-"""The messages of a subscription until they are read: bounded, and what is too much is counted."""
+"""The messages of a subscription until they are read: bounded; dropped messages are counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_BYTES = 32 << 20
 
 
 class Messages:
-    """A bounded queue. ``lost`` counts what did not fit in."""
+    """A bounded queue. ``lost`` counts the messages that were dropped because it was full."""
 
     def __init__(self, most: int = MOST_MESSAGES, most_bytes: int = MOST_BYTES) -> None:
         self.lost = 0
@@ -38,7 +38,7 @@ class Messages:
         return True
 
     def wake(self) -> None:
-        """Let the reader look, though no message has come."""
+        """Wake the reader without a message."""
         self._filled.set()
 
     async def get(self) -> Message | None:

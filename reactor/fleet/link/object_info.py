@@ -1,4 +1,4 @@
-"""What is known about an object of an object store."""
+"""The metadata of an object of an object store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class ObjectInfo(NamedTuple):
-    """What an object is. ``revision`` rises with each change of it; ``time``: seconds since 1970."""
+    """The metadata of an object. ``revision`` grows with each change; ``time``: seconds since 1970."""
 
     name: str
     bucket: str
@@ -27,7 +27,7 @@ class ObjectInfo(NamedTuple):
 
 
 def parse_info(stored: Stored, bucket: str) -> ObjectInfo:
-    """Return what a message of information says. Raises DamagedError."""
+    """Parse the metadata message of an object. Raises DamagedError."""
     try:
         found = parse_object(stored.data)
     except ProtocolError:

@@ -1,4 +1,4 @@
-"""Object stores: a stream with the chunks of each object, and a message of information for each name."""
+"""Object stores: a stream with the chunks of each object, and a metadata message for each name."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _PAGE = 8
 _BUCKET = re.compile(r"[A-Za-z0-9_-]+")
 _LETTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _NO_TIME = "0001-01-01T00:00:00Z"
-"""The time in the information of an object as Go writes it: the time of the message counts."""
+"""The zero time of Go, in the metadata of an object: the time of the message is used instead."""
 
 
 class ObjectStore:
-    """A store. Its calls raise MissingError without it, and else as those of JetStream."""
+    """A store. Its methods raise MissingError if there is none, and the errors of `JetStream`."""
 
     def __init__(self, js: JetStream, bucket: str) -> None:
         """Raises ValueError for a malformed name."""
@@ -67,7 +67,7 @@ class ObjectStore:
     # --- reading
 
     async def info(self, name: str) -> ObjectInfo | None:
-        """Return what is known about an object, also a deleted one; None if there never was one."""
+        """Return the metadata of an object, which may be deleted; None if there never was one."""
         with self._store_missing():
             stored = await last_message(self.js, self.stream, self._subject(name))
         return None if stored is None else self.info_of(stored)
@@ -75,7 +75,7 @@ class ObjectStore:
     async def get(
         self, name: str, write: Callable[[bytes], object], *, largest: int | None = None
     ) -> ObjectInfo:
-        """Read an object; ``write`` gets each chunk. Only after the return is it known that they are right.
+        """Read an object; ``write`` gets each chunk. They are verified only when this returns.
 
         Raises MissingError, or DamagedError if it has more than ``largest`` bytes or is not what its digest says.
         """
@@ -152,7 +152,7 @@ class ObjectStore:
         description: str = "",
         metadata: Mapping[str, str] | None = None,
     ) -> ObjectInfo:
-        """Store an object, and return what is known about it. A failure leaves the old one in force."""
+        """Store an object, and return its metadata. After a failure, the old object is unchanged."""
         old = await self.info(name)
         nuid = "".join(secrets.choice(_LETTERS) for _ in range(22))
         try:
@@ -196,7 +196,7 @@ class ObjectStore:
         await self._purge(info.nuid)
 
     async def _send(self, nuid: str, data: Iterable[bytes]) -> tuple[int, int, str]:
-        """Send the chunks; returns size, number and digest."""
+        """Send the chunks; return their total size, their number, and the digest."""
         digest, size, chunks = hashlib.sha256(), 0, 0
         with self._store_missing(), uploading(self.js, f"$O.{self.bucket}.C.{nuid}") as upload:
             try:
@@ -219,7 +219,7 @@ class ObjectStore:
         return ack.sequence
 
     async def _purge(self, nuid: str) -> None:
-        """Delete chunks that belong to no object any more; what stays only takes space."""
+        """Delete the chunks of a replaced object. Chunks that can't be deleted only take space."""
         try:
             await self.js.purge(self.stream, f"$O.{self.bucket}.C.{nuid}")
         except LinkError:
@@ -228,7 +228,7 @@ class ObjectStore:
     # --- names
 
     def info_of(self, stored: Stored) -> ObjectInfo:
-        """Return what a message of information says. Raises DamagedError."""
+        """Parse the metadata message of an object. Raises DamagedError."""
         return parse_info(stored, self.bucket)
 
     def _subject(self, name: str) -> str:
@@ -256,7 +256,7 @@ class ObjectStore:
 
 
 def _split(data: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut into chunks of the usual size, whatever the sizes of the pieces."""
+    """Split the pieces, which have any size, into chunks of the usual size."""
     rest = bytearray()
     for piece in data:
         rest += piece

@@ -16,7 +16,7 @@ _LARGEST_FILE = 1 << 20
 class Options:
     """``origin`` names where the options are written, for hints. Paths are absolute; secrets are not shown by repr.
 
-    ``fixed_servers``: those that a server tells of its cluster are not tried, for a tunnel or a load balancer.
+    ``fixed_servers``: ignore the servers that a server announces, as behind a tunnel or a load balancer.
     """
 
     servers: tuple[str, ...]
@@ -44,7 +44,7 @@ class Options:
 
 
 class Timing(NamedTuple):
-    """Seconds. A connection that lasted ``settled`` makes the next pause short again."""
+    """Times in seconds. After a connection of at least ``settled``, the next pause is short again."""
 
     handshake: float = 5.0
     ping: float = 30.0

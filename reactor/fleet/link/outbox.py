@@ -1,4 +1,4 @@
-"""What a connection has to send: bounded, so that who publishes waits while the network is slow."""
+"""The commands that a connection has to send: bounded, so that publishers wait while the network is slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LIMIT = 8 << 20
 
 
 class Outbox:
-    """Collects commands. One task sends them, as many at once as there are."""
+    """Collects commands. One task sends all collected ones at once."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -21,7 +21,7 @@ class Outbox:
 
     @property
     def full(self) -> bool:
-        """Whether who publishes has to wait."""
+        """Whether publishers have to wait."""
         return len(self._data) >= LIMIT
 
     def add(self, data: bytes) -> None:
@@ -30,7 +30,7 @@ class Outbox:
         self._filled.set()
 
     async def room(self) -> None:
-        """Wait until what is there has been taken, or discarded."""
+        """Wait until the collected commands have been taken or discarded."""
         await self._emptied.wait()
 
     async def take(self) -> bytearray:
@@ -41,7 +41,7 @@ class Outbox:
         return self._empty()
 
     def discard(self) -> None:
-        """Forget all: the connection is gone."""
+        """Drop all commands: the connection has ended."""
         self._empty()
 
     def _empty(self) -> bytearray:

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt to connect."""
+"""The pauses between attempts to connect."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from reactor.fleet.link.options import Timing
 
 
 class Outage(NamedTuple):
-    """Why a connection ended. ``lasted``: the seconds that it was up."""
+    """The end of a connection, with the reason. ``lasted``: the seconds that it was up."""
 
     error: LinkError
     lasted: float = 0.0
     moving: bool = False
-    """Whether the server asked its clients to go elsewhere."""
+    """Whether the server asked its clients to use another server."""
 
 
 class Pauses:
@@ -27,7 +27,7 @@ class Pauses:
         self._refusals = 0
 
     def after(self, outage: Outage, servers: int) -> float:
-        """Return the seconds to wait. ``servers``: how many there are to try."""
+        """Return the seconds to wait. ``servers``: the number of servers to try."""
         timing = self._timing
         if outage.lasted > 0:
             self._refusals = 0

@@ -1,4 +1,4 @@
-"""Reads a stream in order, each message once, for as long as wanted: an ordered consumer, renewed when it is in doubt."""
+"""Reads a stream in order, each message once: an ordered consumer that is renewed whenever it may be gone."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Start = Literal["all", "last_per_subject", "new"]
 
 _ADVISORY = "$JS.EVENT.ADVISORY.STREAM"
 _RENEWING = {"CREATED", "DELETED", "LEADER_ELECTED"}
-"""What the server tells of a stream after which its consumers may be gone."""
+"""The advisories of a stream after which its consumers may be gone."""
 _CONTROL = 100
 _INACTIVE = 60
 _MISSED_HEARTBEATS = 2.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 _GRACE = 2.0
-"""Seconds for which a stream that was there may be missing: a cluster that starts does not know all of its own yet."""
+"""Seconds for which a known stream may be missing: a starting cluster does not know all its streams yet."""
 _WAITS = {408, 500, 503}
 
 
@@ -146,7 +146,7 @@ class Reader:
         return pending if isinstance(pending, int) else 0
 
     async def _check_identity(self) -> None:
-        """Begin at the start again if the stream was deleted and made again: its numbers are others then."""
+        """Begin again if the stream was deleted and made again: its sequence numbers start again, too."""
         try:
             created = (await self._js.stream_info(self._stream)).get("created")
         except DeniedError:
@@ -183,7 +183,7 @@ class Reader:
         }
 
     def _drop(self) -> None:
-        """Forget the consumer, and delete it on the server: it has a bound for them."""
+        """Forget the consumer, and delete it on the server, which limits their number."""
         self._fresh = False
         self._consumer_held.close()
         name, self._consumer = self._consumer, ""
@@ -195,7 +195,7 @@ class Reader:
     # --- doubts
 
     def _moved(self, _status: Status) -> None:
-        """The connection is another, or the cluster has changed: the consumer may be gone."""
+        """There is a new connection, or the cluster has changed: the consumer may be gone."""
         self._doubt()
 
     def _advised(self, message: Message) -> None:
@@ -211,7 +211,7 @@ class Reader:
     # --- messages
 
     async def _message(self) -> Message | None:
-        """Return the next message, None when the consumer is in doubt."""
+        """Return the next message, None when the consumer may be gone."""
         if self._messages.lost and not self._messages:
             self._fresh = False
             return None
@@ -222,7 +222,7 @@ class Reader:
         return None
 
     def _read(self, message: Message) -> Stored | None:
-        """Return what a message of the consumer holds, None if it is not the next one."""
+        """Parse a message of the consumer; None if it is not the next one."""
         if message.status:
             self._control(message)
             return None
@@ -258,13 +258,13 @@ class Reader:
 
 
 class _Missing:
-    """Since when a stream is missing."""
+    """Measures how long a stream has been missing."""
 
     def __init__(self) -> None:
         self._since: float | None = None
 
     def too_long(self) -> bool:
-        """Note that it is missing now; returns whether it is gone for good."""
+        """Note that the stream is missing now. Return whether it is considered deleted."""
         now = trio.current_time()
         self._since = now if self._since is None else self._since
         return now - self._since > _GRACE
@@ -277,7 +277,7 @@ def _doubling(first: float, longest: float) -> Iterator[float]:
 
 
 def _passes(error: LinkError) -> bool:
-    """Whether the same may succeed later, though nothing is changed."""
+    """Whether the same request may succeed later."""
     return isinstance(error, NoAnswerError | DisconnectedError) or (
         isinstance(error, ApiError) and error.status in _WAITS
     )

@@ -1,4 +1,4 @@
-"""The requests that wait for an answer. Each is answered, denied, times out, or fails with the connection."""
+"""The pending requests. Each is answered, denied, times out, or fails with the connection."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reactor.fleet.wire.parser import Message
 
 
 class Waiting:
-    """One request. ``many``: it has several answers, and the last of them has a status."""
+    """One pending request. ``many``: it has several answers, of which the last has a status."""
 
     def __init__(self, subject: str, many: bool, largest: int) -> None:
-        """``largest``: the most bytes of all answers together."""
+        """``largest``: the size limit in bytes of all answers together."""
         self.subject = subject
         self.answers: list[Message] = []
         self._many = many
@@ -38,7 +38,7 @@ class Waiting:
         self._done.set()
 
     async def result(self) -> list[Message]:
-        """Wait for the answers. Raises what it failed with."""
+        """Wait for the answers. Raises the error of a failed request."""
         await self._done.wait()
         if self._error is not None:
             raise self._error
@@ -59,7 +59,7 @@ class Requests:
         self._waiting[reply] = waiting
 
     def remove(self, reply: str) -> None:
-        """Expect none any more; a late answer is ignored."""
+        """Stop expecting answers. A late answer is ignored."""
         self._waiting.pop(reply, None)
 
     def take(self, message: Message) -> None:
@@ -69,7 +69,7 @@ class Requests:
             self.remove(message.subject)
 
     def fail(self, error: LinkError, matches: Callable[[Waiting], bool] = lambda _: True) -> int:
-        """End all that match; returns how many."""
+        """Fail all matching requests; return how many."""
         failed = [reply for reply, waiting in self._waiting.items() if matches(waiting)]
         for reply in failed:
             self._waiting.pop(reply).fail(error)

@@ -1,4 +1,4 @@
-"""The addresses of servers, and the pool of those to try: the configured ones and those that servers tell."""
+"""The addresses of servers, and the pool to try: the configured servers, and the servers that the cluster announces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_TOLD = 300
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One address. ``tls_name``: the name that its certificate must have. ``told``: by another server."""
+    """One address. ``tls_name``: the name that its certificate must have. ``told``: another server announced it."""
 
     host: str
     port: int
@@ -71,7 +71,7 @@ class Pool:
         return iter(tuple(self._servers))
 
     def next(self) -> Server:
-        """Return the next one to try, and make it the last."""
+        """Return the next server to try, and move it to the end."""
         server = self._servers.pop(0)
         self._servers.append(server)
         return server

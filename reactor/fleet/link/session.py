@@ -1,4 +1,4 @@
-"""The tasks of one open connection: reading, sending, and asking now and then whether the server is there."""
+"""The tasks of one open connection: reading, sending, and PING at an interval."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class SessionTasks:
             self._scope.cancel()
 
     async def _guarded(self, task: Callable[..., Awaitable[None]], *args: object) -> None:
-        """Let an error of the network end the connection, and nothing else."""
+        """Run a task. An error of the network ends the connection, and nothing else."""
         try:
             await task(*args)
         except (
@@ -140,7 +140,7 @@ class SessionTasks:
                 self._refused(text)
 
     def _note(self, info: dict[str, object]) -> None:
-        """Take what a server says about its cluster, and whether it is about to stop."""
+        """Handle an INFO: the servers of the cluster, and whether this server is about to stop."""
         session = self.session
         changed = info.get("connect_urls") != session.info.get("connect_urls")
         session.info.update(info)

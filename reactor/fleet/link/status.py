@@ -8,7 +8,10 @@ from reactor.fleet.link.errors import LinkError
 
 
 class Status(NamedTuple):
-    """``server`` is the one connected to, or the last; ``why``: the reason it is down. ``since``: seconds of trio."""
+    """``server`` is the current or the last server; ``why``: the reason why it is down.
+
+    ``since``: seconds on trio's clock.
+    """
 
     up: bool
     server: str
@@ -17,4 +20,4 @@ class Status(NamedTuple):
 
 
 def ignore(_problem: LinkError) -> None:
-    """Take a problem that is of no interest."""
+    """Ignore a problem."""

@@ -25,7 +25,10 @@ _PAGE = 1000
 
 
 class Stored(NamedTuple):
-    """A message of a stream. ``time``: seconds since 1970, 0 if unknown; ``pending``: how many more there are, if known."""
+    """A message of a stream.
+
+    ``time``: seconds since 1970, 0 if unknown; ``pending``: the number of further messages, if known.
+    """
 
     subject: str
     data: bytes
@@ -50,7 +53,7 @@ async def last_message(js: JetStream, stream: str, subject: str) -> Stored | Non
 async def message_at(
     js: JetStream, stream: str, sequence: int, *, subject: str | None = None
 ) -> Stored | None:
-    """Return the message with that sequence number; with ``subject``, the first of it from there on."""
+    """Return the message with that sequence number; with ``subject``, the next one of that subject."""
     body = {"seq": sequence, **({} if subject is None else {"next_by_subj": subject})}
     try:
         answer = await js.asked(f"{js.prefix}.DIRECT.GET.{stream}", json.dumps(body).encode())
@@ -86,7 +89,7 @@ async def messages_from(
     page: int = _PAGE,
     most_bytes: int = 4 << 20,
 ) -> AsyncGenerator[Stored, None]:
-    """Yield the messages of a subject from a sequence number on, up to the last, as many at once as ``page``."""
+    """Yield the messages of a subject from a sequence number on, up to the last, in pages of ``page`` messages."""
     while True:
         body = {"seq": sequence, "next_by_subj": subject, "batch": page, "max_bytes": most_bytes}
         answers = await js.asked_many(f"{js.prefix}.DIRECT.GET.{stream}", json.dumps(body).encode())
@@ -106,7 +109,10 @@ _NONE = Stored("", b"", NO_HEADERS, 0)
 async def _by_the_leader(
     js: JetStream, stream: str, body: Mapping[str, Any], error: NoRespondersError
 ) -> Stored | None:
-    """Ask in the way of streams that don't allow direct reading. It also tells whether the stream exists."""
+    """Read through the leader, for streams that don't allow direct reading.
+
+    Also finds out whether the stream exists.
+    """
     try:
         answer = await js.call(f"STREAM.MSG.GET.{stream}", body)
     except DeniedError:
@@ -130,7 +136,7 @@ def _decoded(message: object) -> Stored:
 
 
 def _batch(answers: list[Message]) -> list[Message]:
-    """Return the messages before the one that ends a batch. Raises ApiError if that refuses it."""
+    """Return the messages of a batch, without its end marker. Raises ApiError if that is an error."""
     *found, end = answers
     if end.status not in (_END, _NOT_FOUND):
         raise ApiError(

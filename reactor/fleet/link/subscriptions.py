@@ -1,4 +1,4 @@
-"""The subscriptions of a connection: they survive it, and are made again on the next."""
+"""The subscriptions of a connection: they are made again on the next connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Subscription(NamedTuple):
 
 
 class Subscriptions:
-    """By number; the server names the number with each message."""
+    """The subscriptions by number. The server sends the number with each message."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -30,7 +30,7 @@ class Subscriptions:
         self._denied: set[tuple[str, bool]] = set()
 
     def add(self, subject: str, take: Take, queue: str | None = None, *, optional: bool = False) -> int:
-        """Return the number of a new one. Raises ValueError for a malformed subject."""
+        """Add a subscription; return its number. Raises ValueError for a malformed subject."""
         number = next(self._numbers)
         commands.subscribe(subject, number, queue)
         self._held[number] = _Subscription(subject, take, queue, optional)
@@ -41,18 +41,18 @@ class Subscriptions:
         return self._held.pop(number, None) is not None
 
     def commands(self) -> Iterator[bytes]:
-        """What makes all of them on a new connection."""
+        """The commands that make all subscriptions on a new connection."""
         for number, each in self._held.items():
             yield commands.subscribe(each.subject, number, each.queue)
 
     def take(self, message: Message) -> None:
-        """Hand a message on; one for an unknown number comes late, or from a hostile server, and is ignored."""
+        """Deliver a message. A message for an unknown number is late, or from a hostile server, and is ignored."""
         found = self._held.get(message.sid)
         if found is not None:
             found.take(message)
 
     def is_new_denial(self, subject: str, publishing: bool) -> bool:
-        """Whether people have to be told that a subject is denied."""
+        """Whether the denial of a subject must be reported."""
         known = (subject, publishing) in self._denied or len(self._denied) >= _MOST_DENIALS
         self._denied.add((subject, publishing))
         optional = not publishing and any(

@@ -1,4 +1,4 @@
-"""TLS of a connection: the context from files, and what a failed handshake means."""
+"""TLS of a connection: makes the context from files, and explains failed handshakes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HINTS = {
     10: "the server needs a new certificate; check also the clock of this host",
     9: "check the clock of this host",
 }
-"""Number of OpenSSL for what is wrong with a certificate -> hint."""
+"""OpenSSL's number of a certificate error -> hint."""
 _OTHER_HINT = "name the CA of the server as `ca` in the context"
 
 
@@ -35,7 +35,7 @@ def client_context(options: Options) -> ssl.SSLContext:
 
 
 def failure_of(error: BaseException) -> ssl.SSLError | None:
-    """Return what TLS says about an exception, None if it is not from TLS."""
+    """Return the TLS error behind an exception, None if there is none."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__
@@ -43,7 +43,7 @@ def failure_of(error: BaseException) -> ssl.SSLError | None:
 
 
 def explained(error: BaseException, server: Server, options: Options) -> TlsError:
-    """Return what a failed handshake means."""
+    """Return the LinkError for a failed handshake."""
     cause = failure_of(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         hint = _HINTS.get(cause.verify_code, _OTHER_HINT)
@@ -61,14 +61,14 @@ def explained(error: BaseException, server: Server, options: Options) -> TlsErro
 
 
 def no_tls(server: Server, options: Options) -> TlsError:
-    """Return that the server offers no TLS, which the options ask for."""
+    """Return the error for a server without TLS, although the options require it."""
     where = f" in {options.origin}" if options.origin else ""
     hint = f"let the server use TLS, or take `ca`, `cert` and tls:// out{where}"
     return TlsError(f"the NATS server {server} does not use TLS", hint)
 
 
 def _no_password() -> str:
-    """Return no password, rather than let OpenSSL ask at the terminal."""
+    """Return no password: otherwise OpenSSL would ask for one on the terminal."""
     return ""
 
 

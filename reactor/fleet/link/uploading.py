@@ -1,4 +1,4 @@
-"""Sends the chunks of an object, some ahead of their acknowledgements, in their order."""
+"""Sends the chunks of an object in order, several without waiting for acknowledgements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AFTERMATH = 1.0
 
 
 class Upload:
-    """One object on its way. Each chunk is sent once: repeated, it could come out of order."""
+    """The upload of one object. Each chunk is sent once: a repeated one could arrive out of order."""
 
     def __init__(self, js: JetStream, subject: str, reply: str, messages: Messages) -> None:
         self._js = js
@@ -39,7 +39,7 @@ class Upload:
             await self._acknowledged()
 
     async def abort(self) -> None:
-        """Wait a little for what is on its way, so that it can be deleted."""
+        """Wait a short time for chunks in flight, so that they can be deleted."""
         with trio.CancelScope(shield=True), trio.move_on_after(_AFTERMATH):
             while self._waiting:
                 try:

@@ -1,4 +1,4 @@
-"""Iterates over what a bucket or an object store becomes."""
+"""Iterates over the items of a bucket or an object store, and over their changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 class Watch(Generic[Item]):
     """Iterate: each step gives an item, and once None, when all that was there at the start has been given.
 
-    ``item_of`` reads a message; ``missing`` returns the error for a bucket that is not there.
+    ``item_of`` reads a message; ``missing`` returns the error for a bucket that does not exist.
     """
 
     def __init__(

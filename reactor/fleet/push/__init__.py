@@ -2,7 +2,7 @@
 
 - ``errors``: an inventory, a host pattern or the bundle before can't be used;
 - ``request``: what `reactor push` asks of `reactor receive` on a host, in the first line that it sends;
-- ``host``: one host of an inventory, and how ssh reaches it;
+- ``inventory_host``: one host of an inventory: its variables, and how ssh reaches it;
 - ``inventory``: the hosts and groups of an inventory file, of a command, or of the command line;
 - ``ini``, ``yaml_inventory``, ``json_inventory``: its formats; ``ranges``: ``web[01:20]``;
 - ``draft``: an inventory while it is read; it puts the variables of groups and hosts together;

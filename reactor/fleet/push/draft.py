@@ -9,7 +9,7 @@ from typing import Any
 
 from reactor.errors import Place
 from reactor.fleet.push.errors import InventoryError
-from reactor.fleet.push.host import Host, with_port
+from reactor.fleet.push.inventory_host import Host, with_port
 from reactor.fleet.push.ranges import expanded
 
 ALL, UNGROUPED = "all", "ungrouped"

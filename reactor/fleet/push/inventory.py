@@ -13,8 +13,8 @@ import trio
 from reactor.errors import Place
 from reactor.fleet.push.draft import UNGROUPED, Draft
 from reactor.fleet.push.errors import InventoryError
-from reactor.fleet.push.host import Host
 from reactor.fleet.push.ini import read_ini
+from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.json_inventory import read_json
 from reactor.fleet.push.yaml_inventory import read_yaml
 

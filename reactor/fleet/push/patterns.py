@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from reactor.fleet.push.draft import ALL, UNGROUPED
 from reactor.fleet.push.errors import InventoryError
-from reactor.fleet.push.host import Host
+from reactor.fleet.push.inventory_host import Host
 from reactor.suggestions import did_you_mean
 
 _SUBSCRIPT = re.compile(r"(.+)\[(-?\d{1,9})(?::(-?\d{0,9}))?\]")

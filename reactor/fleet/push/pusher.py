@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import trio
 
-from reactor.fleet.push.host import Host
+from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.outcome import Outcome, Status
 from reactor.fleet.push.session import Note, Push, push_to
 from reactor.fleet.push.waves import Amount, exceeds, waves

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import trio
 
 from reactor.fleet.push.bootstrap import BOOTSTRAP_CODE, Bootstrap
-from reactor.fleet.push.host import Host
+from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.lines import LIMITS, EventParser, LineLimits, MisbehavedError
 from reactor.fleet.push.outcome import OWN_EVENTS, Outcome, Status
 from reactor.fleet.push.request import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from reactor.fleet.push.host import Host
+from reactor.fleet.push.inventory_host import Host
 
 _PROGRAM = 'PATH="$PATH:/usr/local/bin:/opt/reactor/bin:$HOME/.local/bin"; export PATH; '
 _RECEIVE = _PROGRAM + "command -v reactor >/dev/null || exit 127; exec reactor receive"

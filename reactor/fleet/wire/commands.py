@@ -57,5 +57,5 @@ def unsubscribe(sid: int) -> bytes:
 
 
 def connect(options: Mapping[str, Any]) -> bytes:
-    """Say who the client is. JSON escapes every control character in it."""
+    """Send the identity and the options of the client. JSON escapes every control character in them."""
     return b"CONNECT " + json.dumps(options).encode() + b"\r\n"

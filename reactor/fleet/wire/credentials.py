@@ -1,4 +1,4 @@
-"""Files that hold who a client is: ``.creds`` with a JWT and the seed of its key, or the seed alone."""
+"""Files with the identity of a client: ``.creds`` has a JWT and the seed of its key; an nkey file has only the seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class CredentialsError(ValueError):
 
 
 class Credentials(NamedTuple):
-    """Who a client is: its key, and the JWT that says what the key may do, where accounts are signed."""
+    """The identity of a client: its key, and for servers with signed accounts a JWT with its permissions."""
 
     key: Key
     jwt: str | None = None

@@ -25,7 +25,7 @@ class HeaderBlock(NamedTuple):
 def parse_headers(block: bytes) -> HeaderBlock:
     """Parse the headers of a message; of several values of one name the first counts.
 
-    Another client wrote the block and the server does not check it. So what is malformed is left out: an error would
+    Another client wrote the block and the server does not check it. So malformed lines are left out: an error would
     let that client break the connections of all who receive its message.
     """
     first, *lines = block.split(b"\r\n")
@@ -51,5 +51,5 @@ def encode_headers(fields: Mapping[str, str]) -> bytes:
 
 
 def text_of(data: bytes) -> str:
-    """Decode what should be UTF-8; other bytes survive as surrogates, as in the names of files."""
+    """Decode UTF-8. Invalid bytes become surrogates, as in file names."""
     return data.decode(errors="surrogateescape")

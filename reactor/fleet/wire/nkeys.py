@@ -1,4 +1,4 @@
-"""nkeys: Ed25519 keys written in base32, with a letter for the sort of key and a checksum."""
+"""nkeys: Ed25519 keys written in base32, with a letter for the role and a checksum."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def verify(public: str, data: bytes, signature: bytes) -> bool:
 
 
 def role_of(public: str) -> Role:
-    """Return whose public key this is. Raises NkeyError."""
+    """Return the role of a public key, such as user. Raises NkeyError."""
     raw = _opened(public)
     if len(raw) != _RAW + 1:
         raise NkeyError("not a public nkey")
@@ -115,7 +115,7 @@ def _sealed(raw: bytes) -> str:
 
 
 def _opened(text: str) -> bytes:
-    """Return the bytes of a key without its checksum. Messages don't show it: it may be a seed."""
+    """Decode a key and verify its checksum. Messages don't show the key: it may be a seed."""
     text = text.strip()
     try:
         raw = base64.b32decode(text + "=" * (-len(text) % 8))

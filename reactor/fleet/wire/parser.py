@@ -1,4 +1,4 @@
-"""Bytes of a NATS server in, operations out. All sizes are bounded, whatever the server claims."""
+"""Parses the bytes of a NATS server into operations. All sizes are bounded, whatever the server claims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 60
 _LONGEST_TEXT = 500
 _NUMBER = re.compile(rb"[0-9]{1,9}")
 _MESSAGE_WORDS = {b"MSG": 3, b"HMSG": 4}
-"""Operation -> how many words follow it when there is no reply subject."""
+"""Operation -> the number of words after it, without a reply subject."""
 
 
 class ProtocolError(Exception):
@@ -27,7 +27,7 @@ class ProtocolError(Exception):
 
 
 class Message(NamedTuple):
-    """A message for the subscription ``sid``. ``status`` is 0 but for those that the server itself sends."""
+    """A message for the subscription ``sid``. ``status`` is 0, except in messages of the server itself."""
 
     subject: str
     sid: int
@@ -39,13 +39,13 @@ class Message(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What the server says about itself."""
+    """The server announces its properties."""
 
     values: dict[str, Any]
 
 
 class Ping(NamedTuple):
-    """The server asks whether the client is there."""
+    """The server asks for a PONG."""
 
 
 class Pong(NamedTuple):
@@ -53,7 +53,7 @@ class Pong(NamedTuple):
 
 
 class ServerError(NamedTuple):
-    """The server refuses something; most often it closes the connection then."""
+    """The server reports an error. Most often, it then closes the connection."""
 
     text: str
 
@@ -72,7 +72,7 @@ class _Head(NamedTuple):
 
 
 class Parser:
-    """Holds what has come of the next operation. ``largest``: the most bytes that a message may have."""
+    """Buffers the bytes of an incomplete operation. ``largest``: the size limit of a message in bytes."""
 
     def __init__(self, largest: int = LARGEST_MESSAGE) -> None:
         self.largest = largest
@@ -83,7 +83,7 @@ class Parser:
 
     @property
     def pending(self) -> int:
-        """How many bytes of an operation have come that is not complete yet."""
+        """The number of buffered bytes of an incomplete operation."""
         return len(self._buffer) - self._at
 
     def feed(self, data: bytes | bytearray) -> Iterator[Operation]:
@@ -150,7 +150,7 @@ class Parser:
 
 
 _NOTHING = Info({})
-"""In place of `+OK`, which says nothing."""
+"""Stands for `+OK`, which needs no reaction."""
 
 
 def _operation(word: bytes, rest: bytes, line: bytes) -> Operation:
@@ -181,10 +181,10 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def printable(text: str) -> str:
-    """Return a text of a server so that it can't control a terminal or fill the screen."""
+    """Return a string of a server, escaped and shortened for a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST_TEXT])
 
 
 def _shown(data: bytes) -> str:
-    """The first bytes of what a stranger sent, safe for a terminal."""
+    """The first bytes of untrusted data, escaped for a terminal."""
     return ascii(data[:_SHOWN].decode(errors="replace").strip())

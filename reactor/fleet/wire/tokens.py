@@ -1,4 +1,4 @@
-"""JWTs of NATS (version 2): what one says, and how one is signed with an nkey."""
+"""Reads JWTs of NATS (version 2), and signs them with an nkey."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-// Handles pointer, wheel and keys on the graph.
+// Handles pointer, wheel and keys on the graph, and the keyboard shortcuts of the page.
 
+import { typing } from "./dom.js";
 import { oneLine, words } from "./format.js";
 
 const DRAG = 4; // px that a pointer may move and still click
@@ -86,5 +87,17 @@ export function handleInput(stage, view, drawing, tip, chosen) {
     if (!plain || !Object.hasOwn(keys, event.key)) return;
     event.preventDefault();
     keys[event.key]();
+  });
+}
+
+/** The keys of the whole page: `/` goes to the field `search`, Escape calls `back`. None works while `dialog` is open. */
+export function handleShortcuts(dialog, search, back) {
+  addEventListener("keydown", (event) => {
+    if (dialog.open) return;
+    if (event.key === "Escape") back();
+    if (event.key === "/" && !typing(event)) {
+      event.preventDefault();
+      search.focus();
+    }
   });
 }

@@ -1,11 +1,11 @@
 // The live page: connects the graph, the events and the panel with the stream.
 
 import * as connection from "./connection.js";
-import { byId, typing } from "./dom.js";
+import { byId } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { Search } from "./search.js";
 import { Folding } from "./folds.js";
-import { handleInput } from "./input.js";
+import { handleInput, handleShortcuts } from "./input.js";
 import { Header } from "./header.js";
 import { Panel } from "./resource.js";
 import { urgent, describe } from "./event_text.js";
@@ -190,16 +190,9 @@ byId("zoom-out").addEventListener("click", () => view.zoom(0.8));
 byId("fit").addEventListener("click", () => view.show(runState.bounds));
 byId("unchanged-checks").addEventListener("change", ({ target }) => timeline.showUnchanged(target.checked));
 addEventListener("hashchange", selectFromAddress);
-addEventListener("keydown", (event) => {
-  if (byId("pause-dialog").open) return;
-  if (event.key === "Escape") {
-    if (finding.matches) finding.clear();
-    else if (panel.ref !== null) select(null);
-  }
-  if (event.key === "/" && !typing(event)) {
-    event.preventDefault();
-    byId("search").focus();
-  }
+handleShortcuts(byId("pause-dialog"), byId("search"), () => {
+  if (finding.matches) finding.clear();
+  else if (panel.ref !== null) select(null);
 });
 new ResizeObserver(measure).observe(stage);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawing.recolour());
