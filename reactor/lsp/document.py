@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from reactor.errors import Place
@@ -34,22 +33,19 @@ class Problem(NamedTuple):
 
 
 class Document:
-    """One version of an open manifest. ``data`` are those of the last time when it was valid."""
+    """One version of an open manifest. ``data`` are those of the last time when it was valid.
 
-    def __init__(self, path: str, text: str, data: Mapping[str, Any]) -> None:
+    ``before`` is the version that was open before this one.
+    """
+
+    def __init__(self, path: str, text: str, before: Document | None = None) -> None:
         self.path = path
         self.text = with_line_feeds(text)
-        self.data = data
-
-    @cached_property
-    def outline(self) -> Outline:
+        self.data: Mapping[str, Any] = before.data if before else {}
+        self.outline: Outline = Outline(self.text, before.outline if before else None)
         """The keys and values by lines and indentation."""
-        return Outline(self.text)
-
-    @cached_property
-    def lines(self) -> list[str]:
+        self.lines: list[str] = self.outline.lines
         """The lines of the text."""
-        return self.text.split("\n")
 
     def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
         """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.

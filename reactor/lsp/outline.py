@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import NamedTuple
 
 ITEM = "-"
@@ -68,14 +69,36 @@ class Cursor(NamedTuple):
 
 
 class Outline:
-    """The outline of ``text``: all its keys and values, in order."""
+    """The outline of ``text``: all its keys and values, in order.
 
-    def __init__(self, text: str) -> None:
+    ``before`` is that of an earlier version of the text: lines that mean the same as there are not read again.
+    """
+
+    def __init__(self, text: str, before: Outline | None = None) -> None:
         self.lines = text.split("\n")
-        self.scalars: list[Scalar] = []
         self._states = [State()]
+        self._found: list[tuple[Scalar, ...]] = []
+        shift = 0  # of the lines after the first change
         for number, line in enumerate(self.lines):
-            self._states.append(_Line(self._states[-1], number, line).read(self.scalars))
+            same = None if before is None else before.same_line(number + shift, line, self._states[-1])
+            if same is None and before is not None and not shift:
+                shift = len(before.lines) - len(self.lines)
+            state, found = same or _Line(self._states[-1], number, line).read()
+            if same and shift:
+                found = tuple(each._replace(line=number) for each in found)
+            self._states.append(state)
+            self._found.append(found)
+
+    def same_line(self, number: int, line: str, above: State) -> tuple[State, tuple[Scalar, ...]] | None:
+        """Return what ``line`` means if it is the line ``number`` here and the lines above mean the same; or None."""
+        if not 0 <= number < len(self.lines) or self.lines[number] != line or self._states[number] != above:
+            return None
+        return self._states[number + 1], self._found[number]
+
+    @cached_property
+    def scalars(self) -> list[Scalar]:
+        """All keys and values, in order."""
+        return [each for found in self._found for each in found]
 
     def at(self, line: int, column: int) -> Cursor | None:
         """Return what is at the cursor; None in a comment and in a block of text."""
@@ -85,8 +108,8 @@ class Outline:
 
     def scalar_at(self, line: int, column: int) -> Scalar | None:
         """Return the key or value around a position."""
-        found = (each for each in self.scalars if each.line == line and each.start <= column <= each.end)
-        return next(found, None)
+        found = self._found[line] if line < len(self._found) else ()
+        return next((each for each in found if each.start <= column <= each.end), None)
 
 
 def plain(text: str) -> str:
@@ -112,13 +135,11 @@ class _Line:
         self._is_after_key = False
         self._is_comment = False
 
-    def read(self, scalars: list[Scalar]) -> State:
-        """Return the state for the next line. Adds the keys and values of this one to ``scalars``."""
-        if self._in_literal or self._is_blank or self._text[self._indent] == "#":
-            return self._state
-        self._parse()
-        scalars += self._found
-        return self._state
+    def read(self) -> tuple[State, tuple[Scalar, ...]]:
+        """Return the state for the next line, and the keys and values of this one."""
+        if not (self._in_literal or self._is_blank or self._text[self._indent] == "#"):
+            self._parse()
+        return self._state, tuple(self._found)
 
     def cursor(self) -> Cursor | None:
         """Return what is at the end of the line, which ends at the cursor."""

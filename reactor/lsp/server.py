@@ -62,7 +62,7 @@ class ManifestServer(LanguageServer):
         """Take the new text of a manifest, and check all open manifests soon: they may apply each other."""
         before = self._documents.get(uri)
         path = os.path.abspath(to_fs_path(uri) or uri.rpartition(":")[2])
-        self._documents[uri] = Document(path, text, before.data if before else {})
+        self._documents[uri] = Document(path, text, before)
         self._check_soon(uri)
         for other in self._documents:
             if other != uri:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from processes_of_cli import environment
 
 from reactor.language.expression.builtins import BUILTINS, PREDICATES
 from reactor.lsp.expressions import function_docs
+from reactor.lsp.outline import Outline
 
 VALID = """\
 data:
@@ -151,6 +153,27 @@ def test_completion_also_in_broken_yaml(editor, path, text, some, none):
     found = editor.completed(path, text)
     assert some <= found.keys()
     assert not none & found.keys()
+
+
+def test_the_outline_of_a_changed_text_is_that_of_the_new_text():
+    pieces = [
+        *VALID.splitlines(keepends=True),
+        "\n",
+        "  - x: {a: [\n",
+        "   ]}\n",
+        "      b: |\n",
+        "     '",
+        "# c\n",
+    ]
+    chance, text, outline = random.Random(23), VALID, Outline(VALID)
+    for _ in range(400):
+        start = chance.randrange(len(text) + 1)
+        end = start + chance.choice((0, 0, 1, 30))
+        text = text[:start] + chance.choice(("", *pieces)) + text[end:]
+        outline, fresh = Outline(text, outline), Outline(text)
+        assert outline.scalars == fresh.scalars
+        line = chance.randrange(len(fresh.lines))
+        assert outline.at(line, 8) == fresh.at(line, 8)
 
 
 def test_a_broken_text_above_or_below_does_not_stop_completion(editor, path):
