@@ -9,6 +9,7 @@ import click
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_doctor import doctor
+from reactor.cli.commands.fleet_keys import keys
 from reactor.cli.commands.fleet_secrets import secret
 from reactor.cli.commands.fleet_shared import shared
 from reactor.cli.commands.fleet_slots import slots
@@ -126,6 +127,7 @@ for _command in (
     slots,
     secret,
     shared,
+    keys,
     doctor,
 ):
     fleet.add_command(_command)
