@@ -1,7 +1,8 @@
 """What a fleet costs and how fast it is, with simulated hosts on one real server.
 
 The hosts have the real link and the real host's side, with a dict for a disk and a run that converges at once; all of them are in
-one process, so most of the times are its processor time. ``--hosts N`` sets the number of hosts.
+one process, so most of the times are its processor time. ``--hosts N`` sets the number of hosts; 10,000 need ``ulimit -n 20000``,
+and report as seldom as real hosts.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from known_fleet import NOSPACE, put_state, remember, state, summary
 from sim_fleet import SimFleet, until
 
 from reactor.fleet.bucket_names import STATE
+from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.drive import Driver
@@ -34,6 +36,8 @@ from reactor.fleet.rollout.state import Phase
 KNOWN = 10_000
 WAVES = (100, 1000, 5000, 10_000)
 BUNDLE_MB = 20
+MANY = 2000
+"""Above so many hosts, they report as seldom as real ones: one process can't do more."""
 
 
 class Stamps(list[int]):
@@ -56,6 +60,8 @@ def new_fleet(directory: Path, hosts: int) -> Any:
     """Hosts whose server is not started yet, and which report as they do outside of tests, but sooner."""
     fleet = SimFleet(directory, [f"h{number}" for number in range(hosts)])
     for host in fleet.hosts.values():
+        if hosts > MANY:
+            host.host.pace = Pace(summary=1.0, burst=100)
         host.stores["web"].taken = Stamps()
     return fleet
 
@@ -63,6 +69,21 @@ def new_fleet(directory: Path, hosts: int) -> Any:
 def made(directory: Path) -> Path:
     directory.mkdir()
     return directory
+
+
+def patience(fleet: Any, seconds: float) -> float:
+    """Seconds to wait for the hosts, which share one process."""
+    return seconds * max(1.0, len(fleet.hosts) / 1000)
+
+
+async def waited(fleet: Any, condition: Any, seconds: float) -> None:
+    """Wait for the hosts. A look at many of them costs time, so it is done less often."""
+    await until(condition, patience(fleet, seconds), pause=len(fleet.hosts) / 100_000)
+
+
+def interval(fleet: Any) -> float:
+    """Seconds between two looks of the driver, each of which reads all hosts."""
+    return max(0.5, len(fleet.hosts) / 1000)
 
 
 def last_taken(fleet: Any) -> list[float]:
@@ -142,9 +163,9 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
         results["bundle"] = await bundle_speed(js)
     before = memory_of(server.pid)
     async with fleet.running() as js:
-        await until(lambda: all(host.fleet is not None for host in fleet.hosts.values()), 120)
+        await waited(fleet, lambda: all(host.fleet is not None for host in fleet.hosts.values()), 120)
         links = [host.fleet.connection for host in fleet.hosts.values()]
-        await until(lambda: all(link.up for link in links), 120)
+        await waited(fleet, lambda: all(link.up for link in links), 120)
         await trio.sleep(3)
         results["memory"] = (memory_of(server.pid) - before) / len(links)
         previous: int | None = None
@@ -153,11 +174,11 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
             progress(f"release {serial} to {len(links)} hosts")
             began = time.monotonic()
             await fleet.begin(js, serial, previous)
-            await until(partial(_all_have, fleet, serial), 120)
+            await waited(fleet, partial(_all_have, fleet, serial), 120)
             took += [each - began for each in last_taken(fleet)]
-            with trio.fail_after(120):
+            with trio.fail_after(patience(fleet, 120)):
                 assert (
-                    await Driver(js, "web", "ann", interval=0.5).run(until_ended=True)
+                    await Driver(js, "web", "ann", interval=interval(fleet)).run(until_ended=True)
                 ).phase is Phase.DONE
             previous = serial
         results["p50"], results["p99"] = percentile(took, 50), percentile(took, 99)
@@ -165,10 +186,10 @@ async def hosts_at_work(fleet: Any, results: dict[str, float], rounds: int) -> N
         await bad_release(fleet, js, rounds + 1, rounds, results)
         progress("the server is killed")
         server.kill()
-        await until(lambda: not any(link.up for link in links), 30)
+        await waited(fleet, lambda: not any(link.up for link in links), 30)
         began = time.monotonic()
         await trio.to_thread.run_sync(server.start)
-        await until(lambda: all(link.up for link in links), 60)
+        await waited(fleet, lambda: all(link.up for link in links), 60)
         results["back"] = time.monotonic() - began
 
 
@@ -195,7 +216,7 @@ async def value_read(fleet: Any, js: Any, rounds: int, results: dict[str, float]
         read.clear()
         began = time.monotonic()
         await Channels(js).write(found, revision)
-        await until(lambda: len(read) == len(fleet.hosts), 60)
+        await waited(fleet, lambda: len(read) == len(fleet.hosts), 60)
         took += [each - began for each in read.values()]
     results["read_p50"], results["read_p99"] = percentile(took, 50), percentile(took, 99)
 
@@ -219,10 +240,10 @@ async def bad_release(fleet: Any, js: Any, serial: int, previous: int, results: 
             seen["taken"] = sum(serial in host.stores["web"].taken for host in fleet.hosts.values())
 
     await fleet.begin(js, serial, previous, waves=WAVES, gate=Gate(soak=1.0))
-    with trio.fail_after(180):
-        ended = await Driver(js, "web", "ann", tell=tell, interval=0.5).run(until_ended=True)
+    with trio.fail_after(patience(fleet, 180)):
+        ended = await Driver(js, "web", "ann", tell=tell, interval=interval(fleet)).run(until_ended=True)
     assert ended.phase is Phase.REVERTED, ended
-    await until(partial(_all_have, fleet, previous), 60)
+    await waited(fleet, partial(_all_have, fleet, previous), 60)
     results["taken"] = 100 * seen["taken"] / len(fleet.hosts)
     results["reverted"] = max(max(last_taken(fleet)) - seen["at"], 0.0)
 

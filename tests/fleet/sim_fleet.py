@@ -1,6 +1,6 @@
 """Simulated hosts, an operator who signs, and a driver, on a real server."""
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import trio
@@ -25,6 +25,8 @@ from reactor.fleet.testing import SimHost
 PACE = Pace(look=5.0, summary=0.02, beat=2.0, burst=100)
 GATE = Gate(soak=0.1)
 MADE = 1_700_000_000.0
+CONNECTING = 200
+"""How many hosts of one process connect at the same time: the others would lose patience with it."""
 
 
 class SimFleet:
@@ -41,6 +43,7 @@ class SimFleet:
             for name in names
         }
         self.releases = {}
+        self._connecting = trio.Semaphore(CONNECTING)
 
     def release(self, serial, previous=None, *, content=None, channel="web", **fields):
         """Make and sign a release with a bundle of its own; return it with bundle and signatures."""
@@ -67,9 +70,11 @@ class SimFleet:
             spec = HostSpec(host.name, identity.channels, identity.groups)
             await js.key_value(HOSTS).put(host.name, spec.to_bytes())
 
-    async def run_host(self, name, *, task_status=trio.TASK_STATUS_IGNORED):
-        async with connected(self.fleet_server.options(name), seconds=10) as connection:
-            task_status.started()
+    async def run_host(self, name):
+        async with AsyncExitStack() as stack:
+            async with self._connecting:
+                options = self.fleet_server.options(name)
+                connection = await stack.enter_async_context(connected(options, seconds=10))
             await self.hosts[name].run(connection)
 
     @asynccontextmanager
@@ -93,11 +98,11 @@ class SimFleet:
         }
 
 
-async def until(condition, seconds=20.0):
+async def until(condition, seconds=20.0, *, pause=0.01):
     """Wait until ``condition`` is true of a world that changes by events of others."""
     with trio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - what changes it is another program
-            await trio.sleep(0.01)
+            await trio.sleep(pause)
 
 
 async def phase_of(js, channel="web"):

@@ -4,8 +4,13 @@ import json
 import re
 
 import pytest
+import trio
 from nats_servers import NatsServer, free_ports
 from signers_of_tests import new_key
+
+from reactor.fleet.enrolment.card import SignedCard
+from reactor.fleet.host_spec import HostSpec
+from reactor.fleet.operator.session import operator_session
 
 MANIFEST = "resources:\n  - exec: { name: nothing, command: 'true', refreshonly: true }\n"
 
@@ -180,3 +185,38 @@ def test_slots_shows_who_holds_them(fleet):
     done = fleet("slots")
     assert (done.code, done.out) == (0, "no slot is held\n")
     assert json.loads(fleet("slots", "app", "--format", "json").out) == []
+
+
+def test_keys_shows_the_public_keys_of_the_fleet_and_of_each_host(fleet, place):
+    seeds = (place / "home/keys.json").read_text()
+    done = fleet("keys")
+    assert done.code == 0, done.err
+    lines = dict(re.split("  +", line, maxsplit=1) for line in done.out.splitlines())
+    assert re.fullmatch("O[A-Z2-7]{55}", lines["operator"])
+    assert lines["account HOSTS"] == json.loads((place / "home/admit.json").read_text())["hosts"]
+    assert re.fullmatch(r"U[A-Z2-7]{55}  no age key  card of 20\S+Z", lines["web7"])
+    assert not any(seed in done.out for seed in json.loads(seeds).values())
+
+    found = json.loads(fleet("keys", "web7", "--format", "json").out)
+    assert (found["fleet"], found["hosts"][0]["key"]) == ({}, lines["web7"].split()[0])
+    for name in ("web8", "no.name"):
+        assert fleet("keys", name).code == 1
+
+    assert fleet("expel", "web7").code == 0
+    assert fleet("keys", "web7").out == f"web7  expelled\nweb7  {lines['web7'].split()[0]}  revoked\n"
+
+
+def test_a_false_card_is_named_and_does_not_save_the_key_before_it(fleet, place):
+    assert fleet("admit", "web9", "--channel", "web", "-o", str(place / "web9.creds")).code == 0
+    key = fleet("keys", "web9").out.split()[1]
+
+    async def put() -> None:
+        async with operator_session(str(place / "home")) as js:
+            await js.key_value("reactor_hosts").put("web9", false.to_bytes())
+
+    false = HostSpec("web9", ("web",), card=SignedCard("{}", "AAAA"))
+    trio.run(put)
+    assert fleet("keys", "web9").out.startswith("web9  the card is not signed by the key of cards")
+    done = fleet("expel", "web9")
+    assert (done.code, done.out) == (0, "expelled web9\n")
+    assert f"web9  {key}  revoked\n" in fleet("keys", "web9").out

@@ -9,6 +9,7 @@ import click
 from reactor.cli.command_groups import SuggestingGroup
 from reactor.cli.commands import fleet_enrolment, fleet_releases, fleet_views
 from reactor.cli.commands.fleet_doctor import doctor
+from reactor.cli.commands.fleet_keys import keys
 from reactor.cli.commands.fleet_secrets import secret
 from reactor.cli.commands.fleet_shared import shared
 from reactor.cli.commands.fleet_slots import slots
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _SECTIONS = {
-    "Set up": ("init", "doctor", "invite", "join", "admit", "expel"),
+    "Set up": ("init", "doctor", "keys", "invite", "join", "admit", "expel"),
     "Release": ("pack", "sign", "release", "diff", "pin", "gc"),
     "Roll out": (
         "drive",
@@ -148,6 +149,7 @@ for _command in (
     slots,
     secret,
     shared,
+    keys,
     doctor,
 ):
     fleet.add_command(_command)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from reactor.atomic_write import replace_file
 from reactor.fleet.bucket_names import HOSTS, SECRETS, SHARED
 from reactor.fleet.documents import DocumentError, is_host_id
+from reactor.fleet.enrolment.card import CardError
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.connection import Connection, connected
 from reactor.fleet.link.errors import LinkError, NoAnswerError, WrongRevisionError
 from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.link.key_value import Entry
 from reactor.fleet.operator import accounts
 from reactor.fleet.operator.errors import RefusedError
 from reactor.fleet.operator.server_config import (
@@ -50,7 +53,7 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
         if entry is None:
             raise RefusedError(f"there is no host {host}", "see reactor fleet status")
         spec = HostSpec.from_bytes(entry.value, host)
-        keys = _keys_of(spec, files.keys.cards.public)
+        keys = _keys_in(await bucket.history(host), files.keys.cards.public)
         if keys:
             await revoke(files, keys)
         now = time.time()
@@ -71,13 +74,17 @@ async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: 
     raise RefusedError(f"others change the host {host} all the time", "try again")
 
 
-def _keys_of(spec: HostSpec, cards: str) -> tuple[str, ...]:
-    if spec.card is None:
-        return ()
-    try:
-        return (spec.card.verified(cards).key,)
-    except DocumentError:
-        return ()
+def _keys_in(entries: Iterable[Entry], cards: str) -> tuple[str, ...]:
+    """The keys in all good cards that are kept of a host: whoever put a false card there must not save the key before it."""
+    found: dict[str, None] = {}
+    for entry in entries:
+        with suppress(CardError, DocumentError):
+            host = entry.key
+            spec = HostSpec.from_bytes(entry.value, host)
+            card = spec.card.verified(cards) if spec.card else None
+            if card is not None and card.host == host:
+                found[card.key] = None
+    return tuple(found)
 
 
 async def _delete_values(js: JetStream, host: str) -> None:
