@@ -32,7 +32,9 @@ class Display:
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         self._errors = Writer(STDERR)
-        self._writer = Writer(sys.stdout.fileno(), self.notify)
+        # A run that ends may wait for a paused reader; a run that repairs drift may not.
+        lost_line = (_lost_record if form == "json" else _lost_line) if continuous else None
+        self._writer = Writer(sys.stdout.fileno(), self.notify, lost_line)
         self._style = Style(wants_colour(sys.stdout))
         self._text: TextSink | None = None
         self._journald: Journald | None = None
@@ -117,6 +119,14 @@ class Display:
             width = shutil.get_terminal_size().columns
             return table_summary(ended, text.open_problems, width, coloured=self._style.coloured)
         return plain_summary(ended, text.open_problems, self._style)
+
+
+def _lost_line(count: int) -> str:
+    return f"{count} lines are lost: the output was not read for too long\n"
+
+
+def _lost_record(count: int) -> str:
+    return line(warning_record(_lost_line(count).rstrip()))
 
 
 def _shows_bars() -> bool:

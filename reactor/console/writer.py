@@ -14,7 +14,7 @@ CHUNK = select.PIPE_BUF
 """Bytes that a writable pipe takes without blocking."""
 
 LIMIT = 16 << 20
-"""Bytes that may wait for a reader. Beyond that, `write` blocks until the reader takes some: memory stays bounded."""
+"""Characters that may wait for a reader: memory stays bounded. What comes beyond waits for the reader, or is lost."""
 
 
 class Writer:
@@ -24,12 +24,22 @@ class Writer:
     processes share it; a terminal is opened a second time, until the process ends. When the reader is gone, ``broken`` is
     set and all further text is dropped. For any other error, such as a full disk, ``complain`` is called once, and only
     the text of that write is lost.
+
+    With ``lost_line``, lines beyond `LIMIT` are lost, and the line that it makes of their number takes their place.
+    Without it, `write` then blocks until the reader takes some.
     """
 
-    def __init__(self, descriptor: int, complain: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        complain: Callable[[str], None] | None = None,
+        lost_line: Callable[[int], str] | None = None,
+    ) -> None:
         self._descriptor = _unblocked(descriptor) if os.isatty(descriptor) else descriptor
         self._pending: list[str] = []
         self._pending_size = 0
+        self._lost = 0
+        self._lost_line = lost_line
         self._rest = memoryview(b"")
         self._wake = trio.Event()
         self.broken = trio.Event()
@@ -47,11 +57,14 @@ class Writer:
         """Take whole lines, each with its newline, and without secrets."""
         if self.broken.is_set():
             return
+        if self._lost_line and self._pending_size > LIMIT:
+            self._lost += text.count("\n")
+            return
         self._pending.append(text)
         self._pending_size += len(text)
         if len(self._pending) == 1:
             self._wake.set()
-        elif self._pending_size > LIMIT:
+        elif self._pending_size > LIMIT and not self._lost_line:
             self.flush()
 
     async def run(self) -> None:
@@ -83,6 +96,9 @@ class Writer:
             self._put(len(self._rest))
 
     def _take(self) -> None:
+        if self._lost and self._lost_line:
+            self._pending.append(self._lost_line(self._lost))
+            self._lost = 0
         batch = "".join(self._pending).encode(errors="backslashreplace")
         self._pending.clear()
         self._pending_size = 0

@@ -124,6 +124,21 @@ async def test_more_than_the_limit_waits_for_the_reader(tmp_path):
         assert path.stat().st_size > LIMIT
 
 
+async def test_lines_beyond_the_limit_are_lost_and_counted_where_nobody_may_wait(pipe, nursery, monkeypatch):
+    monkeypatch.setattr("reactor.console.writer.LIMIT", 1000)
+    writer = Writer(pipe[1], lost_line="{} are lost\n".format)
+    for number in range(500):
+        writer.write(f"{number:<9}\n")
+    nursery.start_soon(writer.run)
+    kept = 101
+    got = await read_all(pipe[0], kept * 10 + len("399 are lost\n"))
+    lines = got.decode().splitlines()
+    assert [line.strip() for line in lines[:-1]] == [str(number) for number in range(kept)]
+    assert lines[-1] == "399 are lost"
+    writer.write("later\n")
+    assert await read_all(pipe[0], 6) == b"later\n"
+
+
 async def test_a_full_disk_is_reported_once_and_ends_nothing(nursery):
     descriptor = os.open("/dev/full", os.O_WRONLY)
     complaints = []
