@@ -15,7 +15,7 @@ from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owe
 from reactor.engine.events import Cause, Event
 from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
-from reactor.journal.schema import FILE_NAME
+from reactor.journal.schema import FILE_NAME, is_garbage
 from reactor.resources.file import File
 
 
@@ -334,3 +334,20 @@ def test_every_field_of_every_event_has_a_form_to_be_reported_by():
     ]
     assert {form for name, form in every if name not in row_validation._LEFT_OUT} <= {*row_validation._SHAPES}
     assert {name for name, _ in every} >= row_validation._LEFT_OUT
+
+
+@pytest.mark.parametrize(
+    ("head", "is_bad"),
+    [
+        (b"\x37\x7f\x06\x82" + bytes(28), False),
+        (b"\x37\x7f\x06\x83" + bytes(100), False),
+        (bytes(32), True),
+        (bytes(31), False),
+        (b"", False),
+    ],
+    ids=["little-endian", "big-endian", "no header", "too short for a header", "empty"],
+)
+def test_a_write_ahead_log_is_damaged_if_its_header_is_another(tmp_path, head, is_bad):
+    (tmp_path / "wal").write_bytes(head)
+    assert is_garbage(str(tmp_path / "wal")) is is_bad
+    assert not is_garbage(str(tmp_path / "missing"))

@@ -413,3 +413,30 @@ def test_a_follower_that_outlives_the_run_leaves_no_files_beside_the_journal(dir
     with closing(follower):
         assert len(list(follower.entries(Filter()))) == 1
     assert {path.name for path in directory.iterdir()} == {FILE_NAME}
+
+
+def test_a_text_or_a_list_that_just_fits_is_kept_whole(directory):
+    fits = ("e" * records.TEXT_LIMIT, tuple(map(str, range(records.LIST_LIMIT))))
+    with journal_in(directory) as journal:
+        journal.record(failed(error=fits[0]))
+        journal.record(changed(actions=fits[1]))
+        journal.record(failed(error=fits[0] + "ab"))
+        journal.record(changed(actions=(*fits[1][1:], fits[0] + "abc", "more", "most")))
+    text, listed, longer, more = (entry.record for entry in entries(directory))
+    assert text["error"] == fits[0]
+    assert tuple(listed["actions"]) == fits[1]
+    assert longer["error"] == f"{fits[0]} … (2 characters more)"
+    assert more["actions"][-2:] == [f"{fits[0]} … (3 characters more)", "… and 2 more"]
+
+
+def test_what_is_within_the_limits_is_never_deleted(directory):
+    with journal_in(directory) as journal:
+        for name in "abc":
+            journal.record(changed(f"file#/{name}"))
+        trio.run(journal.intend, "file#/a", ["exec#x"])
+    with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
+        connection.create_function("in_force", 1, lambda _: False)
+        retention.prune(connection, 0)
+    assert kept_refs(directory) == ["file#/a", "file#/b", "file#/c"]
+    with history_of(directory) as history:
+        assert history.pending_refreshes() == {"exec#x"}

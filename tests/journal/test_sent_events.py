@@ -1,13 +1,15 @@
 """The cursor of events that another program gets: each at least once, and what was deleted before is counted."""
 
 import os
+import sqlite3
+from contextlib import closing
 
 import pytest
 from journal_worlds import changed, journal_in
 
 from reactor.journal import retention
 from reactor.journal.schema import FILE_NAME
-from reactor.journal.sent_events import HISTORY, Backlog, SentEvents
+from reactor.journal.sent_events import _OVERHEAD, HISTORY, Backlog, SentEvents, counting_losses
 
 
 def record(directory, *names):
@@ -94,3 +96,42 @@ def test_a_new_journal_has_another_nonce_and_begins_anew(directory, sent):
     assert batch.nonce != first.nonce
     sent.acknowledge(first)
     assert sent.backlog().unsent == 1
+
+
+def test_a_batch_is_as_large_as_its_bytes_allow(directory, sent):
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        records = connection.execute("SELECT record FROM events ORDER BY id").fetchall()
+    sizes = [len(text.encode()) + _OVERHEAD for (text,) in records]
+    two = sum(sizes[:2])
+    for most, count in ((two - 1, 1), (two, 2), (sum(sizes) - 1, 2), (sum(sizes), 3)):
+        assert len(SentEvents(str(directory), f"up to {most}").next_batch(200, most).records) == count
+
+
+def test_losses_that_come_one_after_the_other_are_told_once_each(directory, sent):
+    lost = []
+    sent.backlog()
+    for names, surviving in (("defgh", 7), ("ijk", 10)):
+        record(directory, *names)
+        with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+            with counting_losses(connection):
+                connection.execute("DELETE FROM events WHERE id < ?", (surviving,))
+            connection.commit()
+        batch = sent.next_batch(1, 1 << 16)
+        lost.append(batch.records[0]["count"])
+        assert batch.first == surviving
+        sent.acknowledge(batch)
+    assert lost == [6, 2]
+
+
+@pytest.fixture
+def sent_to_b(directory, sent):
+    sent.acknowledge(sent.next_batch(1, 1 << 16))
+    return sent
+
+
+def test_an_event_that_was_acknowledged_is_not_lost_when_it_is_deleted(directory, sent_to_b):
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        with counting_losses(connection):
+            connection.execute("DELETE FROM events WHERE id = 1")
+        connection.commit()
+    assert sent_to_b.backlog() == Backlog(3, 2, 0)

@@ -1,5 +1,6 @@
 """Where state lives, whose it is, and who holds it."""
 
+import fcntl
 import os
 import signal
 import stat
@@ -14,6 +15,7 @@ from reactor.journal.state_directory import (
     LockedError,
     StateDirectory,
     StateDirectoryError,
+    held_manifest,
     holder,
     locate,
 )
@@ -136,3 +138,36 @@ def test_no_one_holds_what_is_not_there(tmp_path):
 def test_no_one_holds_a_pipe_and_who_asks_does_not_wait_for_a_writer(tmp_path):
     os.mkfifo(tmp_path / "lock")
     assert holder(str(tmp_path)) is None
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    (elsewhere := tmp_path / "elsewhere").write_text("theirs")
+    (tmp_path / "state" / "lock").symlink_to(elsewhere)
+    with pytest.raises(StateDirectoryError, match="can't open"):
+        directory.lock("/etc/site.yaml")
+    assert elsewhere.read_text() == "theirs"
+    with open(elsewhere) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert holder(directory.path) is None
+
+
+def test_a_shorter_signature_leaves_nothing_of_a_longer_one(tmp_path):
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    for manifest in ("/etc/a/long/way/down.yaml", "/a.yaml"):
+        directory.lock(manifest)
+        assert held_manifest(directory.path) == manifest
+        directory.release()
+    assert held_manifest(directory.path) is None
+
+
+def test_a_lock_that_was_replaced_protects_nothing(tmp_path):
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    assert directory.is_lost()
+    directory.lock("/etc/site.yaml")
+    assert not directory.is_lost()
+    (tmp_path / "state" / "lock").rename(tmp_path / "state" / "former")
+    assert directory.is_lost()
+    directory.renew()
+    assert not directory.is_lost()
+    directory.release()

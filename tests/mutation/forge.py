@@ -17,8 +17,12 @@ from pathlib import Path
 
 import pytest
 
-# Without those that come with plugins of pytest, which must be imported by it: starlette imports anyio.
-_LIBRARIES = ("click", "h11", "jinja2", "networkx", "pydantic", "pyroute2", "rich", "yaml")
+# hypothesis takes longer to import than most tests to run.
+_LIBRARIES = (
+    "click", "h11", "hypothesis", "jinja2", "networkx", "pydantic", "pyroute2", "pytest_trio.plugin", "rich", "trio", "yaml",
+)  # fmt: skip
+_LOADED_ALREADY = "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning"
+"""What pytest says about plugins that were imported before it began: their own assertions are shown without values."""
 _SET_CHILD_SUBREAPER = 36
 
 
@@ -69,6 +73,7 @@ def run(tests, pipe):
         "-x",
         "-q",
         "-n0",
+        f"-W{_LOADED_ALREADY}",
         "-p",
         "no:cacheprovider",
         f"--basetemp={Path.cwd().parent}/tests-{os.getppid()}",

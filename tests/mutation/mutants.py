@@ -1,7 +1,7 @@
 """Prints a sample of the mutants of some folders that could matter, a line of JSON each. It runs in cosmic-ray's environment.
 
 `python mutants.py --sample N --seed S FOLDER...`, in the directory that has the folders. Left out is what changes nothing:
-annotations, which are never evaluated, and what stands under `if TYPE_CHECKING`.
+annotations, which are never evaluated, what stands under `if TYPE_CHECKING`, and what `equivalent` lists.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
+from equivalent import enumerations_below, is_equivalent
 
 Span = tuple[tuple[int, int], tuple[int, int]]
 
@@ -61,12 +62,17 @@ def places_in(module: Path) -> Iterator[Place]:
 
 
 def described(place: Place) -> dict[str, Any] | None:
-    """The mutant, with the whole text of its module; None where that is no Python, as ``def f(a, / , b)`` for a ``*``."""
+    """The mutant, with the whole text of its module.
+
+    None where that is no Python, as ``def f(a, / , b)`` for a ``*``, where it is `equivalent`, and where cosmic-ray fails, as
+    for an exception with a dot in its name.
+    """
     text = place.module.read_text()
-    source = mutate_code(text, get_operator(place.operator)(), place.occurrence)
     try:
-        ast.parse(source or "(")
-    except SyntaxError:
+        source = mutate_code(text, get_operator(place.operator)(), place.occurrence)
+        if is_equivalent(text, source or "(", enumerations_below(Path())):
+            return None
+    except (AttributeError, SyntaxError):
         return None
     lines = list(difflib.unified_diff(text.splitlines(), (source or text).splitlines(), n=0, lineterm=""))[3:]
     (begin, column), (end, _) = place.span

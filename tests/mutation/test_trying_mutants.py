@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trying
 from choosing import Choice, choose, telling_lines
+from equivalent import is_equivalent
 from recording import Recording
 from workshop import HERE, PROJECT
 
@@ -124,3 +125,35 @@ def test_what_is_explained_still_stands_in_its_module():
         assert set(mutant["was"].splitlines()) <= set(lines), mutant
         assert mutant["became"] != mutant["was"]
         assert mutant["reason"]
+
+
+@pytest.mark.parametrize(
+    ("was", "became"),
+    [
+        ("x = y is None", "x = y == None"),
+        ("OK, BAD = Way.OK, Way.BAD\nx = y is not BAD", "OK, BAD = Way.OK, Way.BAD\nx = y != BAD"),
+        ("x = type(y) is Other", "x = type(y) == Other"),
+        ("x = os.O_RDWR | os.O_CREAT | os.O_EXCL", "x = os.O_RDWR ^ os.O_CREAT | os.O_EXCL"),
+        ("def f(a, *, b=1): pass", "def f(a, /, b=1): pass"),
+        ("@dataclass(repr=False)\nclass A: pass", "@dataclass(repr=True)\nclass A: pass"),
+    ],
+)
+def test_a_mutant_that_does_the_same_is_not_tried(was, became):
+    assert is_equivalent(was, became, frozenset({"Way"}))
+
+
+@pytest.mark.parametrize(
+    ("was", "became"),
+    [
+        ("x = y is DEFAULT", "x = y == DEFAULT"),
+        ("x = y is None", "x = y != None"),
+        ("x = os.O_RDWR | os.O_CREAT", "x = os.O_RDWR & os.O_CREAT"),
+        ("x = os.O_RDWR | other", "x = os.O_RDWR + other"),
+        ("x = a * b", "x = a / b"),
+        ("@dataclass(eq=False)\nclass A: pass", "@dataclass(eq=True)\nclass A: pass"),
+        ("@other(repr=False)\nclass A: pass", "@other(repr=True)\nclass A: pass"),
+        ("x = 1", "x = 2"),
+    ],
+)
+def test_a_mutant_that_may_do_something_else_is_tried(was, became):
+    assert not is_equivalent(was, became, frozenset({"Way"}))

@@ -4,7 +4,7 @@ import pytest
 from dbus_next import Message as Written
 
 from reactor.watchers.dbus import Match
-from reactor.watchers.dbus.matches import Router, Subscription
+from reactor.watchers.dbus.matches import RULES, Router, Subscription
 from reactor.watchers.dbus.wire import Message
 
 MATCH = Match("org.example", "/unit", "org.example.Unit", "Changed")
@@ -46,3 +46,20 @@ def test_only_the_signal_that_was_asked_for_is_noticed(other, is_heard):
     message = signal(**other)
     router.route(message)
     assert heard == [message] * is_heard
+
+
+def test_when_the_rules_for_single_objects_are_used_up_their_siblings_share_one():
+    router = Router()
+    matches = [
+        Match("org.example", f"/{number}/unit", "org.example.Unit", "Changed") for number in range(300)
+    ]
+    chosen = []
+    for match in matches:
+        rule, is_known = router.choose_rule(match)
+        assert not is_known
+        router.add(Subscription(match, lambda _: None, router.remove), rule)
+        chosen.append(rule)
+    assert chosen[:RULES] == [match.rule for match in matches[:RULES]]
+    assert chosen[RULES:] == [match.wide_rule for match in matches[RULES:]]
+    sibling = Match("org.example", "/299/other", "org.example.Unit", "Changed")
+    assert router.choose_rule(sibling) == (matches[299].wide_rule, True)

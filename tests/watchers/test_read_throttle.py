@@ -54,3 +54,29 @@ async def test_what_is_ours_is_noticed_in_a_flood(watch: Watching, tmp_path: Pat
         await trio.lowlevel.checkpoint()
     ours.write_text("x")
     await sink.until(lambda: sink.marks)
+
+
+def test_a_hundred_reads_at_once_are_allowed_and_then_it_pauses():
+    throttle = ReadThrottle()
+    for number in range(BURST):
+        assert throttle.pause == 0, number
+        throttle.note((), 0.0)
+    assert throttle.pause == PAUSE
+
+
+def test_however_long_a_flood_was_a_read_is_allowed_again_after_a_hundredth_of_a_second():
+    throttle = ReadThrottle()
+    for _ in range(10 * BURST):
+        throttle.note((), 5.0)
+    throttle.note((), 5.0 + 1.5 / REFILL)
+    assert throttle.pause == PAUSE
+    throttle.note((), 5.0 + 3.6 / REFILL)
+    assert throttle.pause == 0
+
+
+def test_a_long_calm_saves_no_more_than_one_burst():
+    throttle = ReadThrottle()
+    throttle.note((), 1000.0)
+    for _ in range(BURST):
+        throttle.note((), 1000.0)
+    assert throttle.pause == PAUSE
