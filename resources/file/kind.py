@@ -245,8 +245,8 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         """
         if not missing.startswith(("/", "user#", "group#")):
             return True
-        provided = f"{self.name}/" if self.ensure == "directory" else self.name
-        return self.ensure != "absent" and (missing == self.name or provided.startswith(f"{missing}/"))
+        path = f"{self.name}/"
+        return self.ensure != "absent" and path.startswith(f"{missing}/")
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The path; the setgid bit; everything, if a command validates the content, or for ``trusted.`` attributes."""

@@ -110,6 +110,34 @@ async def test_wrong_attributes_are_repaired_without_touching_the_content(path: 
     assert mode_of(path) == 0o644
 
 
+@pytest.mark.parametrize(
+    ("before", "mode", "owner", "is_replaced"),
+    [
+        (0o666, "0644", 0, True),
+        (0o646, "0644", 0, True),
+        (0o664, "0644", 0, True),
+        (0o644, "0600", 0, False),
+        (0o777, "0666", 0, False),
+        (0o622, "0666", 0, False),
+        (0o644, "0644", 7, True),
+    ],
+)
+@needs_root
+async def test_a_file_that_another_user_may_have_open_for_writing_is_replaced_by_a_copy(
+    path: Path, before: int, mode: str, owner: int, *, is_replaced: bool
+):
+    path.write_text("x")
+    os.chown(path, owner, owner)
+    path.chmod(before)
+    inode = path.stat().st_ino
+    [action] = await look(make(path, content="x", mode=mode))
+    assert action.would == "Would have updated attributes"
+    await action.run()
+    assert (path.stat().st_ino != inode) is is_replaced
+    assert mode_of(path) == int(mode, 8)
+    assert path.read_text() == "x"
+
+
 async def test_a_file_made_unreadable_is_repaired(path: Path):
     await converge(make(path, content="x"))
     path.chmod(0)

@@ -247,6 +247,13 @@ print(error(converge, make(mine, content="x")), oct(os.stat(mine).st_mode))
 os.chmod(mine, 0o200)
 print(error(converge, make(mine, mode="0444")), oct(os.stat(mine).st_mode))
 print(error(converge, make(mine, content="y", mode="0200")))
+os.chmod(mine, 0o4200)
+print(error(converge, make(mine, content="x", mode="0600")), oct(os.stat(mine).st_mode))
+os.chmod(mine, 0o333)
+print(error(converge, make(mine, content="x", mode="0333")))
+print(error(look, make({root!r} + "/theirs", content="x")))
+os.symlink({closed!r} + "/f", {mine!r} + "/link")
+print(error(look, make({mine!r} + "/link")))
 """
 
 
@@ -258,6 +265,8 @@ def test_permission_denied_is_an_error_and_never_absent(open_tmp_path: Path):
     os.chown(names["mine"], 65534, 65534)
     (open_tmp_path / "secret").write_text("x")
     (open_tmp_path / "secret").chmod(0o600)
+    (open_tmp_path / "theirs").touch(0o600)
+    os.chown(open_tmp_path / "theirs", 70000, 70000)
     program = AS_NOBODY.format(
         tests=str(Path(__file__).parent),
         root=str(open_tmp_path),
@@ -275,6 +284,10 @@ def test_permission_denied_is_an_error_and_never_absent(open_tmp_path: Path):
         "None 0o100644",
         "None 0o100444",
         str((f"cannot look at {names['mine']}/f: Permission denied", hint)),
+        "None 0o100600",
+        str((f"cannot look at {names['mine']}/f: Permission denied", hint)),
+        str((f"cannot look at {open_tmp_path}/theirs: Permission denied", hint)),
+        str((f"cannot look at {names['mine']}/link: Permission denied", hint)),
     ]
 
 

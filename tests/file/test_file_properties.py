@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from file_worlds import make
+from property_problems import the_problem
 from pydantic import ValidationError
 
 from reactor.resource.watch import PathWatch
@@ -159,3 +160,103 @@ async def test_a_copy_with_other_properties_is_checked_by_those(tmp_path: Path):
     first = make(tmp_path / "f", content="one")
     assert await first.verify() == ()
     assert await first.model_copy(update={"content": "two"}).verify() != ()
+
+
+def test_the_highest_id_and_the_longest_target_are_allowed():
+    File(**{**COMPLETE, "owner": "4294967294", "group": "4294967294"})
+    File(name="/l", ensure="link", target="x" * 4095)
+    assert "longer than 4095 bytes" in problems(name="/l", ensure="link", target="ä" * 2048)
+
+
+@pytest.mark.parametrize(
+    "xattrs",
+    [
+        {"user.a": None},
+        {"trusted.a": ""},
+        {"security.a": "x"},
+        {f"user.{'a' * 250}": "x"},
+        {f"user.{'ä' * 125}": "x"},
+        {"user.a": "x" * 65536},
+        {"user.a": f"0x{'00' * 65536}"},
+    ],
+)
+def test_extended_attributes_have_the_names_and_lengths_of_the_kernel(xattrs):
+    assert File(**COMPLETE, xattrs=xattrs).xattrs == xattrs
+
+
+@pytest.mark.parametrize(
+    ("xattrs", "words"),
+    [
+        ({"system.a": "x"}, "is no extended attribute to set"),
+        ({"user.": "x"}, "is no extended attribute to set"),
+        ({"user.a.": "x"}, "is no extended attribute to set"),
+        ({"user.a\0b": "x"}, "is no extended attribute to set"),
+        ({"system.posix_acl_default": "x"}, "are properties of their own"),
+        ({f"user.{'a' * 251}": None}, "a name has at most 255 bytes"),
+        ({f"user.{'ä' * 126}": None}, "a name has at most 255 bytes"),
+        ({"user.a": "x" * 65537}, "a value 65536"),
+        ({"user.a": "x", "user.b": "ä" * 32769}, "user.b: a name has at most 255 bytes, and a value 65536"),
+    ],
+)
+def test_other_extended_attributes_are_refused(xattrs, words):
+    assert words in problems(**COMPLETE, xattrs=xattrs)
+
+
+DIRECTORY = {**COMPLETE, "ensure": "directory", "mode": "0755"}
+LINK = {"name": "/x", "ensure": "link", "target": "t"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({**COMPLETE, "template": "/x"}, "the template is the file itself"),
+        ({**DIRECTORY, "template": "/t"}, "a directory has no template"),
+        ({**LINK, "template": "/t"}, "a link has no template"),
+        ({**LINK, "target": "."}, "the target is the link itself"),
+        ({**LINK, "setgid": False}, "a link has no setgid"),
+        ({**DIRECTORY, "target": "t"}, "target is only valid with 'ensure: link', got 'ensure: directory'"),
+        ({**DIRECTORY, "name": "/", "recurse": True}, "recurse cannot be used with the filesystem root"),
+        ({**COMPLETE, "sticky": False}, "sticky is only valid with 'ensure: directory'"),
+        ({"name": "/x", "ensure": "absent", "sticky": True}, "sticky is only valid with 'ensure: directory'"),
+        (
+            {"name": "/x", "ensure": "absent", "recurse": True},
+            "recurse is only valid with 'ensure: directory'",
+        ),
+        ({"name": "/x", "ensure": "absent", "file_mode": "0644"}, "file_mode is only valid with recurse"),
+        ({"name": "/x", "ensure": "absent", "target": "t"}, "target is only valid with 'ensure: link'"),
+        ({**COMPLETE, "acl": [], "meta": {"reverse": True}}, "what acl was before is not recorded"),
+        ({**COMPLETE, "xattrs": {}, "meta": {"reverse": True}}, "what xattrs was before is not recorded"),
+        ({**LINK, "xattrs": {}}, "a link has no xattrs"),
+        ({"name": "/x", "ensure": "absent", "acl": []}, "an absent file has no acl"),
+        ({**LINK, "name": "/", "force": True}, "cannot be used with the filesystem root"),
+    ],
+)
+def test_what_a_type_of_file_can_not_have_is_refused(properties, words):
+    assert words in problems(**properties)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {**DIRECTORY, "setgid": True, "sticky": False},
+        {**DIRECTORY, "recurse": True, "file_mode": "0644"},
+        {**DIRECTORY, "acl": ["d:u:7:r"], "xattrs": {}},
+        {**DIRECTORY, "name": "/", "force": False},
+        {**COMPLETE, "setgid": True, "capabilities": ""},
+        {**LINK, "force": True},
+        {**LINK, "owner": "7"},
+        {**LINK, "target": "/", "meta": {"reverse": True}},
+        {**COMPLETE, "template": "/t", "engine": "go", "data": {}},
+        {**COMPLETE, "source": "https://h/f", "checksum": "0" * 64},
+        {"name": "/x", "ensure": "absent", "force": True},
+        {"name": "/x", "ensure": "absent", "template": "/t", "data": {}},
+    ],
+)
+def test_what_a_type_of_file_can_have_is_no_problem(properties):
+    assert list(File(**properties).property_problems()) == []
+
+
+def test_the_hint_for_a_tree_that_must_be_absent_is_force():
+    absent = the_problem(File, name="/x", ensure="absent", recurse=True)
+    assert absent.hint == "write force: true to remove a directory with everything in it"
+    assert the_problem(File, **COMPLETE, recurse=True).hint == "remove recurse"

@@ -237,3 +237,74 @@ def test_what_is_refused_when_the_manifest_is_loaded(tmp_path, properties, words
     with pytest.raises(ManifestError) as refused:
         load(str(tmp_path / "s.yaml"))
     assert any(words in each.message for each in refused.value.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("before", "file_mode", "after"),
+    [(0o744, "0641", 0o641), (0o744, "0622", 0o722), (0o744, "0604", 0o705), (0o655, "0640", 0o640)],
+)
+async def test_who_may_execute_a_program_follows_from_who_may_read_it(tmp_path, before, file_mode, after):
+    grow(tmp_path / "t", "program")
+    (tmp_path / "t/program").chmod(before)
+    await converge(tree(tmp_path / "t", file_mode=file_mode))
+    assert mode_of(tmp_path / "t/program") == after
+
+
+async def test_a_program_with_all_its_special_bits_keeps_them_only_with_its_owner(tmp_path):
+    for name, owner in (("theirs", STRANGER), ("own", APP)):
+        grow(tmp_path / "t", name, owner=owner)
+        (tmp_path / "t" / name).chmod(0o6755)
+    await converge(tree(tmp_path / "t"))
+    assert [mode_of(tmp_path / "t" / name) for name in ("theirs", "own")] == [0o755, 0o6755]
+
+
+@pytest.mark.parametrize(
+    ("properties", "after"),
+    [
+        ({}, 0o3750),
+        ({"sticky": False}, 0o2750),
+        ({"setgid": True, "sticky": False}, 0o2750),
+        ({"setgid": False}, 0o1750),
+    ],
+)
+async def test_directories_in_it_keep_the_special_bits_that_are_not_managed(tmp_path, properties, after):
+    (tmp_path / "t/d").mkdir(parents=True)
+    os.chown(tmp_path / "t/d", APP, APP)
+    (tmp_path / "t/d").chmod(0o3700)
+    resource = tree(tmp_path / "t", **properties)
+    await converge(resource)
+    assert mode_of(tmp_path / "t/d") == after
+    assert await look(resource) == ()
+
+
+async def test_a_file_that_is_gone_before_the_change_holds_nothing_up(tmp_path):
+    root = tmp_path / "t"
+    grow(root, "a", "b", "c")
+    plan = await look(tree(root))
+    (root / "b").unlink()
+    for action in plan:
+        await action.run()
+    assert owners(root) == {".": APP, "a": APP, "c": APP}
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 file or directory"), (2, "2 files and directories")])
+async def test_a_change_says_how_many_differ_and_its_diff_shows_each_of_a_few(tmp_path, count, words):
+    grow(tmp_path / "t", *(f"f{number}" for number in range(count)))
+    action = (await look(tree(tmp_path / "t")))[1]
+    assert action.did == f"set owner, group of {words} in it"
+    text = await (await action.diff())()
+    assert text.count("+owner: 4321\n") == count
+    assert "more" not in text
+
+
+async def test_the_last_of_101_files_is_counted(tmp_path):
+    grow(tmp_path / "t", *(f"f{number}" for number in range(101)))
+    action = (await look(tree(tmp_path / "t")))[1]
+    assert (await (await action.diff())()).endswith("\nand 1 more files and directories\n")
+
+
+async def test_a_file_in_the_place_of_a_tree_is_replaced_by_the_directory(tmp_path):
+    (tmp_path / "t").write_text("x")
+    assert [action.did for action in await look(tree(tmp_path / "t"))] == [
+        "created the directory in place of a regular file"
+    ]

@@ -9,7 +9,7 @@ import sys
 import pytest
 from archive_server import ArchiveServer
 from archive_worlds import sha256
-from file_worlds import make, mode_of, names_in
+from file_worlds import look, make, mode_of, names_in
 from property_problems import problems
 
 from reactor.engine.events import Result
@@ -244,6 +244,40 @@ async def test_no_descriptor_is_left(server, tmp_path):
         server.serve(b"port = %d\n" % port)
         await converge(remote(tmp_path, server))
     assert len(os.listdir("/proc/self/fd")) <= before, "what others left may be collected meanwhile"
+
+
+@pytest.mark.parametrize(("poll", "seconds"), [(None, 30), ("2m", 30), ("20s", 10)])
+async def test_an_answer_is_valid_for_half_of_the_interval_of_poll_and_at_most_30_seconds(
+    server, tmp_path, mock_clock, poll, seconds
+):
+    file = remote(tmp_path, server, meta={} if poll is None else {"poll": poll})
+    for action in await look(file):
+        await action.run()
+    for _ in range(2):
+        asked = len(server.asked)
+        mock_clock.jump(seconds - 1)
+        assert await look(file) == ()
+        assert len(server.asked) == asked
+        mock_clock.jump(1)
+        assert await look(file) == ()
+        assert len(server.asked) == asked + 1
+
+
+async def test_a_file_larger_than_any_download_is_not_read(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("reactor.resources.file.keepers._LARGEST", len(BODY))
+    path = tmp_path / "f"
+    for body, same in ((BODY, True), (BODY + b"\n", False)):
+        path.write_bytes(body)
+        path.chmod(0o644)
+        state = await remote(tmp_path, server, checksum=sha256(body)).observe()
+        assert state.same_content is same
+
+
+async def test_a_download_that_takes_too_long_names_its_limit(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("reactor.resources.file.keepers._TIMEOUT", 0.0)
+    check = await converge(remote(tmp_path, server))
+    assert check.error.endswith("download failed: it took longer than 0 s")
+    assert "the next attempt resumes the download" in check.hint
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""A read-only file system: a dry run fails with the error of the run, and both say what could not be done."""
+
+from namespaces import run_in_namespaces
+
+READ_ONLY = """
+import os, subprocess, sys, trio
+from reactor.engine.options import RunOptions
+from reactor.resources.file import File
+from reactor.testing.story import converge_once
+
+root = sys.argv[1]
+subprocess.run(["mount", "-t", "tmpfs", "none", root], check=True)
+for name, mode in (("file", 0o644), ("open", 0o666)):
+    with open(f"{root}/{name}", "w") as file:
+        file.write("x")
+    os.chmod(f"{root}/{name}", mode)
+os.mkdir(f"{root}/dir", 0o755)
+os.symlink("dir", f"{root}/link")
+subprocess.run(["mount", "-o", "remount,ro", root], check=True)
+own = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0640"}
+
+async def error(noop, file):
+    _, story = await converge_once(file, options=RunOptions(noop=noop))
+    return story.checks(file.ref)[0].error
+
+async def main():
+    for words in sys.argv[2:]:
+        name, *pairs = words.split()
+        properties = dict(pair.split("=") for pair in pairs)
+        if properties["ensure"] in ("present", "directory"):
+            properties |= own
+        file = File(name=f"{root}/{name}", **properties)
+        would, did = [await error(noop, file) for noop in (True, False)]
+        print(did.replace(f" {root}/{name}", "", 1) if would == did else (would, did))
+
+trio.run(main)
+"""
+
+CASES = {
+    "new ensure=present content=y": "write",
+    "file ensure=present content=y": "write",
+    "open ensure=present content=x": "write",
+    "link ensure=present content=y": "write",
+    "file ensure=present content=x": "set the attributes of",
+    "file ensure=present": "set the attributes of",
+    "dir ensure=directory": "set the attributes of",
+    "new ensure=directory": "create the directory",
+    "new/deep ensure=directory": "create the directory",
+    "file ensure=directory": "create the directory",
+    "file ensure=absent": "remove",
+    "dir ensure=absent": "remove",
+    "new ensure=link target=t": "link",
+    "link ensure=link target=t": "link",
+}
+
+
+def test_a_dry_run_on_a_read_only_file_system_fails_as_the_run_does(tmp_path):
+    lines = run_in_namespaces(READ_ONLY, str(tmp_path), *CASES)
+    assert dict(zip(CASES, lines, strict=True)) == {
+        case: f"cannot {verb}: Read-only file system" for case, verb in CASES.items()
+    }
