@@ -13,7 +13,7 @@ from reactor.manifest.phrasing import hint_home, listed, shown
 from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
-from reactor.resource.base import Resource
+from reactor.resource.base import Resource, remove_defaults
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.suggestions import did_you_mean
 
@@ -142,6 +142,7 @@ class Inspector:
             key: value for key, value in values.plain.items() if not self._is_doubtful(key) and key in names
         }
         builder = self._model.model_construct(**valid)
+        remove_defaults(self._model)
         for name in self._doubtful & builder.__dict__.keys():
             del builder.__dict__[name]
         found: list[PropertyProblem] = []

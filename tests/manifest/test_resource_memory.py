@@ -2,6 +2,7 @@
 
 import pytest
 
+from reactor.resource.base import remove_defaults
 from reactor.resource.declared import Declared, declare, desires_the_same
 from reactor.resources.file.kind import File
 
@@ -68,6 +69,33 @@ def test_it_desires_the_same_as_with_its_default_values():
 
 def test_a_missing_property_of_an_undeclared_resource_has_no_value():
     file = File.model_construct(name="/tmp/a", ensure="present")
+    remove_defaults(File)
     del file.__dict__["force"]
     with pytest.raises(AttributeError):
         _ = file.force
+
+
+def test_the_class_holds_the_default_values_of_declared_resources(monkeypatch):
+    file = made("/tmp/a")
+    monkeypatch.setattr(File, "__getattr__", None)
+    assert (file.validate_with, file.require, file.engine, file.force) == (None, (), "jinja", False)
+
+
+def test_declared_resources_keep_their_default_values_while_the_class_has_none():
+    file = made("/tmp/a")
+    remove_defaults(File)
+    assert (file.validate_with, file.require, file.engine, file.force) == (None, (), "jinja", False)
+
+
+def test_a_subclass_of_a_kind_in_use_has_the_same_properties_and_defaults():
+    file = made("/tmp/a")
+
+    class Note(File, kind="note"):
+        force: bool = True
+
+    note = Note(name="/tmp/b", ensure="present", content="x", owner="root", group="root", mode="0644")
+    assert list(Note.model_fields) == list(File.model_fields)
+    declare(note, Declared("note#/tmp/b"))
+    note.save_memory()
+    made("/tmp/c")
+    assert (note.force, note.engine, file.force) == (True, "jinja", False)
