@@ -11,6 +11,7 @@ from reactor.errors import Place
 from reactor.loading import load
 from reactor.lsp.outline import Outline
 from reactor.lsp.references import Span
+from reactor.manifest.bound_items import BoundItems
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import with_line_feeds
 from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -46,13 +47,17 @@ class Document:
         """The keys and values by lines and indentation."""
         self.lines: list[str] = self.outline.lines
         """The lines of the text."""
+        self.bound: BoundItems = before.bound if before else BoundItems()
+        """What the last check made of the resources."""
 
     def problems(self, inputs: Inputs, unsaved: Mapping[str, str], external: Sequence[str]) -> list[Problem]:
         """Return what ``reactor validate`` reports for this text. ``unsaved`` has the texts of all open manifests.
 
         Fetches nothing and reads no secrets: a role that is not in the cache is a problem.
         """
-        known = inputs._replace(unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None)
+        known = inputs._replace(
+            unsaved=unsaved, roles=CachedFinder(inputs.cache), secret_reader=None, bound=self.bound
+        )
         try:
             manifest = load(self.path, known, external)
         except ManifestError as error:

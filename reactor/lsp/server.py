@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +23,10 @@ from reactor.resource.entry_points import installed_version
 
 QUIET_TIME = 0.005
 """Seconds without a change before a manifest is checked: what is typed in one burst is checked once."""
+IDLE_TIME = 0.3
+"""Seconds without a change before garbage is collected, which takes as long as a check."""
+_MOST_UNCOLLECTED = 50
+"""Checks after which it is collected in any case."""
 
 _ITEM_KINDS = {
     "kind": types.CompletionItemKind.Class,
@@ -45,6 +50,8 @@ class ManifestServer(LanguageServer):
         self._external = external
         self._documents: dict[str, Document] = {}
         self._pending: dict[str, asyncio.TimerHandle] = {}
+        self._uncollected = 0
+        self._collection: asyncio.TimerHandle | None = None
         _add_synchronization(self)
         _add_completion(self)
         _add_navigation(self)
@@ -91,6 +98,20 @@ class ManifestServer(LanguageServer):
         units = self.units(document)
         found = [_diagnostic(each, units) for each in problems]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+        self._collect_soon()
+
+    def _collect_soon(self) -> None:
+        """Let garbage be collected while nothing is typed, and not in the middle of an answer."""
+        gc.disable()
+        self._uncollected += 1
+        if self._collection is not None:
+            self._collection.cancel()
+        wait = 0 if self._uncollected >= _MOST_UNCOLLECTED else IDLE_TIME
+        self._collection = asyncio.get_running_loop().call_later(wait, self._collect)
+
+    def _collect(self) -> None:
+        self._uncollected, self._collection = 0, None
+        gc.collect()
 
 
 def _diagnostic(problem: Problem, units: Units) -> types.Diagnostic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
@@ -27,6 +27,9 @@ from reactor.manifest.values import (
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 
+if TYPE_CHECKING:
+    from reactor.manifest.bound_items import BoundItems
+
 
 class Binder:
     """Reads the entries of one file in order, and calls ``factory`` to make their resources."""
@@ -41,12 +44,14 @@ class Binder:
         *,
         allows_loops: bool,
         defaults: KindDefaults = NO_DEFAULTS,
+        bound: BoundItems | None = None,
     ) -> None:
         self._problems = problems
         self._resource_table = resource_table
         self._kinds = kinds
         self._factory = factory
         self._general = defaults
+        self._bound = bound
         self._loops = Loops(problems, expression_context, allowed=allows_loops)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
 
@@ -122,7 +127,8 @@ class Binder:
                 continue
             if body is None or isinstance(body, Mapping):
                 declaration = Declaration(item.key_at(name), body, defaults, general.node)
-                self._bind_item(model, name, declaration, common)
+                if not self._bind_again(model, name, declaration):
+                    self._bind_item(model, name, declaration, common)
                 continue
             self._resource_table.broken.add(f"{model.kind}#{name}")
             if body is not INVALID:
@@ -137,7 +143,7 @@ class Binder:
         common: Callable[[ValueReader], Values],
     ) -> None:
         """Bind one item of a list: a name (``key``) and its properties. A loop makes several resources of it."""
-        body = declaration.body
+        body, problems = declaration.body, self._problems.count
         if body is not None and "name" in body:
             at = body.key_at("name")
             self._problems.add(
@@ -148,7 +154,16 @@ class Binder:
             own = Values() if body is None else reader.read(body, model, self._loops.keys(body))
             values = own.over(common(reader))
             reader.read_name(values, key, declaration.at)
-            self._factory.make(model, declaration, values, iteration.expression_context)
+            made = self._factory.make(model, declaration, values, iteration.expression_context)
+            if self._bound is not None and made is not None and self._problems.count == problems:
+                self._bound.keep(model, key, declaration, made)
+
+    def _bind_again(self, model: type[Resource], key: str, declaration: Declaration) -> bool:
+        """Add what the last load made of the same item, and return whether there is such."""
+        found = None if self._bound is None else self._bound.find(model, key, declaration)
+        if found is not None:
+            self._factory.make_again(found, declaration, self._loops.outside.expression_context)
+        return found is not None
 
     def _iterations(self, model: type[Resource], name: str, declaration: Declaration) -> Iterator[Iteration]:
         """Yield an iteration for each resource that the declaration makes. ``name`` is their name as written."""

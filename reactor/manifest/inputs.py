@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
+    from reactor.manifest.bound_items import BoundItems
     from reactor.resource.network_value import Network
     from reactor.resource.role import RemoteRole
 
@@ -83,7 +84,8 @@ class Inputs(NamedTuple):
     ``known_outputs`` are kept by a run; None if nothing runs.
     ``context`` names the settings of the network that manifests and data are read from. ``network`` gives the values
     that expressions read from it; without one, such an expression is an error.
-    ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path.
+    ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path. ``bound`` has
+    what its last check made of them; a manifest that was loaded with it must not run.
     """
 
     facts: Mapping[str, Any] = _NOTHING
@@ -102,6 +104,7 @@ class Inputs(NamedTuple):
     context: str = ""
     network: Network | None = None
     known_outputs: KnownOutputs | None = None
+    bound: BoundItems | None = None
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""

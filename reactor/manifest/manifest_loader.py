@@ -267,6 +267,11 @@ class ManifestLoader:
         in_order = document.settings.ordering == "manifest"
         form = Form(document.is_ccm, not (document.is_ccm and in_order), problems.source.lines.place)
         meta = self._children.strengthened()
+        bound = self._inputs.bound
+        if bound is not None and (self._children.above or form.is_ccm or self._inputs.site is not None):
+            bound = None
+        if bound is not None:
+            bound.begin(document.root, data.values)
         factory = ResourceFactory(
             problems,
             self._resource_table,
@@ -284,6 +289,7 @@ class ManifestLoader:
             factory,
             allows_loops=not document.is_ccm,
             defaults=NO_DEFAULTS if document.is_ccm else self._defaults,
+            bound=bound,
         ).bind(entries)
         if in_order:
             is_child, check_only = bool(self._children.above), "monitor_only" in meta

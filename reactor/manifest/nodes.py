@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from collections.abc import Mapping as AbstractMapping
 from typing import Any, Final
 
 
@@ -68,6 +69,20 @@ class Mapping(dict[str, Any]):
         """Return the value of ``key`` as written, if it is a scalar but not a string."""
         return self._raw.get(key) if self._raw else None
 
+    @property
+    def raws(self) -> AbstractMapping[str, str]:
+        """The source texts of the scalars that are not strings."""
+        return self._raw or {}
+
+    def is_like(self, other: Any) -> bool:
+        """Whether ``other`` is written alike, wherever it is: 1, 1.0 and true are equal, and not alike."""
+        return (
+            isinstance(other, Mapping)
+            and self == other
+            and self.raws == other.raws
+            and all(value.is_like(other[key]) for key, value in self.items() if hasattr(value, "is_like"))
+        )
+
     def _index(self, key: str) -> int:
         try:
             return list(self).index(key)
@@ -102,6 +117,22 @@ class Sequence(list[Any]):
     def raw(self, index: int) -> str | None:
         """Return the item as written, if it is a scalar but not a string."""
         return self._raw.get(index) if self._raw else None
+
+    @property
+    def raws(self) -> AbstractMapping[int, str]:
+        """The source texts of the scalars that are not strings."""
+        return self._raw or {}
+
+    def is_like(self, other: Any) -> bool:
+        """Whether ``other`` is written alike, wherever it is."""
+        return (
+            isinstance(other, Sequence)
+            and self == other
+            and self.raws == other.raws
+            and all(
+                value.is_like(other[index]) for index, value in enumerate(self) if hasattr(value, "is_like")
+            )
+        )
 
 
 def as_written(node: Any) -> Any:

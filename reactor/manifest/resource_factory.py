@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -23,6 +23,7 @@ from reactor.resource.base import Resource
 from reactor.resource.common_properties import Meta, Subscriptions
 from reactor.resource.composite import Composite
 from reactor.resource.declared import NO_SECRETS, Declared, Form, declare, numbered
+from reactor.resource.diagnostic import PropertyProblem
 from reactor.resource.property_types import References
 from reactor.resource.redaction import MASK, redacted
 
@@ -33,6 +34,15 @@ _REFERENCES: dict[str, TypeAdapter[Any]] = {
 _NAMES = frozenset(("name", "alias"))
 _APPLIED_TWICE = "its manifest is applied twice: apply it once, or make the name of what is in its data"
 _SAME_IN_LOOP = "make it differ for each element: put {{ item }} or {{ key }} into it"
+
+
+class Bound(NamedTuple):
+    """A valid resource, with what it was made from."""
+
+    resource: Resource
+    values: Values
+    deferred: DeferredBinding | None
+    warnings: tuple[PropertyProblem, ...]
 
 
 class ResourceFactory:
@@ -70,7 +80,7 @@ class ResourceFactory:
         declaration: Declaration,
         values: Values,
         expression_context: ExpressionContext,
-    ) -> None:
+    ) -> Bound | None:
         """Make a resource of ``model`` with these ``values``, whose expressions use ``expression_context``.
 
         If there are problems, report them and add a placeholder.
@@ -83,23 +93,50 @@ class ResourceFactory:
             resource = model.model_validate(values.plain, context=expression_context.context)
         except ValidationError as error:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
-        origin = Origin(self._problems.source, declaration)
-        if resource is None or values.invalid or not refs:
-            if deferred is not None:  # also watch the files it reads: they may be the cause of the problem
-                self._resource_table.files.update(dict.fromkeys(sorted(deferred.reads)))
-            self._resource_table.unread |= issubclass(model, Composite)
-            if refs:
-                placeholder = _placeholder(model, values)
-                self._scope_alias(placeholder)
-                ref = numbered(refs[0] if self._scope else placeholder.ref, number)
-                declare(placeholder, Declared(ref, self._form, declaration.at))
-                self._resource_table.placeholders.append((placeholder, origin))
-            return
-        is_label = bool(self._scope) and refs[0].partition("#")[2] != values.plain["name"]
-        ref = numbered(refs[0] if is_label else resource.ref, number)
+        if resource is not None and not values.invalid and refs:
+            bound = Bound(resource, values, deferred, tuple(resource.warnings()))
+            self._add_bound(bound, (refs[0], number), declaration, expression_context)
+            return bound
+        if deferred is not None:  # also watch the files it reads: they may be the cause of the problem
+            self._resource_table.files.update(dict.fromkeys(sorted(deferred.reads)))
+        self._resource_table.unread |= issubclass(model, Composite)
+        if refs:
+            placeholder = _placeholder(model, values)
+            self._scope_alias(placeholder)
+            ref = numbered(refs[0] if self._scope else placeholder.ref, number)
+            declare(placeholder, Declared(ref, self._form, declaration.at))
+            origin = Origin(self._problems.source, declaration)
+            self._resource_table.placeholders.append((placeholder, origin))
+        return None
+
+    def make_again(
+        self, bound: Bound, declaration: Declaration, expression_context: ExpressionContext
+    ) -> None:
+        """Add what another load made of a declaration that is written as this one."""
+        refs, number = self._claim(type(bound.resource), declaration, bound.values)
+        if refs:
+            self._add_bound(bound, (refs[0], number), declaration, expression_context)
+
+    def _add_bound(
+        self,
+        bound: Bound,
+        numbered_ref: tuple[str, int],
+        declaration: Declaration,
+        expression_context: ExpressionContext,
+    ) -> None:
+        """Add a valid resource with its `Declared` record, and what it warns of."""
+        (resource, values, deferred, _), (first, number) = bound, numbered_ref
+        is_label = bool(self._scope) and first.partition("#")[2] != values.plain["name"]
+        ref = numbered(first if is_label else resource.ref, number)
         secrets = frozenset(values.secret) if values.secret else NO_SECRETS
         self._scope_alias(resource)
         declare(resource, Declared(ref, self._form, declaration.at, deferred, secrets=secrets))
+        self._warn(bound, declaration, expression_context)
+        self._add(resource, Origin(self._problems.source, declaration))
+
+    def _warn(self, bound: Bound, declaration: Declaration, expression_context: ExpressionContext) -> None:
+        resource, _, deferred, warnings = bound
+        model = type(resource)
         network = expression_context.expression_functions.network
         if resource.register_when_stable and not (network is not None and network.registers):
             at = declaration.find(model, ("register_when_stable",)).at
@@ -108,7 +145,7 @@ class ResourceFactory:
                 "--registration names no destination"
             )
         unknown = frozenset[str]() if deferred is None else deferred.unknown
-        for warning in resource.warnings():
+        for warning in warnings:
             if warning.path and warning.path[0] in unknown:
                 continue
             at = declaration.find(model, warning.path).at
@@ -116,7 +153,6 @@ class ResourceFactory:
             self._resource_table.warnings.append(
                 f"{self._place(at)}: {resource.ref}: {warning.message}{hint}"
             )
-        self._add(resource, origin)
 
     @contextmanager
     def late_loop(

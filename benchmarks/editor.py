@@ -1,0 +1,133 @@
+"""`reactor lsp` while somebody types in a manifest of 2,000 lines, over the protocol.
+
+Each sample types into the middle of the manifest. It measures the time from the message of the change to its diagnostics,
+and to the answer of a completion that is asked for at once, as editors do. Bar: 50 ms, 99 of 100 times.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from _harness import ENGINE_CORE, REACTOR, Row, arguments, percentile, pinned, show
+
+LINES, IN_RESOURCE = 2000, 6
+PAUSE = 0.05
+"""Seconds between two keys of a fast typist."""
+
+
+class Editor:
+    """An editor with one manifest open: sends messages, and reads the answers."""
+
+    def __init__(self, process: subprocess.Popen[bytes], uri: str) -> None:
+        self._process, self._uri = process, uri
+        self._number = self._checked = 0
+
+    def send(self, method: str, params: dict[str, Any], *, asks: bool = False) -> int:
+        """Send a message, and return the number by which its answer is known if it ``asks`` something."""
+        self._number += 1
+        number = {"id": self._number} if asks else {}
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **number}).encode()
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self._process.stdin.flush()
+        return self._number
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next message."""
+        assert self._process.stdout is not None
+        assert self._process.poll() is None, "the server has ended"
+        length = 0
+        while (header := self._process.stdout.readline()) not in (b"\r\n", b""):
+            name, _, value = header.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        message: dict[str, Any] = json.loads(self._process.stdout.read(length))
+        if message.get("method") == "textDocument/publishDiagnostics":
+            self._checked = message["params"]["version"]
+        return message
+
+    def until(self, number: int) -> None:
+        """Wait for the answer to a request."""
+        while self.receive().get("id") != number:
+            pass
+
+    def until_checked(self, version: int) -> None:
+        """Wait for the diagnostics of a version of the manifest."""
+        while self._checked < version:
+            self.receive()
+
+    def open(self, text: str) -> None:
+        """Begin, and open the manifest."""
+        root = {"processId": None, "rootUri": None, "capabilities": {}}
+        self.until(self.send("initialize", root, asks=True))
+        self.send("initialized", {})
+        document = {"uri": self._uri, "languageId": "yaml", "version": 1, "text": text}
+        self.send("textDocument/didOpen", {"textDocument": document})
+        self.until_checked(1)
+
+    def typed(self, text: str, version: int) -> None:
+        """Send the manifest after a key was typed."""
+        document = {"uri": self._uri, "version": version}
+        self.send("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+    def completed(self, line: int, column: int) -> None:
+        """Ask for what may stand at a position, and wait for it."""
+        position = {"line": line, "character": column}
+        params = {"textDocument": {"uri": self._uri}, "position": position}
+        self.until(self.send("textDocument/completion", params, asks=True))
+
+
+def manifest() -> tuple[str, str]:
+    """The manifest before and after the line where somebody types."""
+    lines = ["data: {web: {port: 80}}", "resources:", "  - file:"]
+    for number in range((LINES - 4) // IN_RESOURCE):
+        lines += [
+            f"      - /tmp/x/{number}:",
+            "          ensure: present",
+            '          content: "port {{ Data.web.port }}"',
+            "          owner: root",
+            "          group: root",
+            '          mode: "0644"',
+        ]
+    lines += ["# the end"] * (LINES - len(lines))
+    half = 3 + len(lines) // 2 // IN_RESOURCE * IN_RESOURCE
+    return "\n".join(lines[:half]) + "\n", "\n".join(lines[half:]) + "\n"
+
+
+def main() -> None:
+    """Measure and print."""
+    options = arguments(__doc__)
+    before, after = manifest()
+    line, checked, completed = before.count("\n"), [], []
+    server = subprocess.Popen(
+        pinned(ENGINE_CORE, [REACTOR, "lsp"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with server:
+        editor = Editor(server, (Path(options.dir) / "manifest.yaml").as_uri())
+        editor.open(before + after)
+        for version in range(2, 102 if options.quick else 402):
+            time.sleep(PAUSE)
+            word = "force: true"[: version % 11 + 1]
+            start = time.perf_counter()
+            editor.typed(f"{before}          {word}\n{after}", version)
+            if version % 2:
+                editor.completed(line, 10 + len(word))
+                completed.append((time.perf_counter() - start) * 1e3)
+            editor.until_checked(version)
+            if not version % 2:
+                checked.append((time.perf_counter() - start) * 1e3)
+        editor.until(editor.send("shutdown", {}, asks=True))
+        editor.send("exit", {})
+    rows = [
+        Row(f"{what} of a change, {name}", percentile(times, percent), "ms", bar)
+        for what, times in (("diagnostics", checked), ("completion", completed))
+        for name, percent, bar in (("p50", 50, None), ("p99", 99, 50.0))
+    ]
+    show(f"an editor in a manifest of {LINES} lines", rows)
+
+
+if __name__ == "__main__":
+    main()
