@@ -5,9 +5,11 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from processes_of_cli import wait_until
 
@@ -72,12 +74,12 @@ class SshWorld:
         key = self._key(f"host-{name}")
         port = free_port()
         log = self.directory / f"log-{name}"
-        lines = [
+        lines = [  # the first value of a setting counts
+            *(f"{key} {value}" for key, value in settings.items()),
             f"Port {port}", "ListenAddress 127.0.0.1", f"HostKey {key}", f"AuthorizedKeysFile {self.authorized}",
             "StrictModes no", "UsePAM no", "PasswordAuthentication no", "PermitRootLogin prohibit-password",
             f"PidFile {self.directory}/pid-{name}", "MaxStartups 100", "LogLevel ERROR",
             f"SetEnv PATH={path or f'{self.directory}/bin:/usr/bin:/bin'} REACTOR_STATE_DIR={state} HOME={self.directory}/home-{name}",
-            *(f"{key} {value}" for key, value in settings.items()),
         ]  # fmt: skip
         config = self.directory / f"sshd-{name}"
         config.write_text("\n".join(lines) + "\n")
@@ -115,12 +117,27 @@ def accepts(port):
 
 @contextmanager
 def ssh_world(directory):
-    """A world of hosts that ends with the block."""
-    made = SshWorld(directory)
-    try:
-        yield made
-    finally:
-        made.close()
+    """A world of hosts that ends with the block. The connections of pushes have their sockets in it."""
+    with tempfile.TemporaryDirectory() as runtime, mock.patch.dict(os.environ, XDG_RUNTIME_DIR=runtime):
+        made = SshWorld(directory)
+        try:
+            yield made
+        finally:
+            close_connections(runtime)
+            made.close()
+
+
+def connections(runtime=None):
+    """The sockets of the connections that stay for the next push."""
+    return list(Path(runtime or os.environ["XDG_RUNTIME_DIR"], "reactor/ssh").glob("*"))
+
+
+def close_connections(runtime=None):
+    """End the connections that stay for the next push."""
+    for socket_of_master in connections(runtime):
+        subprocess.run(
+            ["ssh", "-O", "exit", "-S", socket_of_master, "any"], stderr=subprocess.DEVNULL, check=False
+        )
 
 
 USER = getpass.getuser()

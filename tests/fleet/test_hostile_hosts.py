@@ -53,7 +53,7 @@ def host_with(world):
 async def pushed(world, host, **options):
     """Push 300 kB to one host; return its outcome and its events."""
     noted = []
-    ssh = Ssh(str(world.directory), str(world.config), timeout=2)
+    ssh = Ssh(None, str(world.config), timeout=2)
     data = os.urandom(300_000)
     limits = LineLimits(line=100_000, all=1_000_000, noise=20)
     push = Push(Request(f"sha256-{'0' * 64}", len(data), {}), data, ssh, limits=limits, **options)

@@ -84,12 +84,13 @@ def test_a_push_that_can_not_write_says_so(started):
     assert process.returncode == 1
 
 
-def test_a_long_tmpdir_is_no_obstacle(started, tmp_path):
+def test_a_long_runtime_directory_is_no_obstacle(started, tmp_path):
     long = tmp_path / ("x" * 100)
     long.mkdir()
-    process, directory = started(env={**os.environ, "TMPDIR": str(long)})
+    process, directory = started(env={**os.environ, "XDG_RUNTIME_DIR": str(long)})
     with process:
         wait_until((directory / "sent").exists)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
     assert list(long.iterdir()) == []
+    wait_until((directory / "ended").exists)

@@ -130,6 +130,19 @@ def test_what_ssh_can_not_reach_and_what_has_no_reactor_leaves_the_others_alone(
     assert events(done)[-1]["event"] == "pushended"
 
 
+def test_the_next_push_needs_no_login_but_with_another_key_it_does(push, site, world, inventory, tmp_path):
+    host = inventory.hosts["seen"] = world.start("seen", LogLevel="INFO")
+    directory, mine = site("seen"), inventory("seen")
+    assert [push(directory, "-i", mine).code for _ in range(2)] == [0, 0]
+    assert host.log.read_text().count("Accepted publickey") == 1
+
+    stranger = tmp_path / "stranger"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", stranger], check=True)
+    others = inventory("seen", more=f"seen ansible_ssh_private_key_file={stranger}")
+    assert push(directory, "-i", others).code == 0, "the key of the configuration counts, too"
+    assert host.log.read_text().count("Accepted publickey") == 2
+
+
 def test_only_a_missing_reactor_is_exit_code_4(push, site, inventory):
     assert push(site("x"), "-i", inventory("bare")).code == 4
 

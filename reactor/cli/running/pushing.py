@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import click
 import trio
 
 from reactor.cli.messages import fail_for
+from reactor.cli.running.push_sockets import directory_of_sockets
 from reactor.console.jsonlines import line
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.limits import LIMITS
@@ -33,7 +33,6 @@ from reactor.trust.inputs import open_input
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SIGNALLED = 128
-_LONGEST_DIRECTORY = 30
 
 
 class PushCommand(NamedTuple):
@@ -68,9 +67,7 @@ class PushCommand(NamedTuple):
             fail_for(error)
         except ReactorError as error:
             fail_for(error)
-        with tempfile.TemporaryDirectory(prefix="reactor-push-", dir=_directory_for_sockets()) as control:
-            outcomes = self._push(hosts, bundle, control)
-        return exit_code(outcomes)
+        return exit_code(self._push(hosts, bundle))
 
     def _hosts(self) -> list[Host]:
         if self.inventory is not None:
@@ -92,8 +89,8 @@ class PushCommand(NamedTuple):
         limits = LIMITS.raised_for(self.max_size)._replace(packed=self.max_size)
         return pack(self.directory, limits, open_input)
 
-    def _push(self, hosts: Sequence[Host], bundle: Bundle | None, control: str) -> list[Outcome]:
-        ssh = Ssh(control, self.ssh_config, self.connect_timeout, keeps_master=self.bootstrap)
+    def _push(self, hosts: Sequence[Host], bundle: Bundle | None) -> list[Outcome]:
+        ssh = Ssh(directory_of_sockets(), self.ssh_config, self.connect_timeout)
         digest, data = (bundle.digest, bundle.data) if bundle else (None, b"")
         request = Request(digest, len(data), {}, self.noop, self.diff, self.stay)
         bootstrap = make_bootstrap() if self.bootstrap else None
@@ -109,11 +106,6 @@ class PushCommand(NamedTuple):
             click.echo(words, err=True)
             raise click.exceptions.Exit(_SIGNALLED + signalled)
         return outcomes
-
-
-def _directory_for_sockets() -> str | None:
-    """Where the sockets of ssh go: the path of a socket is short, so a long TMPDIR can't hold any."""
-    return None if len(tempfile.gettempdir()) <= _LONGEST_DIRECTORY else "/tmp"  # noqa: S108 - mkdtemp in it
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

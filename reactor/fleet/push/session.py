@@ -49,22 +49,12 @@ async def push_to(host: Host, push: Push, note: Note) -> Outcome:
     outcome = Outcome(
         host.name, Status.UNREACHABLE, error=f"it did not end within {push.timeout:g} s", code="R0804"
     )
-    try:
-        with trio.move_on_after(push.timeout):
-            outcome = await _Session(host, push, note).run(receive_command(host, become=push.become))
-            if outcome.status is Status.MISSING and push.bootstrap is not None:
-                command = python_command(host, BOOTSTRAP_CODE, become=push.become)
-                outcome = await _Session(host, push, note, push.bootstrap).run(command)
-    finally:
-        if push.ssh.keeps_master:
-            await _close_master(push.ssh.closing_words(host))
+    with trio.move_on_after(push.timeout):
+        outcome = await _Session(host, push, note).run(receive_command(host, become=push.become))
+        if outcome.status is Status.MISSING and push.bootstrap is not None:
+            command = python_command(host, BOOTSTRAP_CODE, become=push.become)
+            outcome = await _Session(host, push, note, push.bootstrap).run(command)
     return outcome._replace(duration=time.monotonic() - began)
-
-
-async def _close_master(words: list[str]) -> None:
-    null = subprocess.DEVNULL
-    with trio.move_on_after(_LAST_WORDS, shield=True), suppress(OSError):
-        await trio.run_process(words, check=False, stdin=null, stdout=null, stderr=null)
 
 
 class _Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import NamedTuple
 
@@ -18,19 +19,24 @@ MISSING_CODE = 127
 """The exit code of the command on a host that has no reactor."""
 SSH_FAILED = 255
 """The exit code of ssh itself."""
+STAYS = 60
+"""Seconds that a connection stays for the next session."""
+_LOGIN = 8
+_HASH, _SUFFIX, _LONGEST_ADDRESS = 40, 17, 107
+LONGEST_DIRECTORY = _LONGEST_ADDRESS - len("/") - _LOGIN - _HASH - _SUFFIX
+"""The most characters of a directory for sockets: ssh adds names, and the kernel takes no longer address."""
 
 
 class Ssh(NamedTuple):
     """``config`` is a configuration file in place of the user's own; ``timeout`` for connecting is in seconds.
 
-    ``control`` is the private directory for the sockets of the master connections, one for each host.
+    ``sockets`` is the private directory of the master connections, one for each host, user and key. They stay for
+    `STAYS` seconds after the last session, so that the next one needs no login. Without it, each session logs in.
     """
 
-    control: str
+    sockets: str | None = None
     config: str | None = None
     timeout: int = 10
-    keeps_master: bool = False
-    """Whether the connection stays for further sessions, until `closing_words` run."""
 
     def words(self, host: Host, command: str) -> list[str]:
         """The command line of a session on ``host``. Nothing of the host can be an option."""
@@ -39,20 +45,16 @@ class Ssh(NamedTuple):
             f"ConnectTimeout={self.timeout}",
             f"ServerAliveInterval={max(1, self.timeout)}",
             f"ServerAliveCountMax={_SILENT_LIMIT}",
-            "ControlMaster=auto",
-            *(("ControlPersist=60",) if self.keeps_master else ("ControlPersist=no",)),
+            *self._sharing(host),
         ]
         return [
             *self._to(host),
             "-T",
             *(word for each in options for word in ("-o", each)),
-            *_target(host),
+            "--",
+            host.address,
             command,
         ]
-
-    def closing_words(self, host: Host) -> list[str]:
-        """The command line that ends the master connection to ``host``."""
-        return [*self._to(host), "-O", "exit", *_target(host)]
 
     def _to(self, host: Host) -> list[str]:
         words = ["ssh"]
@@ -64,11 +66,13 @@ class Ssh(NamedTuple):
             words += ["-l", host.user]
         if host.key is not None:
             words += ["-i", host.key, "-o", "IdentitiesOnly=yes"]
-        return [*words, "-o", f"ControlPath={self.control}/%C"]
+        return words
 
-
-def _target(host: Host) -> tuple[str, str]:
-    return "--", host.address
+    def _sharing(self, host: Host) -> list[str]:
+        if self.sockets is None:
+            return ["ControlMaster=no", "ControlPath=none"]
+        login = hashlib.sha256(f"{self.config}\0{host.key}".encode()).hexdigest()[:_LOGIN]
+        return ["ControlMaster=auto", f"ControlPersist={STAYS}", f"ControlPath={self.sockets}/{login}%C"]
 
 
 def receive_command(host: Host, *, become: bool) -> str:
