@@ -66,13 +66,43 @@ async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):
             fleet.last[web] = good
             failing = file(tmp_path / "no" / "where", "x") + file(path, "fifth")
             failing = await fleet.put(js, web, failing)
-            found = await host.summary(js, lambda each: each.engine.failed)
-            assert found.channels[web].phase == "failed"
+            found = await host.summary(js, _failed(web, failing.digest))
+            assert found.engine.failed == 1
             assert found.engine.worst[0][0] == f"file#{tmp_path}/no/where"
-            assert path.read_text() == "fifth"
+            await host.until(lambda: path.read_text() == "fifth")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 1
     assert "evil" not in host.said()
+
+
+def _failed(channel, release):
+    """Whether a summary says that a release has failed."""
+
+    def told(summary):
+        report = summary.channels[channel]
+        return (report.about, report.phase) == (release, "failed")
+
+    return told
+
+
+async def test_a_failure_that_a_retry_repairs_is_no_failure_of_the_release(fleet, tmp_path):
+    host, mark = fleet.host("web10", ["retried"]), tmp_path / "mark"
+    once = f"  - exec: {{name: once, command: '[ -e {mark} ] || {{ touch {mark}; exit 1; }}', provider: shell}}\n"
+    async with fleet.operator() as js:
+        with host.following() as process:
+            await fleet.put(js, "retried", once)
+            seen = []
+
+            def converged(summary):
+                if (report := summary.channels.get("retried")) is not None:
+                    seen.append(report.phase)
+                return seen[-1:] == ["converged"]
+
+            await host.summary(js, converged)
+            assert "failed" not in seen
+            assert "exec#once  failed" in host.said()
+            process.terminate()
+            process.wait(10)
 
 
 def page_of(port):
@@ -128,9 +158,7 @@ async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_pa
 
             fleet.last["site"] = site
             failing = await fleet.put(js, "site", file(tmp_path / "no/where", "x"), serial=3)
-            found = await host.summary(
-                js, lambda each: each.channels["site"].about == failing.digest and each.engine.failed
-            )
+            found = await host.summary(js, _failed("site", failing.digest))
             assert {name: each.phase for name, each in found.channels.items()} == {
                 "base": "converged",
                 "site": "failed",
