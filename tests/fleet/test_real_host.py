@@ -364,7 +364,7 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
     held = file(path, "x").replace("ensure: present", f"ensure: present{slot}")
     async with fleet.operator() as js:
         slots = js.key_value(SLOTS)
-        taken = await slots.put("motd.0", Holder("web3", "file#/etc/motd", "t").to_bytes(), ttl=60)
+        taken = await slots.put("motd.0.web3", Holder("web3", "file#/etc/motd", "t").to_bytes(), ttl=60)
         with host.following() as process:
             await fleet.put(js, "slotted", held + file(other, "y"))
             await host.until(other.exists)
@@ -375,9 +375,9 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
             assert not path.exists()
             (shown,) = await held_slots(js, "motd")
             assert shown[:5] == ("motd", "", "0", "web3", "file#/etc/motd")
-            await slots.delete("motd.0", revision=taken)
+            await slots.delete("motd.0.web3", revision=taken)
             await host.phase(js, "converged", channel="slotted")
             assert path.read_text() == "x"
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
-        assert await slots.get("motd.0") is None
+        assert await slots.get("motd.0.web3") is None
