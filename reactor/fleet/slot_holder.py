@@ -1,4 +1,8 @@
-"""The value of a slot: who holds it. Any host may write one, so nothing in it is believed but for showing it."""
+"""Who holds a slot: its key and its value.
+
+The key of a slot is ``NAME.NUMBER.HOST``, and a host may write only keys that end in its own name: so no host can end the
+lease of another, and the key says who holds it. The value is shown, and not believed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,28 @@ _LONGEST_REF = 200
 UNKNOWN = "an unknown host"
 
 
+class Place(NamedTuple):
+    """One slot of a set. A key that is not written this way is in none."""
+
+    name: str
+    number: str
+
+    @classmethod
+    def of(cls, key: str) -> Place:
+        """The slot that a key is about."""
+        name, number = key.split(".")[:2]
+        return cls(name, number)
+
+    @property
+    def filter(self) -> str:
+        """The keys of all hosts."""
+        return f"{self.name}.{self.number}.*"
+
+    def key(self, host: str) -> str:
+        """The key with which ``host`` holds it."""
+        return f"{self.name}.{self.number}.{host}"
+
+
 class Holder(NamedTuple):
     """``ref`` is the resource that is changed; ``token`` tells one lease from another."""
 
@@ -21,15 +47,16 @@ class Holder(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """The value as it is stored."""
-        fields = {"v": 1, "host": self.host, "ref": self.ref[:_LONGEST_REF], "token": self.token}
+        fields = {"v": 1, "ref": self.ref[:_LONGEST_REF], "token": self.token}
         return json.dumps(fields).encode()
 
 
-def holder_of(value: bytes) -> Holder:
-    """Read the value of a slot. A damaged one still holds its slot, by `UNKNOWN`."""
+def holder_of(key: str, value: bytes) -> Holder:
+    """Read the entry of a slot. One with a damaged value holds its slot too."""
+    host = key.rpartition(".")[2]
     try:
         found = json.loads(value[:_MOST_BYTES])
-        host, ref, token = (str(found[name]) for name in ("host", "ref", "token"))
+        ref, token = (str(found[name]) for name in ("ref", "token"))
     except (ValueError, TypeError, KeyError, RecursionError):
-        return Holder(UNKNOWN, "", "")
+        ref = token = ""
     return Holder(host if is_host_id(host) else UNKNOWN, ref[:_LONGEST_REF], token)

@@ -52,18 +52,21 @@ class Crowd:
 
     async def _host(self, name):
         while not await self._life(name):
-            self.deaths += 1
+            pass
 
     async def _life(self, name):
         async with slots_of(self._fleet, name) as slots:
             permit = await slots.admit(self._slot, "service#app", lambda _: None)
-            assert permit.is_held
+            if not permit.is_held:  # the answer came after the lease: a busy machine
+                await permit.release()
+                return False
             permit.begin()
             self._acting += 1
             self.most = max(self.most, self._acting)
             await trio.sleep(self._work)
             self._acting -= 1
             if self._random.random() < self._dying:
+                self.deaths += 1
                 return False
             permit.end()
             await permit.release()

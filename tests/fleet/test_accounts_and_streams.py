@@ -155,10 +155,10 @@ async def test_a_host_does_all_that_it_should(fleet):
         assert await web1.key_value("reactor_state").put("web1", b"summary")
         assert await web1.key_value("reactor_shared").put("web1.pg", b"value")
         assert await web1.publish("reactor.event.web1", b"e", message_id="a")
-        revision = await web1.key_value("reactor_slots").create("app.0", b"web1", ttl=60)
+        revision = await web1.key_value("reactor_slots").create("app.0.web1", b"web1", ttl=60)
         with pytest.raises(ApiError):
-            await web1.key_value("reactor_slots").create("app.0", b"web1", ttl=60)
-        await web1.key_value("reactor_slots").delete("app.0", revision=revision)
+            await web1.key_value("reactor_slots").create("app.0.web1", b"web1", ttl=60)
+        await web1.key_value("reactor_slots").delete("app.0.web1", revision=revision)
 
 
 async def test_a_host_hears_hints_of_its_channel_and_of_itself_only(fleet):
@@ -186,6 +186,8 @@ ATTACKS = {
     "read a secret of another": lambda js: js.key_value("reactor_secrets").last("web2.db"),
     "read a summary of another": lambda js: js.key_value("reactor_state").last("web2"),
     "write its own spec": lambda js: js.key_value("reactor_hosts").put("web1", b"evil"),
+    "take a slot for another": lambda js: js.key_value("reactor_slots").create("app.0.web2", b"evil", ttl=60),
+    "free the slot of another": lambda js: js.key_value("reactor_slots").delete("app.0.web2"),
     "write a channel": lambda js: js.key_value("reactor_channels").put("web", b"evil"),
     "write a summary of another": lambda js: js.key_value("reactor_state").put("web2", b"evil"),
     "share a value of another": lambda js: js.key_value("reactor_shared").put("web2.pg", b"evil"),
@@ -269,7 +271,7 @@ async def test_one_message_can_not_roll_up_what_others_wrote(fleet):
             "$KV.reactor_state.web1",
             "$KV.reactor_shared.web1.pg",
             "reactor.event.web1",
-            "$KV.reactor_slots.app.3",
+            "$KV.reactor_slots.app.3.web1",
         ):
             for kind in ("all", "sub"):
                 with pytest.raises(LinkError):

@@ -1,5 +1,7 @@
 """Slots on a real server, with the accounts of a fleet: never more than N, and no slot is lost with its holder."""
 
+from functools import partial
+
 import pytest
 import trio
 from fleet_server import FleetServer
@@ -8,6 +10,8 @@ from slot_hosts import Crowd, slots_of
 from reactor.fleet.bucket_names import SLOTS
 from reactor.fleet.host.slots import FleetSlots
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
+from reactor.fleet.link.jetstream import JetStream
+from reactor.fleet.slot_holder import Holder
 from reactor.resource.common_properties import Slot
 
 REF = "service#app"
@@ -75,11 +79,40 @@ async def test_a_lease_in_use_is_renewed_and_that_of_a_dead_holder_ends(fleet):
         await waiting.permit.release()
 
 
-async def test_a_holder_knows_that_its_slot_was_taken_away(fleet):
+async def test_no_host_can_end_or_take_over_the_lease_of_another(fleet):
     slot = Slot(name="thief", at_most=1, lease="60s")
-    async with slots_of(fleet, "web1") as first, fleet.connected("web2") as js:
+    async with (
+        slots_of(fleet, "web1") as first,
+        slots_of(fleet, "web3") as third,
+        fleet.connected("web2") as web2,
+    ):
         permit = await admitted(first, slot)
-        await js.key_value(SLOTS).delete("thief.0")
+        bucket = JetStream(web2.connection, seconds=0.4).key_value(SLOTS)
+        for key in ("thief.0.web1", "thief.0", "thief.0.web1.web2"):
+            for attack in (bucket.delete, partial(bucket.put, value=b"{}")):
+                with pytest.raises(LinkError):
+                    await attack(key)
+        # What it may write is its own place in the queue: that neither ends nor frees the slot of another.
+        await bucket.put("thief.0.web2", Holder("web2", REF, "t").to_bytes())
+        await bucket.delete("thief.0.web2")
+        async with trio.open_nursery() as nursery:
+            waiting = Waiting(nursery, third, slot)
+            with trio.fail_after(10):
+                await waiting.told.wait()
+            assert waiting.reasons == ["held by web1"]
+            await permit.renew()
+            assert permit.is_held
+            await permit.release()
+            with trio.fail_after(10):
+                await waiting.admitted.wait()
+        await waiting.permit.release()
+
+
+async def test_a_holder_knows_that_people_took_its_slot_away(fleet):
+    slot = Slot(name="taken", at_most=1, lease="60s")
+    async with slots_of(fleet, "web1") as first, fleet.connected() as js:
+        permit = await admitted(first, slot)
+        await js.key_value(SLOTS).delete("taken.0.web1")
         with pytest.raises(WrongRevisionError):
             await permit.renew()
         assert not permit.is_held
@@ -124,15 +157,15 @@ async def test_while_the_servers_are_away_it_waits_or_proceeds_as_the_manifest_s
     "value",
     [b"", b"\x00\xff", b"[" * 50_000, b'{"host": "\\u001b[2J", "ref": 1, "token": 2}', b"x" * 500_000],
 )
-async def test_a_damaged_holder_holds_its_slot_and_is_shown_as_unknown(fleet, value):
+async def test_a_damaged_holder_holds_its_slot(fleet, value):
     slot = Slot(name="damaged", at_most=1, lease="60s")
     async with fleet.connected("mallory") as js, slots_of(fleet, "web1") as slots:
-        await js.key_value(SLOTS).put("damaged.0", value)
+        await js.key_value(SLOTS).put("damaged.0.mallory", value)
         async with trio.open_nursery() as nursery:
             waiting = Waiting(nursery, slots, slot)
             with trio.fail_after(10):
                 await waiting.told.wait()
-            assert waiting.reasons == ["held by an unknown host"]
+            assert waiting.reasons == ["held by mallory"]
             nursery.cancel_scope.cancel()
 
 
@@ -172,7 +205,7 @@ async def test_each_group_has_slots_of_its_own(fleet):
                 await waiting.admitted.wait()
         await waiting.permit.release()
     async with fleet.connected() as js:
-        assert await js.key_value(SLOTS).entries("groups=eu.*", "groups=us.*") == []
+        assert await js.key_value(SLOTS).entries("groups=eu.>", "groups=us.>") == []
 
 
 async def test_a_cancelled_wait_leaves_no_slot_behind(fleet):
@@ -189,7 +222,7 @@ async def test_a_host_can_neither_make_more_slots_nor_wipe_the_bucket(fleet):
     async with fleet.connected("mallory") as js:
         bucket = js.key_value(SLOTS)
         with pytest.raises(LinkError):
-            await bucket.purge("hint.0")
+            await bucket.purge("hint.0.mallory")
         with pytest.raises(LinkError):
             await js.connection.request(f"$JS.API.STREAM.PURGE.{bucket.stream}", b"", seconds=1)
 

@@ -66,13 +66,43 @@ async def test_a_host_converges_releases_and_refuses_bad_ones(fleet, tmp_path):
             fleet.last[web] = good
             failing = file(tmp_path / "no" / "where", "x") + file(path, "fifth")
             failing = await fleet.put(js, web, failing)
-            found = await host.summary(js, lambda each: each.engine.failed)
-            assert found.channels[web].phase == "failed"
+            found = await host.summary(js, _failed(web, failing.digest))
+            assert found.engine.failed == 1
             assert found.engine.worst[0][0] == f"file#{tmp_path}/no/where"
-            assert path.read_text() == "fifth"
+            await host.until(lambda: path.read_text() == "fifth")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 1
     assert "evil" not in host.said()
+
+
+def _failed(channel, release):
+    """Whether a summary says that a release has failed."""
+
+    def told(summary):
+        report = summary.channels[channel]
+        return (report.about, report.phase) == (release, "failed")
+
+    return told
+
+
+async def test_a_failure_that_a_retry_repairs_is_no_failure_of_the_release(fleet, tmp_path):
+    host, mark = fleet.host("web10", ["retried"]), tmp_path / "mark"
+    once = f"  - exec: {{name: once, command: '[ -e {mark} ] || {{ touch {mark}; exit 1; }}', provider: shell}}\n"
+    async with fleet.operator() as js:
+        with host.following() as process:
+            await fleet.put(js, "retried", once)
+            seen = []
+
+            def converged(summary):
+                if (report := summary.channels.get("retried")) is not None:
+                    seen.append(report.phase)
+                return seen[-1:] == ["converged"]
+
+            await host.summary(js, converged)
+            assert "failed" not in seen
+            assert "exec#once  failed" in host.said()
+            process.terminate()
+            process.wait(10)
 
 
 def page_of(port):
@@ -128,9 +158,7 @@ async def test_channels_run_side_by_side_and_a_conflict_names_both(fleet, tmp_pa
 
             fleet.last["site"] = site
             failing = await fleet.put(js, "site", file(tmp_path / "no/where", "x"), serial=3)
-            found = await host.summary(
-                js, lambda each: each.channels["site"].about == failing.digest and each.engine.failed
-            )
+            found = await host.summary(js, _failed("site", failing.digest))
             assert {name: each.phase for name, each in found.channels.items()} == {
                 "base": "converged",
                 "site": "failed",
@@ -336,7 +364,7 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
     held = file(path, "x").replace("ensure: present", f"ensure: present{slot}")
     async with fleet.operator() as js:
         slots = js.key_value(SLOTS)
-        taken = await slots.put("motd.0", Holder("web3", "file#/etc/motd", "t").to_bytes(), ttl=60)
+        taken = await slots.put("motd.0.web3", Holder("web3", "file#/etc/motd", "t").to_bytes(), ttl=60)
         with host.following() as process:
             await fleet.put(js, "slotted", held + file(other, "y"))
             await host.until(other.exists)
@@ -347,9 +375,9 @@ async def test_a_host_changes_nothing_before_it_has_its_slot(fleet, tmp_path):
             assert not path.exists()
             (shown,) = await held_slots(js, "motd")
             assert shown[:5] == ("motd", "", "0", "web3", "file#/etc/motd")
-            await slots.delete("motd.0", revision=taken)
+            await slots.delete("motd.0.web3", revision=taken)
             await host.phase(js, "converged", channel="slotted")
             assert path.read_text() == "x"
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
-        assert await slots.get("motd.0") is None
+        assert await slots.get("motd.0.web3") is None

@@ -15,7 +15,7 @@ from reactor.cli.options.formats import Format, format_option
 def slots(name: str | None, home: str, form: Format) -> None:
     """Show the slots that are held now, by which host and for which resource; of NAME only, if it is given.
 
-    A holder says its own name and resource; the server checks neither.
+    The servers let no host write the name of another; the resource is what the holder says.
 
     Exit codes: 0 shown; 1 no server answers; 2 bad usage.
 

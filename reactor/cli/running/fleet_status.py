@@ -15,6 +15,8 @@ from reactor.resource.composite import Composite
 from reactor.resource.health import HealthStatus
 
 _MOST_FAILURES = 5
+_SOON = 30.0
+"""Seconds in which a retry must come for a first failure not to count yet."""
 _WORST_FIRST = tuple(reversed(HealthStatus))
 
 
@@ -40,6 +42,9 @@ class RunStatus:
         self._members: dict[str, frozenset[int]] = {}
         self._composites: frozenset[int] = frozenset()
         self._failed_now: set[str] = set()
+        """What failed since the release was loaded, and failed again, or is not retried soon."""
+        self._failed_once: set[str] = set()
+        """What failed for the first time, and is retried soon."""
         self._errors: dict[str, str] = {}
         self._health: dict[str, dict[str, HealthStatus]] = {}
         self._facts: Mapping[str, Any] = {}
@@ -57,6 +62,7 @@ class RunStatus:
         elif type(event) is Reloaded:
             self._loaded = dict(self._being_loaded())
             self._failed_now.clear()
+            self._failed_once.clear()
             self._rejected.clear()
             for ref in event.gone:
                 self._errors.pop(ref, None)
@@ -70,18 +76,28 @@ class RunStatus:
         if event.health:
             self._health[event.ref] = {each.name: each.status for each in event.health}
         if event.result is Result.FAILED:
-            self._failed_now.add(event.ref)
+            self._note_failure(event)
             self._errors[event.ref] = event.error or "it failed"
         elif event.ref in self._errors:
             self._failed_now.discard(event.ref)
+            self._failed_once.discard(event.ref)
             del self._errors[event.ref]
+
+    def _note_failure(self, event: Checked) -> None:
+        is_first = event.ref not in self._failed_once | self._failed_now
+        if is_first and event.retry_in is not None and event.retry_in <= _SOON:
+            self._failed_once.add(event.ref)
+        else:
+            self._failed_once.discard(event.ref)
+            self._failed_now.add(event.ref)
 
     # ---- answers ----
 
     def phase_of(self, release: str) -> HostPhase:
-        """FAILED at the first failure since the release was loaded; CONVERGED if nothing moves, failed or is blocked.
+        """FAILED when a retry has failed too since the release was loaded; CONVERGED if nothing moves, failed or is blocked.
 
-        While the only resources that are not well wait for a value from the network, the release is MOVING.
+        While the only resources that are not well are retried soon after their first failure, or wait for a value
+        from the network, the release is MOVING.
         """
         channel = self._channel_of(release)
         if channel is None:
@@ -90,13 +106,15 @@ class RunStatus:
         if engine is None:
             return HostPhase.MOVING
         members = self._of_channel(channel)
-        bad = (engine.scheduler.blocking.failed | engine.scheduler.blocking.blocked) & members
+        failed = engine.scheduler.blocking.failed & members
+        bad = failed | engine.scheduler.blocking.blocked & members
         if any(engine.vertex_table.refs[vertex] in self._failed_now for vertex in bad):
             return HostPhase.FAILED
         if any(engine.scheduler.in_motion(vertex) for vertex in members):
             return HostPhase.MOVING
-        waiting = engine.results.waits.keys() & bad
-        if waiting and engine.scheduler.blocking.failed & members <= waiting:
+        hopeful = {vertex for vertex in failed if engine.vertex_table.refs[vertex] in self._failed_once}
+        hopeful |= engine.results.waits.keys() & bad
+        if hopeful and failed <= hopeful:
             return HostPhase.MOVING
         return HostPhase.FAILED if bad else HostPhase.CONVERGED
 

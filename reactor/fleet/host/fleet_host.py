@@ -38,7 +38,9 @@ class FleetHost:
         self._epoch = -1
 
     def summary(self) -> Summary:
-        """The summary of now."""
+        """The summary of now: the phases of its channels are of the same moment as its counts."""
+        for each in self.followers:
+            each.refresh()
         return Summary(
             host=self.host.identity.id,
             channels={each.channel: each.report for each in self.followers},

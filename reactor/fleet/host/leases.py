@@ -10,9 +10,11 @@ import trio
 
 from reactor.fleet.link.errors import LinkError, WrongRevisionError
 from reactor.fleet.link.key_value import KeyValue
-from reactor.fleet.slot_holder import Holder, holder_of
+from reactor.fleet.slot_holder import Holder, Place, holder_of
 from reactor.resource.common_properties import Slot
 
+_GIVEN_BACK = 10
+"""Seconds for which it stays there that a slot was given back."""
 _AGAIN = 1.0
 """Seconds until the next attempt to renew, when the servers did not answer."""
 
@@ -93,10 +95,10 @@ class Lease:
         """Renew it no longer."""
         self._keeper.end(self)
 
-    async def take(self, bucket: KeyValue, key: str, revision: int) -> None:
-        """Take the slot ``key`` if its last entry still has ``revision``. Raises WrongRevisionError, LinkError."""
+    async def take(self, bucket: KeyValue, place: Place, revision: int) -> None:
+        """Take a slot if its last entry of all hosts still has ``revision``. Raises WrongRevisionError, LinkError."""
         self._bucket = bucket
-        await self._write(key, revision)
+        await self._write(place.key(self.holder.host), revision, among=place.filter)
 
     async def renew(self) -> None:
         """Renew each slot. Raises WrongRevisionError when a slot was lost, and LinkError."""
@@ -117,22 +119,23 @@ class Lease:
             except LinkError:
                 continue
 
-    async def _write(self, key: str, revision: int) -> None:
+    async def _write(self, key: str, revision: int, among: str | None = None) -> None:
         if self._bucket is None:
             raise AssertionError("a lease is renewed only after it was taken")
         asked = self._clock()
         ttl = math.ceil(self.slot.lease)
-        self._revisions[key] = await self._bucket.update(key, self.holder.to_bytes(), revision, ttl=ttl)
+        value = self.holder.to_bytes()
+        self._revisions[key] = await self._bucket.update(key, value, revision, ttl=ttl, among=among)
         self._until[key] = asked + self.slot.lease
 
     async def _delete(self, key: str) -> None:
         """Delete a slot of ours. An interrupted renewal may have changed its revision."""
         if self._bucket is None:
             return
-        delete = partial(self._bucket.delete, key)
+        delete = partial(self._bucket.delete, key, ttl=_GIVEN_BACK)
         try:
             await delete(revision=self._revisions.get(key, 0))
         except WrongRevisionError:
             entry = await self._bucket.get(key)
-            if entry is not None and holder_of(entry.value).token == self.holder.token:
+            if entry is not None and holder_of(key, entry.value).token == self.holder.token:
                 await delete(revision=entry.revision)

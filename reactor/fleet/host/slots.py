@@ -1,4 +1,6 @@
-"""Slots: at most N hosts change at once. Each slot is a key that is taken by compare-and-set, with the lease as its time to live.
+"""Slots: at most N hosts change at once. A lease is a key with a time to live, taken by compare-and-set over the keys of all.
+
+See `reactor.fleet.slot_holder` for the keys.
 
 A holder counts its lease from before the request, on a clock that nobody sets. So it stops before the server frees the
 slot.
@@ -22,7 +24,7 @@ from reactor.fleet.link.errors import DisconnectedError, LinkError, WrongRevisio
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
 from reactor.fleet.link.stored import last_messages
-from reactor.fleet.slot_holder import Holder, holder_of
+from reactor.fleet.slot_holder import Holder, Place, holder_of
 from reactor.fleet.wire.parser import Message
 from reactor.resource.common_properties import Slot
 
@@ -122,16 +124,19 @@ class FleetSlots:
     async def _try(self, js: JetStream, lease: Lease, name: str, telling: _Telling) -> bool:
         """Take a slot if one is free. Raises WrongRevisionError if another host was faster, and LinkError."""
         entries = await _entries(js, name)
-        taken = {each.key: holder_of(each.value) for each in entries if not each.deleted}
-        ours = next((key for key, holder in taken.items() if holder.token == lease.holder.token), None)
-        free = [key for n in range(lease.slot.at_most) if (key := f"{name}.{n}") not in taken]
+        revisions = {Place.of(each.key): each.revision for each in entries}  # of each slot the last
+        holders = [
+            (Place.of(each.key), holder_of(each.key, each.value)) for each in entries if not each.deleted
+        ]
+        ours = next((place for place, holder in holders if holder.token == lease.holder.token), None)
+        taken = {place for place, _ in holders}
+        free = [place for n in range(lease.slot.at_most) if (place := Place(name, str(n))) not in taken]
         if ours is None and (len(taken) >= lease.slot.at_most or not free):
-            telling.tell(_held_by(taken.values()))
+            telling.tell(_held_by(holder for _, holder in holders))
             return False
-        key = ours or random.choice(free)  # noqa: S311 - no secret
-        revision = next((each.revision for each in entries if each.key == key), 0)
+        place = ours or random.choice(free)  # noqa: S311 - no secret
         with trio.CancelScope(shield=True):  # else it is not known who has it
-            await lease.take(js.key_value(SLOTS), key, revision)
+            await lease.take(js.key_value(SLOTS), place, revisions.get(place, 0))
         return True
 
 
@@ -164,17 +169,18 @@ class _Hints:
         """Receive the hints for the slots ``name`` within the block."""
         hints = cls()
         with ExitStack() as stack:
-            subject = f"{CHANGED_SLOT}{name}.*"
+            subject = f"{CHANGED_SLOT}{name}.*.*"
             stack.enter_context(js.connection.subscribed(subject, hints._take))
             stack.enter_context(js.connection.watched(hints._look))
             yield hints
 
     def _take(self, message: Message) -> None:
+        place = message.subject.rpartition(".")[0]
         if "KV-Operation" in message.headers:
-            self._free.add(message.subject)
+            self._free.add(place)
             self._event.set()
         else:
-            self._free.discard(message.subject)
+            self._free.discard(place)
 
     def _look(self, _: object) -> None:
         """The connection has changed: hints may have been lost."""
@@ -194,8 +200,9 @@ class _Hints:
 
 
 async def _entries(js: JetStream, name: str) -> list[Entry]:
+    """The last entry of each host for each of the slots, by revision."""
     bucket = js.key_value(SLOTS)
-    found = await last_messages(js, bucket.stream, [f"{bucket.prefix}{name}.*"])
+    found = await last_messages(js, bucket.stream, [f"{bucket.prefix}{name}.*.*"])
     return [bucket.entry_of(each) for each in found]
 
 

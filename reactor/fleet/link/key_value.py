@@ -23,6 +23,7 @@ _OPERATIONS: dict[str, Operation] = {"DEL": "delete", "PURGE": "purge"}
 _MARKERS: dict[str, Operation] = {"MaxAge": "purge", "Purge": "purge", "Remove": "delete"}
 _DUPLICATES = 120
 _DEFAULT_PREFIX = "$JS.API"
+_AMONG = "Nats-Expected-Last-Subject-Sequence-Subject"
 
 
 class Entry(NamedTuple):
@@ -159,13 +160,19 @@ class KeyValue:
                 raise
             return await self._write(key, value, {}, last=entry.revision, ttl=ttl)
 
-    async def update(self, key: str, value: bytes, revision: int, *, ttl: int | None = None) -> int:
-        """Set a value if the last entry of the key, deleted or not, has ``revision``. Raises WrongRevisionError."""
-        return await self._write(key, value, {}, last=revision, ttl=ttl)
+    async def update(
+        self, key: str, value: bytes, revision: int, *, ttl: int | None = None, among: str | None = None
+    ) -> int:
+        """Set a value if the last entry of the key, deleted or not, has ``revision``. Raises WrongRevisionError.
 
-    async def delete(self, key: str, *, revision: int | None = None) -> int:
-        """Delete a value; its history stays. ``revision``: as for `update`."""
-        return await self._write(key, b"", {"KV-Operation": "DEL"}, last=revision)
+        ``among``: a filter of keys; then the last entry of all that match must have it, 0 for none.
+        """
+        headers = {} if among is None else {_AMONG: self._filters((among,))[0]}
+        return await self._write(key, value, headers, last=revision, ttl=ttl)
+
+    async def delete(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
+        """Delete a value; its history stays. ``revision``: as for `update`. ``ttl``: as for `purge`."""
+        return await self._write(key, b"", {"KV-Operation": "DEL"}, last=revision, ttl=ttl)
 
     async def purge(self, key: str, *, revision: int | None = None, ttl: int | None = None) -> int:
         """Delete a value and its history. ``ttl``: seconds after which this marker is gone too."""

@@ -29,21 +29,20 @@ ONE_ANSWER = (
     f"{_GET}.OBJ_reactor_bundles.$O.reactor_bundles.M.*",
     "$KV.reactor_state.*",
     "$KV.reactor_shared.*.*",
+    "$KV.reactor_slots.*.*.*",
     "reactor.event.*",
     "choria.ccm.registration.v1.>",
     JOIN,
 )
 """What FLEET offers to HOSTS, with one answer to a request."""
 MANY_ANSWERS = (f"{_GET}.KV_reactor_shared", f"{_GET}.KV_reactor_slots", f"{_GET}.OBJ_reactor_bundles")
-STAMPED = ("$KV.reactor_slots.*.*",)
-"""The server adds who the client is: a lease names its true holder."""
 HINTS = ("reactor.changed.>",)
 
 HOST_PUBLISHES = (
     f"$KV.reactor_state.{_ME}",
     f"reactor.event.{_ME}",
     f"$KV.reactor_shared.{_ME}.*",
-    *STAMPED,
+    f"$KV.reactor_slots.*.*.{_ME}",
     "choria.ccm.registration.v1.>",
     f"{_GET}.KV_reactor_channels.$KV.reactor_channels.*",
     f"{_GET}.KV_reactor_hosts.$KV.reactor_hosts.{_ME}",
@@ -92,7 +91,7 @@ def system_token(keys: Keyring, old: str | None = None) -> str:
 def fleet_token(keys: Keyring, old: str | None = None) -> str:
     """Return the JWT of the account FLEET, which owns the streams and offers hosts what they may reach."""
     exports = [
-        *({"name": each, "subject": each, "type": "service"} for each in (*ONE_ANSWER, *STAMPED)),
+        *({"name": each, "subject": each, "type": "service"} for each in ONE_ANSWER),
         *(
             {"name": each, "subject": each, "type": "service", "response_type": "Stream"}
             for each in MANY_ANSWERS
@@ -107,7 +106,6 @@ def hosts_token(keys: Keyring, revoked: Mapping[str, int], old: str | None = Non
     """Return the JWT of the account HOSTS. ``revoked``: public key of a user -> the time before which its JWTs are void."""
     imports = [
         *(_import(keys, each, "service") for each in (*ONE_ANSWER, *MANY_ANSWERS)),
-        *({**_import(keys, each, "service"), "share": True} for each in STAMPED),
         *(_import(keys, each, "stream") for each in HINTS),
     ]
     claims = {

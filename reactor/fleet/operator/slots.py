@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reactor.fleet.bucket_names import SLOTS
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.link.key_value import Entry
-from reactor.fleet.slot_holder import holder_of
+from reactor.fleet.slot_holder import Place, holder_of
 
 
 class HeldSlot(NamedTuple):
@@ -23,12 +23,12 @@ class HeldSlot(NamedTuple):
 
 async def held_slots(js: JetStream, name: str | None) -> list[HeldSlot]:
     """Return the slots that are held, of one name or all, by name and number. Raises LinkError."""
-    found = [_held(entry) for entry in await js.key_value(SLOTS).entries()]
+    found = [_held(entry) for entry in await js.key_value(SLOTS).entries("*.*.*")]
     return sorted(each for each in found if name is None or each.name == name)
 
 
 def _held(entry: Entry) -> HeldSlot:
-    of, _, number = entry.key.rpartition(".")
-    name, _, group = of.partition("=")
-    holder = holder_of(entry.value)
-    return HeldSlot(name, group, number, holder.host, holder.ref, entry.time)
+    place = Place.of(entry.key)
+    name, _, group = place.name.partition("=")
+    holder = holder_of(entry.key, entry.value)
+    return HeldSlot(name, group, place.number, holder.host, holder.ref, entry.time)
