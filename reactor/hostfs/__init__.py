@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         set_attributes,
         type_of,
     )
-    from reactor.hostfs.backups import PreviousContent, keep_for_undo
+    from reactor.hostfs.backups import SHORT, PreviousContent, ShortFile, keep_for_undo
     from reactor.hostfs.checksum import checksum_of, digest_of
     from reactor.hostfs.content import (
         EMPTY,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         remove_same,
         remove_stale_temporaries,
     )
-    from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
+    from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, replaced_text, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import ErrorContext, resource_error
     from reactor.hostfs.extended import (
@@ -126,12 +126,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "set_attributes", "type_of"),
-    "backups": ("PreviousContent", "keep_for_undo"),
+    "backups": ("SHORT", "PreviousContent", "ShortFile", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
     "create_and_remove": ("create_directory", "remove_path", "remove_same", "remove_stale_temporaries"),
     "downloads": ("opened_downloads",),
-    "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
+    "diff": ("attributes_diff", "content_diff", "new_file_diff", "replaced_text", "secret_diff"),
     "errors": ("ErrorContext", "resource_error"),
     "extended": ("Extended", "read_extended", "refuse_exposed", "require_support", "set_extended"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
@@ -155,6 +155,7 @@ __all__ = [
     "KEEP",
     "MAX_ID",
     "NOTHING_WANTED",
+    "SHORT",
     "Attributes",
     "Change",
     "Content",
@@ -166,6 +167,7 @@ __all__ = [
     "NormalForms",
     "Parent",
     "PreviousContent",
+    "ShortFile",
     "Source",
     "Stamp",
     "Validator",
@@ -221,6 +223,7 @@ __all__ = [
     "remove_same",
     "remove_stale_links",
     "remove_stale_temporaries",
+    "replaced_text",
     "require_support",
     "resource_error",
     "scan_directory",

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from reactor.hostfs.disks import changing
-from reactor.hostfs.safe_open import open_content, refuse_foreign_link
+from reactor.hostfs.safe_open import Parent, open_content, refuse_foreign_link
 from reactor.mountinfo import read_mounts
 from reactor.resource.backup_store import backup_store
 from reactor.resource.output import emit_output
@@ -18,6 +18,8 @@ from reactor.resource.plan import ResourceError
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+SHORT = 16 * 1024
+"""Bytes. A diff of a shorter file takes less time than a thread."""
 _MOST_FOR_UNDO = 1 << 30
 """Bytes. The owner of the file may have made it of any length, and the copy takes space from root."""
 _BY_NAME = ("fuse", "virtiofs", "9p")
@@ -43,31 +45,67 @@ async def keep_for_undo(path: str, ref: str) -> str:
         os.close(fd)
 
 
+class ShortFile:
+    """A regular file with one name and a short content, which a check found to differ by its size alone.
+
+    The check has not read it: that would delay the repair. Its directory, ``parent``, may stay open until the repair.
+    """
+
+    __slots__ = ("content", "is_shown", "parent")
+
+    def __init__(self, parent: Parent) -> None:
+        self.parent = parent
+        self.is_shown = False
+        """Whether ``content`` is needed, for a diff."""
+        self.content: bytes | None = None
+        """What the file contained when it was replaced; empty if that can't be read. None: it was not replaced."""
+
+
 class PreviousContent:
     """Keeps the regular file ``base`` of the directory open at ``directory`` open while it is replaced or removed.
 
     The resource ``ref`` makes the change. ``path`` is the path for messages, ``device`` the device that it is on, if
     known. The file is kept open as a handle (O_PATH), which costs one open(2), and is read only after the new content
     is in place. On a file system that can't open a file without a name, such as FUSE, it is opened for reading at
-    once.
+    once. ``short`` gets the content too, if it needs it.
 
     It never raises: a failed backup must not prevent the repair. The failure is reported in the output.
     """
 
-    __slots__ = ("_backup_store", "_base", "_device", "_directory", "_fd", "_is_readable", "_path", "_ref")
+    __slots__ = (
+        "_backup_store",
+        "_base",
+        "_device",
+        "_directory",
+        "_fd",
+        "_is_readable",
+        "_path",
+        "_ref",
+        "_short",
+    )
 
-    def __init__(self, path: str, ref: str, directory: int, base: str, device: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        ref: str,
+        directory: int,
+        base: str,
+        device: int | None = None,
+        *,
+        short: ShortFile | None = None,
+    ) -> None:
         self._path = path
         self._ref = ref
         self._directory = directory
         self._base = base
         self._device = device
         self._backup_store = backup_store.get()
+        self._short = short if short is not None and short.is_shown else None
         self._fd = -1
         self._is_readable = False
 
     def __enter__(self) -> Self:
-        if self._backup_store is not None:
+        if self._backup_store is not None or self._short is not None:
             try:
                 self._fd = os.open(self._base, _HANDLE, dir_fd=self._directory)
             except (FileNotFoundError, NotADirectoryError):
@@ -93,15 +131,23 @@ class PreviousContent:
 
         Call this once, after the path was replaced or removed.
         """
-        if self._backup_store is not None and self._fd != -1:
+        if self._short is not None:
+            self._short.content = b""
+        if self._fd != -1 and (self._backup_store is not None or self._short is not None):
             try:
                 self._open()
                 if self._is_readable:
-                    await self._backup_store.keep(self._path, self._ref, self._fd)
+                    await self._keep_open_file()
             except OSError as error:
                 self._complain(error)
             fd, self._fd = self._fd, -1
             await changing(os.close, fd)  # the file system frees a file without a name now
+
+    async def _keep_open_file(self) -> None:
+        if self._short is not None:
+            self._short.content = await changing(os.pread, self._fd, SHORT, 0)
+        if self._backup_store is not None:
+            await self._backup_store.keep(self._path, self._ref, self._fd)
 
     def _refuse_foreign(self, found: os.stat_result) -> None:
         """Make no backup of a file that may be another user's under a second name: it would expose the content."""
@@ -109,8 +155,9 @@ class PreviousContent:
             try:
                 refuse_foreign_link(self._fd, self._path, found)
             except ResourceError as error:
-                emit_output(f"no backup of {self._path}: {error.message}")
-                self._backup_store = None
+                if self._backup_store is not None:
+                    emit_output(f"no backup of {self._path}: {error.message}")
+                self._backup_store = self._short = None
 
     def _open(self) -> None:
         """Replace the handle of a regular file by a descriptor that can be read. Raises OSError."""
@@ -120,7 +167,8 @@ class PreviousContent:
             self._is_readable = True
 
     def _complain(self, error: OSError) -> None:
-        emit_output(f"no backup of {self._path}: {error.strerror or error}")
+        if self._backup_store is not None:
+            emit_output(f"no backup of {self._path}: {error.strerror or error}")
 
 
 @cache

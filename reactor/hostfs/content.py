@@ -28,8 +28,6 @@ from reactor.resource.threads import in_thread
 Bytes = bytes | bytearray
 
 INLINE_LIMIT = 256 * 1024
-_SHORT = 16 * 1024
-"""Bytes. The content of a shorter file of another size is read at once, since a diff will need it."""
 _CHUNK = 256 * 1024
 
 
@@ -64,6 +62,12 @@ class Inline:
     def _data(self) -> bytes:
         return self._text if isinstance(self._text, bytes) else self._text.encode()
 
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        is_counted = isinstance(self._text, bytes) or self._text.isascii()
+        return len(self._text if is_counted else self._data)
+
     def unchanged(self) -> bool:
         """Always True: a changed manifest makes a new resource."""
         return True
@@ -75,7 +79,7 @@ class Inline:
         """
         wanted = self._data
         if len(wanted) != found.st_size:
-            return False, read_now(fd, found) if found.st_size <= _SHORT else None
+            return False, None
         if (data := read_now(fd, found)) is None:
             return None, None
         return data == wanted, data

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from reactor.hostfs.attributes import Change
+from reactor.hostfs.backups import ShortFile
 from reactor.hostfs.content import Bytes, Content, Inline, read
 from reactor.hostfs.safe_open import open_content_stat, open_path
 from reactor.resource.escaping import escaped
@@ -43,6 +44,13 @@ async def content_diff(
         await content.prepare()
     new = None if content is None else content.head(_LIMIT + 1)
     return partial(_content_text, path, old, new, changes)
+
+
+async def replaced_text(path: str, old: ShortFile, new: Inline, changes: Sequence[Change]) -> str:
+    """The text of the diff from the file ``old``, which may have been replaced meanwhile, to ``new``."""
+    if old.content is None:
+        return await (await content_diff(path, new, changes))()
+    return await _inline_text(path, old.content, new, changes)
 
 
 async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:

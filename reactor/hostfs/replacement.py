@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from reactor.hostfs.attributes import Attributes, give
-from reactor.hostfs.backups import PreviousContent
+from reactor.hostfs.backups import PreviousContent, ShortFile
 from reactor.hostfs.content import Content, Inline, copy
 from reactor.hostfs.disks import changing, changing_to_the_end
 from reactor.hostfs.errors import resource_error
@@ -45,12 +45,12 @@ class Validator(Protocol):
         """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
-class _ChangedError(Exception):
+class _ChangedError(ResourceError):
     """The file that is to be replaced is no longer as it was read."""
 
 
-_NewFile = tuple[Content, Attributes, Validator | None, "Extended | None", Stamp | None]
-"""What replaces a file. The last is the stamp that the old one must still have, None for any."""
+_NewFile = tuple[Content, Attributes, Validator | None, "Extended | None", Stamp | None, ShortFile | None]
+"""What replaces a file, the stamp that the old one must still have (None for any), and the old one if it is short."""
 
 
 async def write_file(
@@ -61,17 +61,22 @@ async def write_file(
     extended: Extended | None = None,
     *,
     before: Stamp | None = None,
+    short: ShortFile | None = None,
 ) -> None:
     """Replace ``path`` by a regular file with this content and these attributes, atomically and durably.
 
     Raises ResourceError when that fails, or when ``validator`` does not approve; with ``before``, also when the file
     has another stamp than that by then. An empty stamp is that of a missing file. ``path`` is then unchanged.
+    ``short`` is the file that a check found there.
     """
+    new = (content, attributes, validator, extended, before, short)
     try:
-        await _write(path, (content, attributes, validator, extended, before))
-    except _ChangedError:
-        words = f"another program changed {path} while the new content was made of the old one"
-        raise ResourceError(words, "it is tried again with the content that is there then") from None
+        with Parent(path) if short is None else short.parent as (directory, base):
+            if is_in_memory(directory) and await _replaced(path, directory, base, new):
+                return
+        await change_on_disk(path, partial(_store_on_disk, path, new))
+    except OSError as error:
+        raise resource_error(error, f"write {path}") from error
 
 
 async def write_if_unchanged(
@@ -82,20 +87,10 @@ async def write_if_unchanged(
     Returns whether it was written.
     """
     try:
-        await _write(path, (content, attributes, validator, None, before))
+        await write_file(path, content, attributes, validator, before=before)
     except _ChangedError:
         return False
     return True
-
-
-async def _write(path: str, new: _NewFile) -> None:
-    try:
-        with Parent(path) as (directory, base):
-            if is_in_memory(directory) and await _replaced(path, directory, base, new):
-                return
-        await change_on_disk(path, partial(_store_on_disk, path, new))
-    except OSError as error:
-        raise resource_error(error, f"write {path}") from error
 
 
 async def _store_on_disk(path: str, new: _NewFile) -> None:
@@ -110,7 +105,7 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     A mount point can't be replaced. With ``is_on_disk`` it is overwritten; otherwise this returns False, because
     another disk may be mounted there.
     """
-    content, attributes, validator, extended, before = new
+    content, attributes, validator, extended, before, short = new
     temporary = _TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
@@ -126,8 +121,8 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
         else:
             device = _give_all(temporary.fd, attributes, extended, path)
         if before is not None:
-            _require_unchanged(directory, base, before)
-        with PreviousContent(path, f"file#{path}", directory, base, device) as former:
+            _require_unchanged(path, directory, base, before)
+        with PreviousContent(path, f"file#{path}", directory, base, device, short=short) as former:
             replaced = (
                 await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
             )
@@ -145,14 +140,15 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     return True
 
 
-def _require_unchanged(directory: int, base: str, before: Stamp) -> None:
+def _require_unchanged(path: str, directory: int, base: str, before: Stamp) -> None:
     """Raise _ChangedError unless the file has the stamp ``before``."""
     try:
         now = stamp_of(os.stat(base, dir_fd=directory, follow_symlinks=False))
     except FileNotFoundError:
         now = ()
     if now != before:
-        raise _ChangedError
+        words = f"another program changed {path} while the new content was made of the old one"
+        raise _ChangedError(words, "it is tried again with the content that is there then")
 
 
 async def _approved(

@@ -55,6 +55,7 @@ class Parent:
     """Opens the parent directory of ``path`` for a block. Yields its handle (O_PATH), and the name of ``path`` in it.
 
     Raises OSError, and ResourceError if there is no such directory or a symlink on the way must not be followed.
+    After `hold`, it stays open until the next block ends, or until nothing refers to it any more.
     """
 
     __slots__ = ("_base", "_directory", "_parent")
@@ -62,20 +63,30 @@ class Parent:
     def __init__(self, path: str) -> None:
         parent, _, self._base = path.rpartition("/")
         self._parent = parent or "/"
+        self._directory = -1
 
-    def __enter__(self) -> tuple[int, str]:
-        try:
-            self._directory = open_directory(self._parent)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            hint = f"declare file#{self._parent} with ensure: directory, to go before this"
-            words = f'"{self._parent}" is not a directory'
-            raise ResourceError(words, hint, missing=self._parent) from error
+    def hold(self) -> tuple[int, str]:
+        """Open the directory, unless it is open. Returns the handle and the name."""
+        if self._directory == -1:
+            try:
+                self._directory = open_directory(self._parent)
+            except (FileNotFoundError, NotADirectoryError) as error:
+                hint = f"declare file#{self._parent} with ensure: directory, to go before this"
+                words = f'"{self._parent}" is not a directory'
+                raise ResourceError(words, hint, missing=self._parent) from error
         return self._directory, self._base or "."
+
+    __enter__ = hold
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._directory)
+        directory, self._directory = self._directory, -1
+        os.close(directory)
+
+    def __del__(self) -> None:
+        if self._directory != -1:
+            os.close(self._directory)
 
 
 def make_directories(directory: str) -> None:

@@ -9,14 +9,16 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 
-from reactor import Plan, emit_note
+from reactor import Plan, ResourceError, emit_note
 from reactor.hostfs import (
     NOTHING_WANTED,
+    SHORT,
     Attributes,
     Content,
     FileType,
     Inline,
     Parent,
+    ShortFile,
     Stamp,
     accounts,
     at_hand,
@@ -99,6 +101,8 @@ class Observer:
             if self._stamp is not None and self._proven(seen):
                 return self._correct
             if content is not None and stat.S_ISREG(seen.st_mode):
+                if isinstance(content, Inline) and (state := self._compare_size(content, seen, wanted)):
+                    return state
                 return self._compare_now(content, wanted) or await self._compare(content, wanted)
             return self._read_state(wanted)
         except (FileNotFoundError, NotADirectoryError):
@@ -189,6 +193,27 @@ class Observer:
         self._is_reported = is_covered
         return is_covered
 
+    def _compare_size(self, content: Inline, seen: os.stat_result, wanted: Attributes) -> FileState | None:
+        """The state of a short regular file whose size shows that it differs; None if it must be opened.
+
+        It leaves the directory open for the repair. ``seen`` is a stat by path, which may lead anywhere.
+        """
+        size = content.size
+        if seen.st_size in (size, 0) or seen.st_size > SHORT:
+            return None
+        parent = Parent(self.desired.path)
+        try:
+            directory, base = parent.hold()
+            found = os.stat(base, dir_fd=directory, follow_symlinks=False)
+        except (OSError, ResourceError):
+            return None  # whatever is wrong, a closer look meets and reports it
+        user = os.geteuid()
+        is_readable = user == 0 or (found.st_uid == user and found.st_mode & stat.S_IRUSR)
+        is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_readable
+        if not is_plain or found.st_size == size or found.st_size > SHORT:
+            return None
+        return self._state(_FILE, found, wanted, same_content=False, short=ShortFile(parent))
+
     def _compare_now(self, content: Content, wanted: Attributes) -> FileState | None:
         """The state of a regular file, compared with ``content``; None if the comparison could block."""
         if not isinstance(content, Inline):
@@ -204,7 +229,11 @@ class Observer:
             same, data = content.compare_now(fd, found) if is_file else (False, None)
         finally:
             os.close(fd)
-        return None if same is None else self._compared(found, wanted, now, same=same, content=data)
+        if same is None:
+            return None
+        is_short = is_file and not same and data is None and found.st_nlink == 1 and found.st_size <= SHORT
+        short = ShortFile(Parent(self.desired.path)) if is_short else None
+        return self._compared(found, wanted, now, same=same, content=data, short=short)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
         """The state of a regular file, compared with ``content``, without blocking the event loop."""
@@ -231,12 +260,13 @@ class Observer:
         *,
         same: bool,
         content: bytes | bytearray | None = None,
+        short: ShortFile | None = None,
     ) -> FileState:
         if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
             return self._state(type_of(found.st_mode), found, wanted)
         is_correct = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
         if not is_correct or self._stale_temporaries:
-            return self._state(_FILE, found, wanted, same_content=same, content=content)
+            return self._state(_FILE, found, wanted, same_content=same, content=content, short=short)
         if stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return self._correct
@@ -273,6 +303,7 @@ class Observer:
         occupied: bool = False,
         target: FileType | None = None,
         content: bytes | bytearray | None = None,
+        short: ShortFile | None = None,
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
         if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
@@ -290,6 +321,7 @@ class Observer:
             self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
             content=content if found.st_nlink == 1 else None,
+            short=short,
         )
 
 

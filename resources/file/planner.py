@@ -10,12 +10,14 @@ from reactor.hostfs import (
     Change,
     Content,
     FileType,
+    Inline,
     attributes_diff,
     content_diff,
     create_directory,
     new_file_diff,
     remove_path,
     remove_stale_temporaries,
+    replaced_text,
     set_attributes,
     write_file,
 )
@@ -154,10 +156,27 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=partial(write_file, desired.path, content, state.wanted, desired.validator, desired.extended),
-        diff=partial(content_diff, desired.path, content, changes, old=state.content),
+        run=partial(
+            write_file,
+            desired.path,
+            content,
+            state.wanted,
+            desired.validator,
+            desired.extended,
+            short=state.short,
+        ),
+        diff=partial(_diff_of_stored, desired, content, state, changes),
         is_proof=True,
     )
+
+
+async def _diff_of_stored(
+    desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]
+) -> Diff:
+    if state.short is None or not isinstance(content, Inline):
+        return await content_diff(desired.path, content, changes, old=state.content)
+    state.short.is_shown = True  # so the change itself reads it, when the new content is in place
+    return partial(replaced_text, desired.path, state.short, content, changes)
 
 
 def _may_be_written_by_others(state: FileState) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactor.hostfs import NOTHING_WANTED, Attributes, Change, Content, Extended, FileType
+from reactor.hostfs import NOTHING_WANTED, Attributes, Change, Content, Extended, FileType, ShortFile
 from reactor.resources.file.validator import Validator
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class FileState(NamedTuple):
     content: bytes | bytearray | None = None
     """The content of a small regular file that differs, and is no other file under a second name. So a diff need not
     open it again, which takes a tenth of the time of a repair. None: not read."""
+    short: ShortFile | None = None
+    """The regular file, if its size alone shows that it differs."""
     points_to: str | None = None
     """The text of a symlink, if the desired state is a link."""
     changes: tuple[Change, ...] = ()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -154,16 +155,50 @@ async def test_a_long_file_of_another_size_is_not_read(tmp_path: Path, monkeypat
     assert not {"read", "pread", "preadv"} & {*calls}
 
 
-async def test_a_short_file_of_another_size_is_opened_once_for_the_check_and_its_diff(
+async def test_a_short_file_of_another_size_is_read_for_its_diff_after_the_repair(
     tmp_path: Path, monkeypatch
 ):
-    (tmp_path / "f").write_text("longer\n")
+    path = tmp_path / "f"
+    path.write_text("longer\n")
     calls = Calls(monkeypatch)
+    (action,) = await look(make(path, content="x\n"))
+    assert action.diff is not None
+    diff = await action.diff()
+    assert not {"read", "pread", "preadv"} & {*calls}
+    await action.run()
+    assert "-longer\n+x\n" in await diff()
+    assert path.read_text() == "x\n"
+
+
+async def test_a_short_file_of_another_size_is_read_for_its_diff_in_a_dry_run(tmp_path: Path):
+    (tmp_path / "f").write_text("longer\n")
     (action,) = await look(make(tmp_path / "f", content="x\n"))
     assert action.diff is not None
-    text = await (await action.diff())()
-    assert calls.count("openat2") == 1
-    assert "-longer\n+x\n" in text
+    assert "-longer\n+x\n" in await (await action.diff())()
+
+
+async def test_a_repair_stays_in_the_directory_that_was_looked_at():
+    """In memory; on a disk, the change opens the directory again."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        top = Path(name)
+        (top / "d").mkdir()
+        (top / "other").mkdir()
+        (top / "d/f").write_text("longer\n")
+        file = make(top / "d/f", content="x\n")
+        await look(file)  # the first look lists the directory, and opens the file by its path
+        (action,) = await look(file)
+        (top / "d").rename(top / "moved")
+        (top / "d").symlink_to(top / "other")
+        await action.run()
+        assert (top / "moved/f").read_text() == "x\n"
+        assert os.listdir(top / "other") == []
+
+
+async def test_a_check_without_a_repair_leaves_nothing_open(tmp_path: Path):
+    (tmp_path / "f").write_text("longer\n")
+    before = os.listdir("/proc/self/fd")
+    assert await look(make(tmp_path / "f", content="x\n")) != ()
+    assert os.listdir("/proc/self/fd") == before
 
 
 async def test_the_content_of_a_file_with_a_second_name_is_not_kept_for_its_diff(tmp_path: Path):
