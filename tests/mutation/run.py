@@ -125,7 +125,8 @@ def try_all(mutants: list[dict], clones: list[Path], recording: Recording, targe
     """The results of the mutants, those of an earlier run among them."""
     lines = target.read_text().splitlines() if target.exists() else []
     known = {result["key"]: result for result in map(json.loads, lines)}
-    texts = {module: (clones[0] / module).read_text() for module in recording.lines}
+    modules = {*recording.lines, *(mutant["module"] for mutant in mutants)}
+    texts = {module: (clones[0] / module).read_text() for module in modules}
     benches: SimpleQueue[Bench] = SimpleQueue()
     for each in clones:
         benches.put(Bench(each))
