@@ -81,10 +81,8 @@ class BatchSettling:
 
 
 def _has_no_extras(resource: Resource) -> bool:
-    declared = resource.declared
     return not (
-        declared.deferred is not None
-        or declared.members
+        resource.declared.deferred is not None
         or resource.health_checks
         or resource.meta.monitor_only
         or resource.has_moving_watches

@@ -19,6 +19,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
+from reactor.resource.declared import Deferred, declare
 from reactor.testing.story import Story, converge_once, graph_of, running
 
 
@@ -201,6 +202,41 @@ async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them()
     assert sorted(Diary.intended) == [("crate#a", ("loner#a",)), ("crate#b", ("loner#b",))]
     for name in "ab":
         assert Cause.REFRESH in story.checks(f"loner#{name}")[0].causes
+
+
+class Trunk(Resource, kind="trunk"):
+    """Has an engine and a lid. All engines are loaded together, and then the ramp breaks."""
+
+    ensure: str = "present"
+    loaded: ClassVar[list[str]] = []
+
+    async def observe(self) -> set[str]:
+        return {part for part in ("engine", "lid") if f"{part} of {self.name}" in self.loaded}
+
+    def plan(self, state: set[str], *, refresh: bool) -> Plan:
+        return tuple(self._part(part) for part in ("engine", "lid") if part not in state)
+
+    def group_key(self) -> str:
+        return "ramp"
+
+    @classmethod
+    async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
+        cls.loaded.extend(f"engine of {member.name}" for member in members)
+        raise OSError("the ramp has broken")
+
+    def _part(self, part: str) -> Action:
+        async def load() -> None:
+            self.loaded.append(f"{part} of {self.name}")
+
+        return Action(f"Would have loaded the {part}", f"loaded the {part}", load)
+
+
+async def test_after_a_failure_only_what_is_left_of_each_plan_is_carried_out(monkeypatch):
+    monkeypatch.setattr(Trunk, "loaded", [])
+    ended, story = await converge_once(Trunk(name="a"), Trunk(name="b"))
+    assert ended.changes == 2
+    assert sorted(Trunk.loaded) == ["engine of a", "engine of b", "lid of a", "lid of b"]
+    assert story.checks("trunk#a")[0].actions == ("loaded the lid",)
 
 
 async def test_while_they_are_under_way_who_comes_later_waits_and_goes_together():
@@ -421,6 +457,27 @@ async def test_what_a_look_can_not_decide_is_checked_one_by_one(pallets, propert
     assert sorted(Pallet.observed) == (["c"] if "meta" in properties else list("abcd"))
     assert Pallet.looks == (0 if "health_checks" in properties else 1)
     assert pallet_checks(story) == dict.fromkeys("abcd", 1)
+
+
+class Late(Deferred):
+    """Values that are known at the check only."""
+
+    reads = frozenset()
+
+    def advance_clock(self):
+        """There is none."""
+
+    def settle(self, resource, outputs, *, briefly=False):
+        return resource
+
+    def declined(self, outputs, *, briefly=False):
+        return None
+
+
+async def test_a_batch_with_a_value_that_is_not_known_yet_is_checked_one_by_one(pallets):
+    declare(pallets[2], pallets[2].declared._replace(deferred=Late()))
+    await converge_once(*pallets)
+    assert (Pallet.looks, sorted(Pallet.observed)) == (0, list("abcd"))
 
 
 async def test_a_run_that_may_only_look_checks_one_by_one(pallets):

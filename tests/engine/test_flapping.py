@@ -99,6 +99,36 @@ async def test_work_that_is_looked_for_on_a_clock_is_no_fight_however_long_it_ta
     assert not story.all(Flapping)
 
 
+async def test_events_of_what_is_as_desired_are_no_fight(autojump_clock):
+    a = scripted("a", drifted=False)
+    async with running(a) as story:
+        for _ in range(80):
+            checks = len(story.checks(a.ref))
+            story.drift(a.ref)
+            await story.until(lambda n=checks: len(story.checks(a.ref)) > n)
+        await story.rest()
+    assert not story.all(Flapping)
+
+
+def test_a_streak_has_ended_after_ten_seconds_or_ten_times_its_last_repair():
+    for took, calm in ((0.001, 10.0), (2.0, 20.0)):
+        detector = FlapDetector()
+        detector.repaired(0, ("repaired",), took, 100.0)
+        detector.repaired(1, ("repaired",), 0.001, 100.0 + calm)
+        assert 0 in detector._streaks
+        detector.repaired(1, ("repaired",), 0.001, 100.1 + calm)
+        assert 0 not in detector._streaks
+
+
+def test_how_often_it_drifted_in_a_row_is_counted_from_the_last_time_it_stayed():
+    detector = FlapDetector()
+    assert [detector.drifted_again(3) for _ in range(3)] == [1, 2, 3]
+    detector.stayed_ok(3)
+    assert detector.drifted_again(3) == 1
+    detector.forget([3, 4])
+    assert not detector.again
+
+
 def test_flapping_is_slowed_down_to_one_repair_a_second_and_no_further():
     fights, now, waits = FlapDetector(), 0.0, []
     for _ in range(200):

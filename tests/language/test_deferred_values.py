@@ -141,6 +141,18 @@ resources:
     assert contents(tmp_path / "b") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
+async def test_a_value_is_given_under_the_alias_too(site, tmp_path):
+    graph = site("""
+resources:
+  - file:
+      - {dir}/a: {{own}, content: "abc", alias: letters}
+      - {dir}/b: {{own}, content: "${ output('file#letters').checksum }"}
+      - {dir}/c: {{own}, content: "${ output('file#{dir}/a').checksum }"}
+""").graph
+    await converge_once(graph=graph)
+    assert contents(tmp_path / "b") == contents(tmp_path / "c") != ""
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import NamedTuple
 
 from recording import Recording
@@ -19,11 +21,35 @@ class Choice(NamedTuple):
     of: int
 
 
-def choose(recording: Recording, module: str, text: str, first: int, last: int) -> Choice:
-    """The tests for a change of the lines ``first`` to ``last`` of the ``module``, whose text is ``text``."""
+def choose(recording: Recording, module: str, texts: Mapping[str, str], first: int, last: int) -> Choice:
+    """The tests for a change of the lines ``first`` to ``last`` of the ``module``.
+
+    ``texts`` has all modules that may be mutated. A module of nothing but constants is tested by the tests of those that
+    import it.
+    """
+    tree = ast.parse(texts[module])
+    if not _lines_in_functions(tree):
+        importers = [other for other, text in texts.items() if _imports(ast.parse(text), module)]
+        whole = ((other, _lines_in_functions(ast.parse(texts[other]))) for other in importers)
+        return _quickest(
+            recording, {test for other, lines in whole for test in _tests(recording, other, lines)}
+        )
+    return _quickest(recording, _tests(recording, module, telling_lines(tree, first, last)))
+
+
+def _tests(recording: Recording, module: str, lines: set[int]) -> set[str]:
     executed = recording.lines.get(module, {})
-    lines = telling_lines(ast.parse(text), first, last)
-    found = {test for line in lines for test in executed.get(line, ())}
+    return {test for line in lines for test in executed.get(line, ())}
+
+
+def _imports(tree: ast.Module, module: str) -> bool:
+    """Whether the module imports something from ``module``, a path, by whatever package it is in."""
+    name = PurePath(module).with_suffix("").as_posix().replace("/", ".")
+    found = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return any(each == name or each.endswith(f".{name}") for each in found)
+
+
+def _quickest(recording: Recording, found: set[str]) -> Choice:
     chosen: list[str] = []
     seconds = 0.0
     for test in sorted(found, key=lambda test: (recording.seconds[test], test)):

@@ -125,6 +125,8 @@ def try_all(mutants: list[dict], clones: list[Path], recording: Recording, targe
     """The results of the mutants, those of an earlier run among them."""
     lines = target.read_text().splitlines() if target.exists() else []
     known = {result["key"]: result for result in map(json.loads, lines)}
+    modules = {*recording.lines, *(mutant["module"] for mutant in mutants)}
+    texts = {module: (clones[0] / module).read_text() for module in modules}
     benches: SimpleQueue[Bench] = SimpleQueue()
     for each in clones:
         benches.put(Bench(each))
@@ -134,8 +136,7 @@ def try_all(mutants: list[dict], clones: list[Path], recording: Recording, targe
             return known[mutant["key"]]
         bench = benches.get()
         try:
-            text = (bench.clone / mutant["module"]).read_text()
-            choice = choose(recording, mutant["module"], text, mutant["first"], mutant["last"])
+            choice = choose(recording, mutant["module"], texts, mutant["first"], mutant["last"])
             result = bench.attempt(mutant, choice)
         finally:
             benches.put(bench)

@@ -116,7 +116,18 @@ def test_the_quickest_of_the_tests_that_executed_the_line_are_chosen():
     recording = Recording(
         seconds, {"m.py": {9: frozenset({"slow", "quick", "slower"}), 13: frozenset({"elsewhere"})}}
     )
-    assert choose(recording, "m.py", MODULE, 9, 9) == Choice(["quick", "slow"], 25.1, 3)
+    assert choose(recording, "m.py", {"m.py": MODULE}, 9, 9) == Choice(["quick", "slow"], 25.1, 3)
+
+
+def test_constants_are_tested_by_the_tests_of_who_imports_them():
+    texts = {
+        "a/constants.py": "MOST = 3\n",
+        "a/uses.py": "from top.a.constants import MOST\n\ndef f():\n    return MOST\n",
+        "a/other.py": "from top.a.more_constants import MOST\n\ndef f():\n    return MOST\n",
+    }
+    lines = {module: {4: frozenset({module})} for module in texts}
+    recording = Recording(dict.fromkeys(texts, 1.0), lines)
+    assert choose(recording, "a/constants.py", texts, 1, 1) == Choice(["a/uses.py"], 1.0, 1)
 
 
 def test_what_is_explained_still_stands_in_its_module():

@@ -1,6 +1,7 @@
 """Sockets for questions are kept where somebody listens, and never for another namespace than is meant."""
 
 import os
+import socket
 
 import pytest
 import trio
@@ -9,7 +10,8 @@ from network_worlds import ip
 from reactor import ResourceError
 from reactor.resources.network.link_table import find_index
 from reactor.resources.network.rtnetlink import RtnetlinkSocket
-from reactor.watchers.netlink_socket import MOST, socket_pool
+from reactor.watchers import netlink_socket
+from reactor.watchers.netlink_socket import MOST, SocketPool, open_here, socket_pool
 
 
 @pytest.fixture
@@ -69,3 +71,19 @@ def test_a_socket_with_an_answer_left_is_not_taken_again(heard):
     with RtnetlinkSocket(heard.name) as second:
         assert second._socket is not first._socket
     assert first._socket.fileno() == -1
+
+
+@pytest.mark.parametrize("former", [(1, 4), (1, 6), (0, 5)])
+def test_a_socket_of_a_former_namespace_is_closed_whatever_its_number_was(monkeypatch, former):
+    monkeypatch.setattr(netlink_socket, "_namespace", lambda _: (1, 5))
+    monkeypatch.setattr(netlink_socket, "open_socket", lambda _: open_here(socket.NETLINK_ROUTE))
+    pool = SocketPool()
+    pool.allow("x")
+    kept = pool.take("x")
+    pool.give_back(kept)
+    assert pool.take("x") is kept
+    pool.give_back(kept._replace(namespace=former))
+    taken = pool.take("x")
+    assert taken.socket is not kept.socket
+    assert kept.socket.fileno() == -1
+    taken.socket.close()

@@ -1,6 +1,7 @@
 """Marks at regular times, on a jumping clock."""
 
 from itertools import pairwise
+from time import perf_counter
 
 import pytest
 import trio
@@ -8,6 +9,7 @@ import trio.testing
 from watch_recorder import Recorder
 
 from reactor.resource.watch import TimerWatch
+from reactor.watchers.time_slice import SLICE
 from reactor.watchers.timers import TimerWatcher
 
 
@@ -108,3 +110,30 @@ async def test_a_few_of_one_interval_are_spread_widely(
 async def test_without_timers_nothing_happens(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     await trio.sleep(80_000)
     assert not sink.marks
+
+
+@pytest.mark.parametrize(("seconds", "least", "most"), [(0.0, 0, 20), (SLICE, 40, 60)])
+async def test_others_get_a_turn_when_a_slice_is_used_up_and_not_at_each_mark(nursery, seconds, least, most):
+    class Slow(Recorder):
+        """Takes its time to mark."""
+
+        def mark(self, vertex: int, delay: float = 0.0) -> None:
+            super().mark(vertex, delay)
+            ends = perf_counter() + seconds
+            while perf_counter() < ends:
+                pass
+
+    async def others() -> None:
+        while True:
+            turns.append(len(sink.marks))
+            await trio.lowlevel.checkpoint()
+
+    sink, turns = Slow(), []
+    watcher = TimerWatcher(sink)
+    for vertex in range(50):
+        await watcher.arm(TimerWatch(1000), vertex)
+    nursery.start_soon(others)
+    await watcher._mark_due(trio.current_time() + 1001)
+    nursery.cancel_scope.cancel()
+    assert len(sink.marks) == 50
+    assert least <= len(turns) <= most

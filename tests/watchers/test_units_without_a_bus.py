@@ -8,7 +8,7 @@ from watch_recorder import Recorder
 
 from reactor.resource.watch import WatchState
 from reactor.watchers import systemd
-from reactor.watchers.dbus import Scope
+from reactor.watchers.dbus import NoBusError, Scope
 from reactor.watchers.systemd import FIRST_WAIT, POLL_INTERVAL, UnitListener
 
 
@@ -57,3 +57,21 @@ async def test_units_are_marked_and_the_bus_is_tried_every_five_seconds(attempts
     ((state, reason, vertex),) = sink.reports
     assert (state, vertex) == (WatchState.POLLING, None)
     assert reason.endswith("until it is back, units are checked every 5 s")
+
+
+async def test_after_a_long_connection_the_next_attempt_is_soon(monkeypatch, nursery, autojump_clock):
+    times = []
+
+    async def lost_after_a_while(scope):
+        times.append(trio.current_time())
+        await trio.sleep(POLL_INTERVAL + 1)
+        raise NoBusError(f"the {scope} bus has ended")
+
+    monkeypatch.setattr(systemd, "connect", lost_after_a_while)
+    listener = UnitListener(Scope.SYSTEM, TimedRecorder())
+    nursery.start_soon(listener.run)
+    await trio.sleep(100)
+    nursery.cancel_scope.cancel()
+    listener.close()
+    waits = [after - before - POLL_INTERVAL - 1 for before, after in pairwise(times)]
+    assert waits == pytest.approx([FIRST_WAIT] * 16)

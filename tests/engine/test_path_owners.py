@@ -1,0 +1,88 @@
+"""Which claims of two resources are about one thing."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from reactor.engine.path_owners import PathOwners, _is_same
+from reactor.resource.plan import ResourceError
+from reactor.resource.relations import MOUNT_POINTS, PATHS, UNITS, Claim
+
+ANSWERING = SimpleNamespace(unresponsive_reason=lambda _: None)
+FILE = {"ensure": "file", "content": "x"}
+ATTRIBUTES = {"ensure": "present", "mode": "0644"}
+
+
+@pytest.fixture
+def names(tmp_path):
+    """Two hard links of one file, another file, and both directories of the first by a second name."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/one").touch()
+    os.link(tmp_path / "a/one", tmp_path / "a/two")
+    (tmp_path / "a/other").touch()
+    (tmp_path / "b").symlink_to("a")
+    return lambda path, desired=FILE: Claim(PATHS, f"{tmp_path}/{path}", desired)
+
+
+def test_one_name_in_one_directory_is_one_thing_by_whatever_path(names):
+    assert _is_same(names("a/one"), names("b/one"), ANSWERING)
+    assert _is_same(names("a/missing"), names("b/missing"), ANSWERING)
+    for ours, theirs in (("a/one", "b/other"), ("a/other", "b/one"), ("a/missing", "b/one")):
+        assert not _is_same(names(ours), names(theirs), ANSWERING)
+
+
+def test_hard_links_share_their_attributes_and_not_their_content(names):
+    assert _is_same(names("a/one", ATTRIBUTES), names("b/two", ATTRIBUTES), ANSWERING)
+    assert not _is_same(names("a/one"), names("b/two"), ANSWERING)
+    assert not _is_same(names("a/one", ATTRIBUTES), names("b/two"), ANSWERING)
+    assert not _is_same(names("a/one"), names("b/two", ATTRIBUTES), ANSWERING)
+    assert not _is_same(names("a/other", ATTRIBUTES), names("b/missing", ATTRIBUTES), ANSWERING)
+
+
+def test_a_path_on_a_mount_that_does_not_answer_is_not_read(names):
+    silent = SimpleNamespace(unresponsive_reason=lambda path: "no answer" if "/b/" in path else None)
+    assert not _is_same(names("a/one"), names("b/one"), silent)
+    assert _is_same(names("b/one"), names("b/one"), silent)
+
+
+def test_units_are_equal_by_their_names_only():
+    assert _is_same(Claim(UNITS, "a.service", {}), Claim(UNITS, "a.service", {}), ANSWERING)
+    assert not _is_same(Claim(UNITS, "a.service", {}), Claim(UNITS, "b.service", {}), ANSWERING)
+
+
+def compared(ours, *theirs):
+    """What a resource with the claim ``ours`` is told of another with the claims ``theirs``."""
+    other = SimpleNamespace(
+        claims=lambda: theirs, ref="file#other", declared=SimpleNamespace(place="site.yaml:3")
+    )
+    owners = PathOwners(SimpleNamespace(resources={1: other}))
+    try:
+        owners._compare(0, ours, 1, ANSWERING)
+    except ResourceError as error:
+        assert not owners._is_owner(0), "who was refused owns nothing"
+        return error.message
+    return None
+
+
+@pytest.mark.parametrize("spaces", [(PATHS, MOUNT_POINTS), (MOUNT_POINTS, PATHS)])
+def test_a_mount_point_and_a_path_do_not_contradict_each_other(spaces):
+    ours, theirs = (Claim(space, "/a", {"ensure": space}) for space in spaces)
+    assert compared(ours, theirs) is None
+
+
+def test_who_wants_the_same_or_something_else_agrees():
+    ours = Claim(PATHS, "/a", {"ensure": "file", "mode": "0600"})
+    assert compared(ours, Claim(PATHS, "/a", {"ensure": "file", "owner": "root"})) is None
+    assert compared(ours, Claim(PATHS, "/b", {"ensure": "absent"})) is None
+
+
+def test_who_disagrees_is_told_on_what_and_with_whom():
+    ours = Claim(PATHS, "/a", {"ensure": "file", "mode": "0600"})
+    theirs = (
+        Claim(PATHS, "/b", {"ensure": "absent"}),
+        Claim(PATHS, "/a", {"ensure": "absent", "mode": "0644"}),
+    )
+    assert compared(ours, *theirs) == "the path /a: file#other (site.yaml:3) wants another ensure and mode"
