@@ -58,11 +58,6 @@ class ExtendedKeeper:
         self._wanted = wanted
         self._found: Values = {}
 
-    @property
-    def desired(self) -> object:
-        """The desired state of the rest."""
-        return self._observer.desired
-
     async def observe(self) -> FileState:
         """The state of the path. ``changes`` are the extended attributes that differ. Raises ResourceError."""
         values = await self._values()

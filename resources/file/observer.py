@@ -46,7 +46,7 @@ _COVERED = (
     "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
     "the directory below, and are not compared until it is unmounted. If the mounted root is meant: mounted_root: true"
 )
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN = os.O_NONBLOCK  # and to read, which is no flag
 
 
 class Observer:
@@ -332,7 +332,7 @@ def _correct_state(uid: int, gid: int, mode: int) -> FileState:
 
 
 def _occupied(handle: int) -> bool:
-    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=handle)
+    fd = os.open(".", os.O_RDONLY, dir_fd=handle)
     try:
         with os.scandir(fd) as entries:
             return next(entries, None) is not None

@@ -74,11 +74,6 @@ class TreeKeeper:
         self._touched: frozenset[str] | None = None
         self._mounted: frozenset[str] = frozenset()
 
-    @property
-    def desired(self) -> object:
-        """The desired state of the directory itself."""
-        return getattr(self._itself, "desired", None)
-
     def expect_file(self) -> None:
         """Do nothing: it is a directory."""
 

@@ -249,3 +249,10 @@ async def test_a_link_has_its_target_as_output_and_a_file_its_checksum(tmp_path)
     assert await a_link(tmp_path / "l", "f").outputs() == {"path": f"{tmp_path}/l", "target": "f"}
     found = await make(tmp_path / "f", content="x").outputs()
     assert found["checksum"] == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+
+
+def test_files_without_a_template_do_not_depend_on_the_data_of_the_manifest():
+    plain, other = make("/a", content="x"), make("/a", template="/t")
+    assert plain.has_same_inputs(make("/a", content="y"))
+    assert plain.has_same_inputs(other)
+    assert other.has_same_inputs(plain)

@@ -1,5 +1,6 @@
 """ACL, extended attributes and capabilities: what the kernel makes of them, and whom they are not given to."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from namespaces import run_in_namespaces
 
 from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
+from reactor.hostfs import FileType, read_extended
 from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.plan import ResourceError
 from reactor.resources.file import File, acl, capabilities
@@ -264,3 +266,29 @@ def test_what_is_refused_when_the_manifest_is_loaded(properties, words):
     )
     with pytest.raises((InvalidPropertiesError, ValueError), match=words):
         File(**({"name": "/f", "ensure": "present"} | own | properties))
+
+
+async def test_a_file_that_is_removed_while_its_attributes_are_read_is_absent(place, monkeypatch):
+    path = place / "f"
+    path.write_text("x")
+
+    def read(path, values):
+        os.unlink(path)
+        return read_extended(path, values)
+
+    monkeypatch.setattr("reactor.resources.file.extended.read_extended", read)
+    state = await make(path, xattrs={"user.a": "b"}).observe()
+    assert state.type is FileType.ABSENT
+
+
+async def test_attributes_that_can_not_be_read_are_an_error(place, monkeypatch):
+    path = place / "f"
+    path.write_text("x")
+
+    def read(path, values):
+        del path, values
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("reactor.resources.file.extended.read_extended", read)
+    with pytest.raises(ResourceError, match=f"cannot look at {path}: Input/output error"):
+        await make(path, xattrs={"user.a": "b"}).observe()

@@ -114,6 +114,11 @@ async def test_a_directory_is_exchanged_in_one_step(tmp_path):
     assert len(missing) <= 50
 
 
+async def test_a_device_is_never_replaced_by_a_link():
+    with pytest.raises(ResourceError, match="/dev/null exists as a device; cannot manage it as a link"):
+        await look(link(Path("/dev/null"), "t", force=True))
+
+
 async def test_removing_a_link_keeps_what_it_leads_to(tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "in").write_text("x")

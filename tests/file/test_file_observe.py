@@ -287,6 +287,8 @@ print(error(converge, make(mine, content="x", mode="0600")), oct(os.stat(mine).s
 os.chmod(mine, 0o333)
 print(error(converge, make(mine, content="x", mode="0333")))
 print(error(look, make({root!r} + "/theirs", content="x")))
+os.chmod(mine, 0)
+print(error(converge, make(mine, source="/etc/passwd")), oct(os.stat(mine).st_mode))
 os.symlink({closed!r} + "/f", {mine!r} + "/link")
 print(error(look, make({mine!r} + "/link")))
 """
@@ -322,8 +324,37 @@ def test_permission_denied_is_an_error_and_never_absent(open_tmp_path: Path):
         "None 0o100600",
         str((f"cannot look at {names['mine']}/f: Permission denied", hint)),
         str((f"cannot look at {open_tmp_path}/theirs: Permission denied", hint)),
+        "None 0o100644",
         str((f"cannot look at {names['mine']}/link: Permission denied", hint)),
     ]
+
+
+@pytest.mark.parametrize("kind", ["nothing", "directory", "symlink"])
+async def test_what_takes_the_place_of_a_new_file_before_it_is_verified_is_found(tmp_path: Path, kind):
+    path = tmp_path / "f"
+    file = make(path, content="x")
+    for action in await look(file):
+        await action.run()
+    path.unlink()
+    if kind == "directory":
+        path.mkdir()
+        with pytest.raises(ResourceError, match="exists as a directory"):
+            await file.verify()
+    else:
+        if kind == "symlink":
+            path.symlink_to("/etc/hostname")
+        (action,) = await file.verify()
+        what = "created the file" if kind == "nothing" else "replaced a symlink with the file"
+        assert action.did == what
+
+
+async def test_a_new_file_is_verified_without_a_look_at_its_type_before(tmp_path: Path, monkeypatch):
+    file = make(tmp_path / "f", content="x")
+    for action in await look(file):
+        await action.run()
+    calls = Calls(monkeypatch)
+    assert await file.verify() == ()
+    assert "lstat" not in calls
 
 
 async def test_our_own_account_is_known_by_id(tmp_path: Path):

@@ -91,3 +91,13 @@ async def test_attributes_in_a_marked_directory_can_be_set(tmp_path, marked):
     marked(directory)
     would, did = await results(make(directory / "f", mode="0644"))
     assert (would[0], did[0]) == (Result.WOULD_CHANGE, Result.CHANGED)
+
+
+async def test_extended_attributes_in_a_marked_directory_can_be_set(tmp_path, marked):
+    directory = tmp_path / "d"
+    directory.mkdir()
+    (directory / "f").write_text("old")
+    (directory / "f").chmod(0o600)
+    marked(directory)
+    would, did = await results(make(directory / "f", content="old", mode="0600", xattrs={"user.a": "b"}))
+    assert (would[0], did[0]) == (Result.WOULD_CHANGE, Result.CHANGED)

@@ -25,6 +25,7 @@ def shell(script: str) -> str:
         ("sh -n {path}", "if true; then echo; fi\n", "if true; then\n"),
         (f"{sys.executable} -m json.tool {{path}} /dev/null", '{"a": 1}', '{"a": '),
     ],
+    ids=["sh", "json.tool"],
 )
 async def test_real_validators_let_good_content_in_and_keep_bad_content_out(tmp_path, validator, good, bad):
     path = tmp_path / "f"
@@ -176,6 +177,20 @@ async def test_a_validator_that_gives_no_answer_keeps_the_content_out(tmp_path, 
         await converge(make(path, content="x", validate=validator))
     assert failed.value.message.startswith(words)
     assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("validator", ["no-such-validator {path}", "/etc {path}"])
+async def test_a_dry_run_knows_that_a_validator_can_not_be_started(tmp_path, validator):
+    file = make(tmp_path / "f", content="x", validate=validator)
+    state = await file.observe()
+    with pytest.raises(ResourceError) as predicted:
+        await file.preflight(state)
+    with pytest.raises(ResourceError) as failed:
+        await converge(file)
+    assert predicted.value.message == failed.value.message
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "f").chmod(0o600)
+    await file.preflight(await file.observe())  # where only attributes change, nothing is validated
 
 
 _KILLED = """

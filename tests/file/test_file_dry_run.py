@@ -1,4 +1,4 @@
-"""A read-only file system: a dry run fails with the error of the run, and both say what could not be done."""
+"""Read-only and other mounted file systems: a dry run fails with the error of the run."""
 
 from namespaces import run_in_namespaces
 
@@ -59,3 +59,26 @@ def test_a_dry_run_on_a_read_only_file_system_fails_as_the_run_does(tmp_path):
     assert dict(zip(CASES, lines, strict=True)) == {
         case: f"cannot {verb}: Read-only file system" for case, verb in CASES.items()
     }
+
+
+MOUNTED = """
+import os, subprocess, sys, trio
+from reactor.engine.options import RunOptions
+from reactor.resources.file import File
+from reactor.testing.story import converge_once
+root = sys.argv[1]
+os.makedirs(root + "/d/in")
+subprocess.run(["mount", "-t", "tmpfs", "none", root + "/d/in"], check=True)
+async def main():
+    link = File(name=root + "/d", ensure="link", target="t", force=True)
+    for noop in (True, False):
+        _, story = await converge_once(link, options=RunOptions(noop=noop))
+        print((story.checks(link.ref)[0].error or "").replace(root, ""))
+trio.run(main)
+"""
+
+
+def test_a_dry_run_knows_that_something_is_mounted_in_what_a_link_replaces(tmp_path):
+    would, did = run_in_namespaces(MOUNTED, str(tmp_path))
+    assert would == did
+    assert "/d/in" in would
