@@ -17,6 +17,8 @@ from _harness import ENGINE_CORE, REACTOR, Row, arguments, percentile, pinned, s
 LINES, IN_RESOURCE = 2000, 6
 PAUSE = 0.05
 """Seconds between two keys of a fast typist."""
+READING = 1.0
+"""Seconds until somebody who has opened a manifest types."""
 
 
 class Editor:
@@ -108,6 +110,7 @@ def main() -> None:
     with server:
         editor = Editor(server, (Path(options.dir) / "manifest.yaml").as_uri())
         editor.open(before + after)
+        time.sleep(READING)
         for version in range(2, 102 if options.quick else 402):
             time.sleep(PAUSE)
             word = "force: true"[: version % 11 + 1]

@@ -90,6 +90,12 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(each)
 
 
+def prepare(kind: str) -> None:
+    """Make the schema of a kind, if there is such a kind, so that its first completion does not wait for it."""
+    if kind in kind_names():
+        _root(kind)
+
+
 @cache
 def _root(kind: str | None) -> _Schema:
     """Return the schema of a manifest with one kind, or none: importing all kinds takes most of a second."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -16,17 +15,14 @@ from pygls.uris import from_fs_path, to_fs_path
 from reactor.lsp.completion import Candidate, candidates
 from reactor.lsp.document import Document, Problem
 from reactor.lsp.hover import docs_at, docs_of
+from reactor.lsp.idle import IdleWork, kinds_in
 from reactor.lsp.navigation import RenameError, definitions, renamed_part, renaming
 from reactor.lsp.positions import Units
 from reactor.manifest.inputs import Inputs
 from reactor.resource.entry_points import installed_version
 
-QUIET_TIME = 0.005
+QUIET_TIME = 0.002
 """Seconds without a change before a manifest is checked: what is typed in one burst is checked once."""
-IDLE_TIME = 0.3
-"""Seconds without a change before garbage is collected, which takes as long as a check."""
-_MOST_UNCOLLECTED = 50
-"""Checks after which it is collected in any case."""
 
 _ITEM_KINDS = {
     "kind": types.CompletionItemKind.Class,
@@ -50,8 +46,9 @@ class ManifestServer(LanguageServer):
         self._external = external
         self._documents: dict[str, Document] = {}
         self._pending: dict[str, asyncio.TimerHandle] = {}
-        self._uncollected = 0
-        self._collection: asyncio.TimerHandle | None = None
+        self._idle = IdleWork(
+            lambda: {kind for each in self._documents.values() for kind in kinds_in(each.outline)}
+        )
         _add_synchronization(self)
         _add_completion(self)
         _add_navigation(self)
@@ -98,20 +95,7 @@ class ManifestServer(LanguageServer):
         units = self.units(document)
         found = [_diagnostic(each, units) for each in problems]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
-        self._collect_soon()
-
-    def _collect_soon(self) -> None:
-        """Let garbage be collected while nothing is typed, and not in the middle of an answer."""
-        gc.disable()
-        self._uncollected += 1
-        if self._collection is not None:
-            self._collection.cancel()
-        wait = 0 if self._uncollected >= _MOST_UNCOLLECTED else IDLE_TIME
-        self._collection = asyncio.get_running_loop().call_later(wait, self._collect)
-
-    def _collect(self) -> None:
-        self._uncollected, self._collection = 0, None
-        gc.collect()
+        self._idle.after_check()
 
 
 def _diagnostic(problem: Problem, units: Units) -> types.Diagnostic:

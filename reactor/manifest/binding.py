@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
-from reactor.manifest.loops import FOR_EACH, NOT_KNOWN, Iteration, Loops
+from reactor.manifest.loops import FOR_EACH, Iteration, Loops
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.phrasing import NAMES, listed, shown
 from reactor.manifest.resource_factory import ResourceFactory
@@ -169,9 +169,12 @@ class Binder:
         """Yield an iteration for each resource that the declaration makes. ``name`` is their name as written."""
         body = declaration.body
         if body is not None and self._loops.is_late(body):
+            if not self._loops.is_valid(body):
+                self._resource_table.unread = True
+                return
             context = self._loops.outside.expression_context
             with self._factory.late_loop(model, name, declaration, context) as elements:
-                if elements is not NOT_KNOWN:
+                if elements is not None:
                     yield from self._each(model, body, self._loops.over(body, elements))
             return
         yield from self._each(model, body, self._loops.iterations(body))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reactor.language.expression.expression import Expression
     from reactor.language.expression.scope import Scope
 
-_OUTPUT = "output"
+OUTPUT = "output"
 
 _READ = "what an expression reads"
 """The ``missing`` of the error when an expression fails: in a dry run, another resource may not be applied yet."""
@@ -170,7 +170,7 @@ class DeferredBinding(Deferred):
         try:
             named = self._outputs_by_own_names(outputs)
             with expression_context.expression_functions.reading(named, briefly=briefly) as reads:
-                values = {key: evaluated(tree, expression_context.scope) for key, tree in self._trees.items()}
+                values = self._evaluated(expression_context, named, briefly=briefly)
         except BriefLimitError as error:
             raise TooLongError from error
         except MisplacedError as found:
@@ -190,6 +190,16 @@ class DeferredBinding(Deferred):
         self._values = values
         self._clock_advanced = False
         return settled
+
+    def _evaluated(
+        self,
+        expression_context: ExpressionContext,
+        _outputs: Outputs,
+        *,
+        briefly: bool,  # noqa: ARG002 - a subclass needs it
+    ) -> dict[str, Any]:
+        """Return the current values of the expressions."""
+        return {key: evaluated(tree, expression_context.scope) for key, tree in self._trees.items()}
 
     def _has_new_inputs(self, resource: Resource) -> bool:
         """Whether the clock has advanced since the resource was made, and its kind has templates, which may show it."""
@@ -277,8 +287,8 @@ class DeferredBinding(Deferred):
         )
 
     def _taken(self) -> dict[str, PropertyPath]:
-        calls = [(path, each.template.calls(_OUTPUT)) for path, each in expressives(self._trees)]
-        calls += [(("control", each.name), each.expression.calls(_OUTPUT)) for each in self._conditions]
+        calls = [(path, each.template.calls(OUTPUT)) for path, each in expressives(self._trees)]
+        calls += [(("control", each.name), each.expression.calls(OUTPUT)) for each in self._conditions]
         found: dict[str, PropertyPath] = {}
         for path, sites in calls:
             for ref, _, _ in sites:

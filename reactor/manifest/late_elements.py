@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.deferred import DeferredBinding
-from reactor.manifest.evaluation import MisplacedError, evaluated, expressives
+from reactor.manifest.deferred import OUTPUT, DeferredBinding
+from reactor.manifest.evaluation import MisplacedError, evaluated, expressives, unevaluated
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.loops import FOR_EACH, NOT_KNOWN
+from reactor.manifest.loops import FOR_EACH, SUBITEMS, LateValues, elements_of, inside
 from reactor.manifest.phrasing import shown
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.declared import Outputs
+from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.late_loop import LateLoop
 from reactor.resource.plan import ResourceError
 
@@ -34,29 +35,59 @@ class LateElements(DeferredBinding):
         expression_context: ExpressionContext,
         known: KnownOutputs,
     ) -> None:
+        self._nested = values.deferred.pop(SUBITEMS, None)
         super().__init__(LateLoop, declaration, values, (), expression_context)
         self._ref = ref
         self._known = known
         self._written = tuple(self.takes)
-        self._elements: Any = NOT_KNOWN
+        self._expanded: LateValues | None = None
 
-    def expand(self, report: Callable[[MisplacedError], None]) -> Any:
-        """Return the elements with the outputs known from before this load, or NOT_KNOWN.
+    def expand(self, report: Callable[[MisplacedError], None]) -> LateValues | None:
+        """Return the elements with the outputs known from before this load; None if these are not known.
 
-        Calls ``report`` if they can't be evaluated with these outputs; None then.
+        Calls ``report`` if they can't be evaluated with these outputs.
         """
         if (outputs := self._known.get(self._ref)) is None or outputs.keys() != set(self._written):
-            return NOT_KNOWN
+            return None
         context = self._expression_context
         try:
             with context.expression_functions.reading(outputs.get) as reads:
-                self._elements = evaluated(self._trees[FOR_EACH], context.scope)
+                values = self._evaluated(context, outputs.get, briefly=False)
         except MisplacedError as found:
             report(found)
-            return None
+            return LateValues(None)
         self._read_by_values = frozenset(reads)
-        self._values = {FOR_EACH: self._elements}
-        return self._elements
+        self._values = values
+        self._expanded = self._late_values(values)
+        return self._expanded
+
+    def _late_values(self, values: Mapping[str, Any]) -> LateValues:
+        return LateValues(values.get(FOR_EACH, self._plain.get(FOR_EACH)), values.get(SUBITEMS))
+
+    def _evaluated(
+        self, expression_context: ExpressionContext, outputs: Outputs, *, briefly: bool
+    ) -> dict[str, Any]:
+        values = super()._evaluated(expression_context, outputs, briefly=briefly)
+        elements, _ = self._late_values(values)
+        if self._nested is None or not isinstance(elements, dict | list):
+            return values
+        values[SUBITEMS] = nested = []
+        for each in elements_of(elements):
+            context = inside(expression_context, ("item", "key"), each)
+            with context.expression_functions.reading(outputs, briefly=briefly) as reads:
+                nested.append(evaluated(self._nested, context.scope))
+            expression_context.expression_functions.reads.update(reads)
+        return values
+
+    def _taken(self) -> dict[str, PropertyPath]:
+        calls = [each.template.calls(OUTPUT) for _, each in expressives(self._nested or {})]
+        nested: dict[str, PropertyPath] = {ref: (SUBITEMS,) for sites in calls for ref, _, _ in sites if ref}
+        return nested | super()._taken()
+
+    def texts(self) -> dict[str, Any]:
+        """Return the expressions as written."""
+        nested = {} if self._nested is None else {SUBITEMS: unevaluated(self._nested)}
+        return super().texts() | nested
 
     def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """Return ``resource`` if its elements are those that it was expanded for.
@@ -70,16 +101,22 @@ class LateElements(DeferredBinding):
             assert isinstance(resource, LateLoop)  # noqa: S101 - for mypy
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
         values = super().settle(resource, outputs, briefly=briefly)
-        elements = values.for_each  # type: ignore[attr-defined]
-        if not isinstance(elements, dict | list):
-            at = next(each for _, each in expressives(self._trees))
-            place = self._expression_context.source.lines.place(at.at)
-            raise ResourceError(f"{place}: for_each must be a list or a map, not {shown(elements)}")
-        if elements == self._elements:
+        assert isinstance(values, LateLoop)  # noqa: S101 - for mypy
+        late = LateValues(values.for_each, values.subitems)
+        self._require_elements(FOR_EACH, late.elements)
+        for each in late.nested or ():
+            self._require_elements(SUBITEMS, each)
+        if late == self._expanded:
             return values
         self._known[self._ref] = {name: value for name, value in now.items() if value is not None}
         self.must_reload = True
         raise ResourceError("the loop has other elements than the manifest was loaded with", _FIX)
+
+    def _require_elements(self, name: str, elements: Any) -> None:
+        if not isinstance(elements, dict | list):
+            at = self._declaration.find(LateLoop, (name,)).at
+            place = self._expression_context.source.lines.place(at)
+            raise ResourceError(f"{place}: {name} must be a list or a map, not {shown(elements)}")
 
 
 _NO_OUTPUTS = "an exec has outputs only if its command has run in this process"

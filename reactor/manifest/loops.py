@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from reactor.language.expression.scope import Scope
 
 FOR_EACH, SUBITEMS = "for_each", "subitems"
-NOT_KNOWN = object()
-"""The elements of a loop before the outputs that it uses are known."""
 _KEYS = frozenset((FOR_EACH, SUBITEMS))
 _NONE: frozenset[str] = frozenset()
 
@@ -58,6 +56,13 @@ class Element(NamedTuple):
     secrets: Secrets
 
 
+class LateValues(NamedTuple):
+    """The elements of a loop over outputs; ``nested`` has those inside of each if they use outputs too, else None."""
+
+    elements: Any
+    nested: list[Any] | None = None
+
+
 class Loops:
     """The loops of one file. If they are not ``allowed``, as in the `ccm:` form, ``for_each`` is a key like others."""
 
@@ -73,7 +78,11 @@ class Loops:
 
     def is_late(self, body: Mapping | None) -> bool:
         """Whether the elements of the loop with this body are known only in a run."""
-        return body is not None and bool(self.keys(body)) and _uses_outputs(body[FOR_EACH])
+        return body is not None and any(uses_outputs(body[key]) for key in self.keys(body) if key in body)
+
+    def is_valid(self, body: Mapping) -> bool:
+        """Whether the elements of a late loop are valid, as far as they are known without outputs. If not, report why."""
+        return uses_outputs(body[FOR_EACH]) or self._elements(body, FOR_EACH, self.outside) is not None
 
     def iterations(self, body: Mapping | None) -> list[Iteration] | None:
         """Return the iterations of the declaration with this body. If they are not known, report why: None."""
@@ -82,29 +91,36 @@ class Loops:
         elements = self._elements(body, FOR_EACH, self.outside)
         return None if elements is None else self._over(body, elements)
 
-    def over(self, body: Mapping, value: Any) -> list[Iteration] | None:
-        """Return the iterations over ``value``, the elements of a late loop. If they are invalid, report why: None."""
-        elements = self._checked(body, FOR_EACH, value)
-        return None if elements is None else self._over(body, elements)
+    def over(self, body: Mapping, late: LateValues) -> list[Iteration] | None:
+        """Return the iterations of a loop over outputs. If its elements are invalid, report why: None."""
+        elements = self._checked(body, FOR_EACH, late.elements)
+        return None if elements is None else self._over(body, elements, late.nested)
 
-    def _over(self, body: Mapping, elements: list[Element]) -> list[Iteration] | None:
+    def _over(
+        self, body: Mapping, elements: list[Element], nested: list[Any] | None = None
+    ) -> list[Iteration] | None:
         outer = [self._inside(self.outside, ("item", "key"), each) for each in elements]
-        return self._nested(body, outer) if SUBITEMS in body else outer
+        return self._nested(body, outer, nested) if SUBITEMS in body else outer
 
-    def _nested(self, body: Mapping, outer: list[Iteration]) -> list[Iteration] | None:
+    def _nested(
+        self, body: Mapping, outer: list[Iteration], known: list[Any] | None
+    ) -> list[Iteration] | None:
+        """Return the inner iterations. The inner elements are evaluated, unless they are ``known`` for each outer one."""
         found: list[Iteration] = []
-        for around in outer:
+        for index, around in enumerate(outer):
             with self._problems.in_iteration(around.key, body.key_at(FOR_EACH)):
-                elements = self._elements(body, SUBITEMS, around)
+                elements = (
+                    self._elements(body, SUBITEMS, around)
+                    if known is None
+                    else self._checked(body, SUBITEMS, known[index])
+                )
             if elements is None:
                 return None
             found += (self._inside(around, ("subitem", "subkey"), each) for each in elements)
         return found
 
     def _inside(self, around: Iteration, names: tuple[str, str], element: Element) -> Iteration:
-        item, key = names
-        secrets = frozenset((item, *path) for path in element.secrets)
-        context = around.expression_context.inside({item: element.value, key: element.key}, secrets)
+        context = inside(around.expression_context, names, element)
         label = f"{around.key}, {shown(element.key)}" if around.key else shown(element.key)
         return Iteration(context, ValueReader(self._problems, context.scope), label)
 
@@ -121,7 +137,7 @@ class Loops:
 
     def _checked(self, body: Mapping, name: str, value: Any) -> list[Element] | None:
         if isinstance(value, dict | list):
-            return _elements_of(value)
+            return elements_of(value)
         hint = "give a list, a map, or an expression that is one: '{{ Data.users }}'"
         self._problems.add(
             "R0109", f"{name} must be a list or a map, not {shown(value)}", body.value_at(name), hint
@@ -129,7 +145,14 @@ class Loops:
         return None
 
 
-def _elements_of(value: dict[str, Any] | list[Any]) -> list[Element]:
+def inside(context: ExpressionContext, names: tuple[str, str], element: Element) -> ExpressionContext:
+    """Return the context of one element, with the ``names`` of the element and its key."""
+    item, key = names
+    secrets = frozenset((item, *path) for path in element.secrets)
+    return context.inside({item: element.value, key: element.key}, secrets)
+
+
+def elements_of(value: dict[str, Any] | list[Any]) -> list[Element]:
     """Return the elements of a value in which secrets are marked."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     return [Element(key, each, _secret_paths(each)) for key, each in pairs]
@@ -160,7 +183,7 @@ def _partly_secret(text: str, scope: Scope) -> list[Element] | None:
     ]
 
 
-def _uses_outputs(node: Any) -> bool:
+def uses_outputs(node: Any) -> bool:
     """Whether an expression in this value of the tree uses an output of another resource."""
     if isinstance(node, str):
         try:
@@ -172,4 +195,4 @@ def _uses_outputs(node: Any) -> bool:
         except ExpressionError:  # reported when it is evaluated
             return False
     children = node.values() if isinstance(node, Mapping) else node if isinstance(node, Sequence) else ()
-    return any(map(_uses_outputs, children))
+    return any(map(uses_outputs, children))

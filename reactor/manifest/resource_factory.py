@@ -14,7 +14,7 @@ from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.loops import FOR_EACH, NOT_KNOWN
+from reactor.manifest.loops import FOR_EACH, SUBITEMS, LateValues, uses_outputs
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -161,8 +161,8 @@ class ResourceFactory:
         name: str,
         declaration: Declaration,
         expression_context: ExpressionContext,
-    ) -> Iterator[Any]:
-        """Add the loop of ``declaration``, which makes resources of ``model``, and yield its elements, or NOT_KNOWN.
+    ) -> Iterator[LateValues | None]:
+        """Add the loop of ``declaration``, which makes resources of ``model``, and yield its elements; None if they are not known.
 
         What is made in the block is what the loop makes.
         """
@@ -173,20 +173,22 @@ class ResourceFactory:
         body = declaration.body
         assert body is not None  # noqa: S101 - for mypy: a loop has a body
         reader = ValueReader(self._problems, expression_context.scope)
-        values = reader.read(body, LateLoop, body.keys() - {FOR_EACH})
+        late = {FOR_EACH, *(key for key in (SUBITEMS,) if uses_outputs(body.get(key)))}
+        values = reader.read(body, LateLoop, body.keys() - late)
         values.plain["name"] = label
         number = self._resource_table.repeat(f"{LateLoop.kind}#{label}", declaration.at, self._problems)
         ref = numbered(f"{LateLoop.kind}#{label}", number)
         deferred = LateElements(ref, declaration, values, expression_context, self._known_outputs)
         elements = deferred.expand(self._report_late)
-        loop = LateLoop.model_validate(values.plain | ({} if elements is NOT_KNOWN else {FOR_EACH: elements}))
+        known = {} if elements is None else {FOR_EACH: elements.elements, SUBITEMS: elements.nested}
+        loop = LateLoop.model_validate(values.plain | known)
         declare(loop, Declared(ref, self._form, declaration.at, deferred))
         self._add(loop, Origin(self._problems.source, declaration))
         first = len(self._resource_table.resources)
         yield elements
         makes = "*" if issubclass(model, Composite) else model.kind
         made = tuple(each.ref for each in self._resource_table.resources[first:])
-        loop.expand(makes, None if elements is NOT_KNOWN else made)
+        loop.expand(makes, None if elements is None else made)
 
     def _report_late(self, found: MisplacedError) -> None:
         report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)

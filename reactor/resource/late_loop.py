@@ -19,12 +19,14 @@ class LateLoop(Resource[None], kind="for_each"):
     differ, the manifest is loaded again. It changes nothing itself.
     """
 
-    deferred_properties = frozenset(("for_each",))
+    deferred_properties = frozenset(("for_each", "subitems"))
 
     ensure: Literal["present"] = "present"
     """It is always there."""
     for_each: Any = None
     """The list or map of elements; None while it is not known."""
+    subitems: Any = None
+    """For each element, the list or map of the elements inside it, if these use outputs."""
 
     _makes: str = PrivateAttr(default="*")
     _members: tuple[str, ...] | None = PrivateAttr(default=None)

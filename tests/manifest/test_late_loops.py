@@ -138,14 +138,58 @@ def test_an_error_of_one_element_names_it(load):
     assert problem.notes[0][0] == "in the iteration with the key 1"
 
 
-def test_subitems_and_an_unknown_resource_are_errors_at_once(load):
-    problems = load(LOOP.replace("job#list'", "job#lost'"))[2]
-    assert [each.message for each in problems] == [
-        f"an expression of {LOOP_REF}: there is no job#lost in the manifest"
+NESTED = LIST.replace('      - one: {require: "page#/b"}\n', "") + (
+    "  - page:\n"
+    '      - "/{{ item }}/{{ subitem }}": {for_each: [x, y], ensure: present, content: "{{ subkey }}",\n'
+    "          subitems: \"{{ output('job#list').names[item] }}\"}\n"
+)
+NESTED_REF = "for_each#page#/{{ item }}/{{ subitem }}"
+
+
+@pytest.mark.parametrize("for_each", ["[x, y]", "\"{{ output('job#list').all }}\""])
+def test_subitems_may_use_outputs_and_the_item(load, for_each):
+    text = NESTED.replace("[x, y]", for_each)
+    names = {"x": ["a"], "y": ["a", "b"]}
+    outputs = {"list": {"names": names, "all": ["x", "y"]}}
+    resources, graph, problems = load(text)
+    assert problems == []
+    assert [*resources] == ["job#list", "job#after", NESTED_REF]
+    assert ("job#list", NESTED_REF) in edges(graph)
+    known = {}
+    first = load(text, known)[0][NESTED_REF]
+    with pytest.raises(ResourceError, match="other elements"):
+        settle(first, **outputs)
+    assert first.declared.deferred.must_reload
+    resources, graph, problems = load(text, known)
+    assert problems == []
+    assert {ref: page.content for ref, page in resources.items() if page.kind == "page"} == {
+        "page#/x/a": "0",
+        "page#/y/a": "0",
+        "page#/y/b": "1",
+    }
+    loop = resources[NESTED_REF]
+    assert settle(loop, **outputs) is loop
+    with pytest.raises(ResourceError, match="other elements"):
+        settle(loop, list={"names": {**names, "y": ["b"]}, "all": ["x", "y"]})
+    assert loop.declared.deferred.must_reload
+    assert [ref for ref in load(text, known)[0] if ref.startswith("page")] == ["page#/x/a", "page#/y/b"]
+
+
+def test_subitems_that_are_no_list_fail_the_loop_with_their_place_and_load_nothing(load):
+    loop = load(NESTED)[0][NESTED_REF]
+    with pytest.raises(ResourceError, match=r"site\.yaml:7:21: subitems must be a list or a map, not 'z'"):
+        settle(loop, list={"names": {"x": ["a"], "y": "z"}})
+    assert not loop.declared.deferred.must_reload
+
+
+def test_an_unknown_resource_and_a_wrong_list_are_errors_at_once(load):
+    for text, ref in ((LOOP, LOOP_REF), (NESTED, NESTED_REF)):
+        assert f"an expression of {ref}: there is no job#lost in the manifest" in [
+            each.message for each in load(text.replace("job#list'", "job#lost'"))[2]
+        ]
+    assert [each.message for each in load(NESTED.replace("[x, y]", "abc"))[2]] == [
+        "for_each must be a list or a map, not 'abc'"
     ]
-    problems = load(LOOP.replace("for_each: ", "for_each: [1], subitems: "))[2]
-    assert problems
-    assert "known when resources are checked" in problems[0].message
 
 
 def test_two_loops_of_one_name_are_two_resources_and_their_elements_must_differ(load):
