@@ -164,14 +164,14 @@ class _Roles:
 
     locks_all = False
 
-    def __init__(self, cache: str | None) -> None:
-        self._cache = cache
+    def __init__(self, cache: str | None, context: str) -> None:
+        self._cache, self._context = cache, context
 
     @cached_property
     def _finder(self) -> RoleFinder:
         from reactor.roles.finder import RoleFinder  # noqa: PLC0415 - most roles are local directories
 
-        return RoleFinder(self._cache)
+        return RoleFinder(self._cache, self._context)
 
     def find(self, wanted: RemoteRole, directory: str) -> str:
         """Return the directory of a role. Raises RoleError."""
@@ -184,7 +184,7 @@ class _Roles:
 
 def with_roles(inputs: Inputs) -> Inputs:
     """Return the inputs with what finds roles from elsewhere. Made for each load, since it keeps the lock file."""
-    return inputs if inputs.roles is not None else inputs._replace(roles=_Roles(inputs.cache))
+    return inputs if inputs.roles is not None else inputs._replace(roles=_Roles(inputs.cache, inputs.context))
 
 
 def _data_problem(path: Path) -> str | None:

@@ -35,6 +35,8 @@ _FUNCTIONS = {
         "run the manifest with `reactor fleet follow`",
     ),
 }
+_IN_A_FLEET = "the servers of a fleet give its hosts no buckets and no registrations"
+_HINT_IN_A_FLEET = "put the value into the data of the bundle, or share it: shared(NAME)"
 SHARED_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 """The names of shared values."""
 _LARGEST_MINIMUM = 1_000_000
@@ -60,6 +62,8 @@ def value_from_network(
         names = ", ".join(function.parameters)
         raise FunctionError(f"{name} requires {len(function.parameters)} string arguments: {names}")
     if network is None or name not in network.functions:
+        if network is not None and "shared" in network.functions:
+            raise FunctionError(f"{name}: {_IN_A_FLEET}", _HINT_IN_A_FLEET)
         raise FunctionError(function.without_network, function.hint)
     found = network.read(name, arguments, briefly=briefly)
     if found is None:

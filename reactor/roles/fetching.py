@@ -10,15 +10,17 @@ import hashlib
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+from reactor.errors import ReactorError
 from reactor.resource.role import RemoteRole
 from reactor.roles.errors import RoleError
 from reactor.roles.git import TIMEOUT, repository, without_credentials
 from reactor.roles.lock_file import Locked
 from reactor.source.address import Address, parse_role_address
 from reactor.source.cache import cache_directory
-from reactor.source.download import DownloadError, Version, download
+from reactor.source.download import Version, download
 from reactor.source.temp_directory import scratch
 from reactor.trust.inputs import make_own_directory, require_own_directory
 from reactor.trust.rule import DistrustedError
@@ -31,9 +33,13 @@ _NAMESPACE = "reactor-role"
 
 
 class RoleCache:
-    """The roles below the cache directory. Raises RoleError if other users could change it."""
+    """The roles below the cache directory. Raises RoleError if other users could change it.
 
-    def __init__(self, cache: str | None) -> None:
+    ``context`` names the settings of the network that roles at obj:// are read from.
+    """
+
+    def __init__(self, cache: str | None, context: str = "") -> None:
+        self._context = context
         self._home = (Path(cache) if cache is not None else cache_directory()).absolute() / "roles"
         try:
             require_own_directory(str(self._home))
@@ -60,7 +66,8 @@ class RoleCache:
                 content = place / "content"
                 content.mkdir(mode=0o700)
                 if wanted.revision is None:
-                    found = _fetch_archive(wanted, locked, place, content)
+                    address = parse_role_address(wanted.url, self._context)
+                    found = _fetch_archive(wanted, locked, address, place)
                 else:
                     found = _fetch_commit(wanted, locked, place, content)
                 _inside(content, wanted)
@@ -112,8 +119,7 @@ def _fetch_commit(wanted: RemoteRole, locked: Locked | None, place: Path, conten
     return found
 
 
-def _fetch_archive(wanted: RemoteRole, locked: Locked | None, place: Path, content: Path) -> Locked:
-    address = parse_role_address(wanted.url)
+def _fetch_archive(wanted: RemoteRole, locked: Locked | None, address: Address, place: Path) -> Locked:
     archive = place / "archive"
     _download(address, archive)
     with archive.open("rb") as file:
@@ -125,15 +131,16 @@ def _fetch_archive(wanted: RemoteRole, locked: Locked | None, place: Path, conte
             raise RoleError("R0125", message, hint)
     if wanted.signers:
         _verify(address, archive, wanted, place)
-    _unpack(archive, content, "tar.gz", wanted)
+    _unpack(archive, place / "content", "tar.gz", wanted)
     return Locked(digest)
 
 
 def _download(address: Address, to: Path) -> None:
     try:
         with to.open("xb") as file:
-            download(address, Version(), file)
-    except DownloadError as error:
+            fetch = download if address.link is None else address.link.download
+            fetch(address, Version(), file)
+    except ReactorError as error:
         hint = error.hint or "check the URL, and that the host can be reached"
         raise RoleError("R0123", error.message, hint) from error
 
@@ -141,7 +148,7 @@ def _download(address: Address, to: Path) -> None:
 def _verify(address: Address, archive: Path, wanted: RemoteRole, place: Path) -> None:
     """Check the signature that is beside the archive. Raises RoleError."""
     signature = place / "signature"
-    beside = Address(f"{address.url}.sig", f"{address.shown}.sig", address.user, address.password)
+    beside = replace(address, url=f"{address.url}.sig", shown=f"{address.shown}.sig")
     _download(beside, signature)
     words = ["ssh-keygen", "-Y", "verify", "-f", str(_allowed(wanted, place)), "-I", "role", "-n", _NAMESPACE, "-s", str(signature)]  # fmt: skip
     try:

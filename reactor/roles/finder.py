@@ -13,13 +13,16 @@ from reactor.roles.lock_file import NAME, Key, Lock, Locked, lock_text, read_loc
 
 
 class RoleFinder:
-    """Finds roles for one load of manifests. ``cache`` is the directory of the cache, None for the default."""
+    """Finds roles for one load of manifests. ``cache`` is the directory of the cache, None for the default.
+
+    ``context`` names the settings of the network that roles at obj:// are read from.
+    """
 
     locks_all = False
     """Whether the roles of resources that this host does not manage are wanted too."""
 
-    def __init__(self, cache: str | None = None) -> None:
-        self._cache = cache
+    def __init__(self, cache: str | None = None, context: str = "") -> None:
+        self._cache, self._context = cache, context
         self._locks: dict[str, Lock] = {}
 
     def lock_path(self, directory: str) -> str:
@@ -33,7 +36,7 @@ class RoleFinder:
         lock file.
         """
         locked = self._locked(wanted, directory)
-        cache = RoleCache(self._cache)
+        cache = RoleCache(self._cache, self._context)
         pinned = locked or _pinned(wanted)
         if pinned is None:
             what = "the revision is no whole commit" if wanted.revision else "it has no checksum"
@@ -77,14 +80,14 @@ class LockingFinder(RoleFinder):
 
     locks_all = True
 
-    def __init__(self, cache: str | None, lock: Lock) -> None:
-        super().__init__(cache)
+    def __init__(self, cache: str | None, context: str, lock: Lock) -> None:
+        super().__init__(cache, context)
         self.found: Lock = {}
         self._known = lock
 
     def find(self, wanted: RemoteRole, directory: str) -> str:  # noqa: ARG002 - one lock file
         """Return the directory of a role, and record what it is. Raises RoleError."""
-        key, cache = Key.of(wanted), RoleCache(self._cache)
+        key, cache = Key.of(wanted), RoleCache(self._cache, self._context)
         locked = self.found.get(key) or self._known.get(key)
         if locked is not None and _fits(wanted, locked) and (place := cache.find(wanted, locked)):
             self.found[key] = locked

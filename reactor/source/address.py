@@ -46,9 +46,11 @@ def parse_address(text: str, context: str = "") -> Address:
     return address
 
 
-def parse_role_address(text: str) -> Address:
+def parse_role_address(text: str, context: str = "") -> Address:
     """Parse the URL of the archive of a role. Raises ManifestError if it can't be downloaded."""
-    return _parse(text, "role source", "name a directory, or an http or https URL")
+    if (link := link_of(text)) is not None:
+        return _linked(text, link, "role source", context, archive=True)
+    return _parse(text, "role source", "name a directory, an http or https URL, or obj://BUCKET/KEY.tar.gz")
 
 
 def parse_data_address(text: str, context: str = "") -> Address:

@@ -53,6 +53,14 @@ class Site:
         await js.key_value(self.bucket).create_bucket()
         await js.objects(self.bucket).create_bucket()
 
+    def at(self, server):
+        """The same site at another server, which becomes that of its context."""
+        other = Site.__new__(Site)
+        vars(other).update(vars(self), server=server)
+        on(server, other._make)
+        other.connect_to(server.url)
+        return other
+
     def connect_to(self, url, name="CCM"):
         (self.root / f"config/nats/context/{name}.json").write_text(json.dumps({"url": url}))
 

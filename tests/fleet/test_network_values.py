@@ -1,16 +1,20 @@
 """`kvGet` and `registrations` in manifests: read from a real server, kept in the state directory, and followed."""
 
+import io
 import json
 import os
 import signal
 import stat
+import tempfile
 import textwrap
 
 import pytest
-from nats_servers import NatsServer
+from nats_servers import NatsServer, free_ports
 from nats_site import Site, on
 from processes_of_cli import finish, wait_until
 
+from reactor.fleet.bundle.pack import pack
+from reactor.fleet.push.request import Request
 from reactor.fleet.registry.entry import Entry
 from reactor.fleet.registry.stream import make_stream, publish, remove
 
@@ -294,3 +298,28 @@ def test_without_a_context_it_is_an_error(site, reactor):
     assert done.code == 2
     assert "there is no NATS context CCM" in done.err
     assert not (site.root / "other").exists()
+
+
+def test_a_pushed_bundle_reads_values_and_waits_for_what_was_never_read(site, reactor, monkeypatch):
+    def receive():
+        bundle = pack(str(site.root / "bundle"))
+        facts = {"fleet": {"name": "web1", "groups": [], "vars": {}}}
+        with tempfile.TemporaryFile() as stream:
+            stream.write(Request(bundle.digest, len(bundle.data), facts).line() + bundle.data)
+            stream.seek(0)
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
+            done = reactor("receive", "--state-dir", site.root / "state")
+        return [json.loads(line) for line in done.out.splitlines()][-1]
+
+    (site.root / "bundle").mkdir()
+    site.written(f'${{ kvGet("{site.bucket}", "k") }}').rename(site.root / "bundle/manifest.yaml")
+    missing = receive()
+    assert missing["result"] == "rejected"
+    assert "k" in missing["error"]
+    site.put("from the network", key="k")
+    assert receive()["result"] == "changed"
+    assert site.out == "from the network"
+    site.connect_to(f"nats://127.0.0.1:{free_ports(1)[0]}")
+    assert receive()["result"] == "ok", "the last value holds"
+    (site.root / "state").rename(site.root / "elsewhere")
+    assert receive()["result"] == "failed", "its resource waits for the network"

@@ -3,9 +3,12 @@
 import json
 import os
 import signal
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import trio
+from nats_servers import NatsServer
 from nats_site import on
 from processes_of_cli import finish
 
@@ -76,12 +79,12 @@ def test_what_is_no_entry_is_refused(body):
 OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
 
 
-def declared(site, cluster, check="/bin/true", content="x"):
+def declared(site, cluster, check="/bin/true", content="x", *, priority=10, ttl="10m"):
     """A manifest with one file that registers a service of ``cluster`` when the command ``check`` succeeds."""
-    entry = f"{{cluster: {cluster}, service: web, protocol: http, address: 192.0.2.1, port: 80, priority: 10, ttl: 10m}}"
+    entry = f"{{cluster: {cluster}, service: web, protocol: http, address: 192.0.2.1, port: 80, priority: {priority}, ttl: {ttl}}}"
     path = site.root / "m.yaml"
     path.write_text(
-        f"resources:\n  - file:\n      - {site.root}/out:\n          {{{OWN}, content: {content},\n"
+        f"resources:\n  - file:\n      - {site.root}/out:\n          {{{OWN}, content: '{content}',\n"
         f"           health_checks: [{{command: {check}}}], register_when_stable: [{entry}]}}\n"
     )
     return path
@@ -144,3 +147,63 @@ def test_a_running_converger_registers_after_each_check(site, registry, converge
     assert on(site.server, lambda js: look_up(js, ["running", "*", "*", "*"])) == [entry]
     run.process.send_signal(signal.SIGTERM)
     assert finish(run.process).code == 0
+
+
+def heard(server, entry, count, act):
+    """What a plain subscriber hears of an entry while ``act`` runs in a thread, up to ``count`` messages, and when."""
+
+    async def listen(js):
+        found = []
+        async with trio.open_nursery() as nursery:
+            with js.connection.messages(entry.subject) as messages, trio.fail_after(30):
+                await js.connection.flush()
+                nursery.start_soon(trio.to_thread.run_sync, act)
+                async for message in messages:
+                    found.append((message, trio.current_time()))
+                    if len(found) == count:
+                        break
+        return found
+
+    return on(server, listen)
+
+
+def test_over_plain_nats_it_is_published_without_headers(site, registry, converger):
+    entry = Entry("plain", "web", "http", "192.0.2.1", 80, 10, {}, "10m0s")
+    path = declared(site, "plain")
+    options = ("--registration", "nats", "--converge-once")
+    [(message, _)] = heard(site.server, entry, 1, lambda: converger(*options, path))
+    assert (message.data, dict(message.headers)) == (entry.body, {})
+
+
+def test_it_is_published_again_at_a_third_of_its_time_to_live(site, registry, converger):
+    entry = Entry("again", "web", "http", "192.0.2.1", 80, 10, {}, "3s")
+    path = declared(site, "again", ttl="3s")
+    found = heard(site.server, entry, 3, lambda: converger("--registration", "nats", path))
+    assert {message.data for message, _ in found} == {entry.body}
+    times = [when for _, when in found]
+    assert all(0.9 <= later - sooner < 3 for sooner, later in pairwise(times))
+
+
+def test_after_an_outage_only_the_newest_is_sent(tmp_path, site, converger):
+    with NatsServer(tmp_path / "own") as server:
+        other = site.at(server)
+        on(server, make_stream)
+        run = converger("--registration", "jetstream", declared(other, "back"))
+        subject = Entry("back", "web", "http", "192.0.2.1", 80, 10, {}, "10m0s").subject
+        on(server, lambda js: stored_at(js, subject, 10))
+        server.kill()
+        run.warned("the NATS server")
+        for priority in (20, 30):
+            declared(other, "back", priority=priority, content=priority)
+            run.heard("converged")
+        server.start()
+        assert on(server, lambda js: stored_at(js, subject, 30)) == 2
+
+
+async def stored_at(js, subject, priority):
+    """Wait until the registration with this priority is stored; return its sequence in the stream."""
+    async with js.reading("REGISTRATION", [subject]) as messages:
+        async for message in messages:
+            if message is not None and json.loads(message.data)["priority"] == priority:
+                return message.sequence
+    raise AssertionError("the reading ended")

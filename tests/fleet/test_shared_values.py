@@ -172,7 +172,10 @@ def test_a_run_without_a_fleet_can_not_know_what_hosts_share(tmp_path):
     assert "this run belongs to no fleet" in loaded(tmp_path, text)
     assert loaded(tmp_path, text, SharedValues(None)) == {}  # as when it is packed
     kv = text.replace("shared('a')", "kvGet('a', 'b')")
-    assert "no key-value store is configured" in loaded(tmp_path, kv, SharedValues(None))
+    assert "kvGet: the servers of a fleet give its hosts no buckets" in loaded(
+        tmp_path, kv, SharedValues(None)
+    )
+    assert "no key-value store is configured" in loaded(tmp_path, kv)
 
 
 class Reader:

@@ -1,12 +1,13 @@
 """Manifests and data in NATS: read from a real server, and followed by a running converger."""
 
+import hashlib
 import json
 import os
 import signal
 
 import pytest
 from nats_servers import NatsServer, free_ports
-from nats_site import Site, archive, manifest, on
+from nats_site import archive, manifest
 from processes_of_cli import environment, finish, spawned
 
 from reactor import ManifestError
@@ -168,10 +169,7 @@ def test_a_context_that_can_not_be_used_is_named_and_the_run_goes_on_with_the_co
 
 def test_a_server_that_goes_away_stops_nothing_on_the_host(tmp_path, site, converger):
     with NatsServer(tmp_path / "own") as server:
-        other = Site.__new__(Site)
-        vars(other).update(vars(site), server=server)
-        on(server, other._make)
-        other.connect_to(server.url)
+        other = site.at(server)
         other.put("data: {content: one}")
         run = converger("--hiera", other.data, other.written())
         server.kill()
@@ -184,3 +182,25 @@ def test_a_server_that_goes_away_stops_nothing_on_the_host(tmp_path, site, conve
         run.heard("reloaded")
         run.heard("converged")
         assert other.out == "two"
+
+
+def test_a_role_is_read_from_an_object_store_and_is_what_its_checksum_says(site):
+    role = archive(manifest(site.root, "of the role"))
+    site.store(role, "role.tgz")
+    path = site.root / "uses.yaml"
+
+    def uses(scheme, checksum):
+        source = f"{scheme}://{site.bucket}/role.tgz"
+        path.write_text(
+            f"resources: [{{role: [{{web: {{source: '{source}', checksum: 'sha256:{checksum}'}}}}]}}]"
+        )
+        return site.load(path)
+
+    right = hashlib.sha256(role).hexdigest()
+    with pytest.raises(ManifestError, match="does not have the checksum of the manifest"):
+        uses("obj", "0" * 64)
+    with pytest.raises(ManifestError, match="unsupported role source"):
+        uses("kv", right)
+    assert f"file#{site.root}/out" in " ".join(uses("obj", right).graph.refs)
+    site.connect_to("nats://127.0.0.1:1")
+    assert uses("obj", right), "the cache has it"

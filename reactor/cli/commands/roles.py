@@ -136,7 +136,7 @@ def _lock(manifest: str, inputs: Callable[[], Inputs], renew: tuple[str, ...] | 
     with reporting_manifest_errors(as_json=False, exit_code=1):
         given, known = inputs(), read_lock(path)
         kept = {key: each for key, each in known.items() if renew is None or (renew and key.url not in renew)}
-        finder = LockingFinder(given.cache, kept)
+        finder = LockingFinder(given.cache, given.context, kept)
         found, problems = _read(manifest, given, finder)
         if problems:
             raise ManifestError(problems, found.files, found.texts)

@@ -18,7 +18,8 @@ from typing import IO, Any, NamedTuple
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.options.inputs import Given, host_facts
+from reactor.cli.options.inputs import CONTEXT_VARIABLE, DEFAULT_CONTEXT, Given, host_facts
+from reactor.cli.options.network import RunNetwork
 from reactor.console.jsonlines import diagnostic_record, line
 from reactor.engine.options import RunOptions
 from reactor.errors import Place, ReactorError
@@ -81,6 +82,8 @@ class _Receiver:
         self._store = BundleStore(state)
         self.channel = Channel(self._store, CHANNEL)
         self._manifest = os.path.join(self.channel.current_path, MANIFEST)
+        self._network = RunNetwork(os.environ.get(CONTEXT_VARIABLE) or DEFAULT_CONTEXT)
+        self._network.state = state
 
     def receive(self) -> Result:
         """Take the bundle and run it. Raises ReactorError and OSError; then nothing was switched."""
@@ -148,7 +151,7 @@ class _Receiver:
         from reactor.loading import load
 
         try:
-            load((manifest,), _inputs(facts))
+            load((manifest,), self._inputs(facts))
         except ManifestError as error:
             for diagnostic in error.diagnostics:
                 emit(_relative(diagnostic_record(diagnostic), os.path.dirname(manifest)))
@@ -156,6 +159,11 @@ class _Receiver:
             where = _in_bundle(first.place, os.path.dirname(manifest))
             return Result("rejected", error=f"{where}{first.message}", hint=first.hint, code=first.code)
         return None
+
+    def _inputs(self, facts: str) -> Inputs:
+        given = host_facts(Given(facts, ()))
+        network = self._network
+        return Inputs(given, os.environ, {}, (facts,), context=network.context, network=network)
 
     def _switch(self, digest: str) -> bool:
         """Put the bundle into force. Return whether it differs from what was in force."""
@@ -172,8 +180,8 @@ class _Receiver:
 
         options = RunOptions(watch=False, noop=self._request.noop, diff=self._request.diff)
         asked = ConvergeCommand(
-            (manifest,), lambda: _inputs(facts), (), (), None, options, "json", Location(self._state, chosen=True),
-            exitcodes.BAD_USAGE, RunSecrets(),
+            (manifest,), lambda: self._inputs(facts), (), (), None, options, "json", Location(self._state, chosen=True),
+            exitcodes.BAD_USAGE, RunSecrets(), network=self._network,
         )  # fmt: skip
         try:
             ended, interruption = asked.converge(None, None)
@@ -214,7 +222,3 @@ def _in_bundle(place: Place | None, directory: str) -> str:
         return ""
     name = os.path.relpath(place.file, directory) if os.path.isabs(place.file) else place.file
     return f"{place._replace(file=name)}: "
-
-
-def _inputs(facts: str) -> Inputs:
-    return Inputs(host_facts(Given(facts, ())), os.environ, {}, (facts,))
