@@ -58,6 +58,7 @@ class Observer:
 
     __slots__ = (
         "_correct",
+        "_has_fixed_ids",
         "_ids",
         "_is_likely_file",
         "_is_reported",
@@ -71,6 +72,7 @@ class Observer:
         self._stamp: Stamp | None = None
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
+        self._has_fixed_ids = False
         self._is_likely_file = False
         self._is_reported = False
         self._correct = _correct_state(*NOTHING_WANTED)
@@ -78,11 +80,8 @@ class Observer:
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be read."""
         desired = self.desired
-        ids = accounts.known(desired.owner, desired.group)
-        if ids is None:
-            ids = await accounts.look_up(desired.owner, desired.group)
-        if ids is not self._ids:
-            self._ids, self._correct = ids, _correct_state(*ids, desired.mode)
+        if not self._has_fixed_ids:
+            await self._look_up_ids()
         wanted = self._correct.wanted
         is_likely_file, self._is_likely_file = self._is_likely_file, False
         if self._stale_temporaries != ():  # once there are none, only another killed run can leave some
@@ -110,6 +109,13 @@ class Observer:
             return self._absent(wanted)
         except OSError as error:
             raise resource_error(error, f"look at {desired.path}") from error
+
+    async def _look_up_ids(self) -> None:
+        owner, group = self.desired.owner, self.desired.group
+        ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
+        if ids is not self._ids:
+            self._ids, self._correct = ids, _correct_state(*ids, self.desired.mode)
+            self._has_fixed_ids = accounts.are_fixed(owner, group)
 
     def expect_file(self) -> None:
         """Expect a regular file, because one was just put in place: it can be opened without an lstat before."""
