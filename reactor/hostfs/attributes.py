@@ -87,17 +87,14 @@ async def _set_attributes_on_disk(path: str, attributes: Attributes, special: in
         await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 
-def give(fd: int, attributes: Attributes, path: str) -> int:
-    """Set the attributes of the file; return its device. Raises ResourceError if the file system ignores them."""
+def give(fd: int, attributes: Attributes, path: str) -> None:
+    """Set the attributes of the file. Raises ResourceError if the file system ignores them."""
     found = os.fstat(fd)
-    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
-        return found.st_dev
     if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
         os.fchown(fd, attributes.uid, attributes.gid)  # takes the setgid bit away
     if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
         os.fchmod(fd, attributes.mode)
     _require_kept(os.fstat(fd), attributes, path)
-    return found.st_dev
 
 
 def set_attributes_in(

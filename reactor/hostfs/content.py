@@ -96,12 +96,14 @@ class Inline:
         else:
             await at_length(_write, fd, data)
 
-    def write_now(self, fd: int) -> bool:
-        """Write the string to ``fd``, which is on a file system in memory. False, and nothing, if it takes long."""
-        data = self._data
-        if is_short := len(data) <= INLINE_LIMIT:
-            _write(fd, data)
-        return is_short
+    @property
+    def is_short(self) -> bool:
+        """Whether writing it to a file system in memory takes no time worth a thread."""
+        return self.size <= INLINE_LIMIT
+
+    def write_now(self, fd: int) -> None:
+        """Write the string to ``fd``."""
+        _write(fd, self._data)
 
     async def prepare(self) -> None:
         """Do nothing: the string is in memory."""
