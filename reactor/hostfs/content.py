@@ -72,17 +72,16 @@ class Inline:
         """Always True: a changed manifest makes a new resource."""
         return True
 
-    def compare_now(self, fd: int, found: os.stat_result) -> tuple[bool | None, Bytes | None]:
-        """Whether the file open at ``fd``, whose stat is ``found``, has the content; and what the file contains.
+    def compare_now(self, fd: int, found: os.stat_result) -> bool | None:
+        """Whether the file open at ``fd``, whose stat is ``found``, has the content.
 
-        The first is None if the comparison could block or takes long, the second also if nothing was read.
+        None if the comparison could block or takes long.
         """
         wanted = self._data
         if len(wanted) != found.st_size:
-            return False, None
-        if (data := read_now(fd, found)) is None:
-            return None, None
-        return data == wanted, data
+            return False
+        data = read_now(fd, found)
+        return None if data is None else data == wanted
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
