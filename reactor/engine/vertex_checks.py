@@ -100,22 +100,22 @@ class VertexChecks:
     async def check(self, vertex: int, started: float) -> float:
         """Check ``vertex`` and complete the check. Return the time it ended."""
         causes = self._scheduler.causes(vertex)
-        refresh = bool(int(causes) & _REFRESH)
+        bits = int(causes)
         resource = self._vertex_table.resources[vertex]
         noop = self._limits.get(vertex, DEFAULT_LIMITS).noop
         monitor_only = self._options.monitor_only or resource.meta.monitor_only
         run_store = None if noop or monitor_only else self._run_store
         if self.follow_up_checks.log.changes:
             self.follow_up_checks.log.begins(vertex, self._batches.get(vertex))
-        if refresh and run_store is not None:
+        if bits & _REFRESH and run_store is not None:
             run_store.begins(resource.ref)
         declared = resource.declared
         if declared.deferred is None and not declared.members and not self.fragile.by_point:
             if self._is_one_shot:
                 self.follow_up_checks.reads(vertex)
-            verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
+            verdict = await self._verdict(vertex, resource, bits, noop, monitor_only)
         else:
-            verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
+            verdict = await self._careful_verdict(vertex, resource, bits, noop, monitor_only)
         if noop:
             verdict = self._noop_verdict(vertex, verdict, monitor_only)
         if resource.has_moving_watches:
@@ -139,7 +139,7 @@ class VertexChecks:
         return verdict if monitor_only else self._noop_judge.with_consequences(vertex, verdict)
 
     async def _careful_verdict(
-        self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
+        self, vertex: int, resource: Resource, bits: int, noop: bool, monitor_only: bool
     ) -> Verdict:
         """As `_verdict`, but for mounts that may not answer, and resources with deferred values or members."""
         if not monitor_only and (failure := await self._mount_failure(inspected_paths(resource))):
@@ -147,8 +147,8 @@ class VertexChecks:
         if self._is_one_shot and not monitor_only:
             self.follow_up_checks.reads(vertex)
         if resource.declared.deferred is None and not resource.declared.members:
-            return await self._verdict(vertex, resource, refresh, noop, monitor_only)
-        return await self._prechecked_verdict(vertex, refresh, noop, monitor_only)
+            return await self._verdict(vertex, resource, bits, noop, monitor_only)
+        return await self._prechecked_verdict(vertex, bits, noop, monitor_only)
 
     async def _mount_failure(self, paths: Iterable[str]) -> ResourceError | None:
         """The error of a mount above one of ``paths`` that does not answer, or None."""
@@ -167,12 +167,12 @@ class VertexChecks:
         return reported_causes(causes, resource, self._run_store.cause_of)
 
     async def _verdict(
-        self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
+        self, vertex: int, resource: Resource, bits: int, noop: bool, monitor_only: bool
     ) -> Verdict:
         if (undone := self.follow_up_checks.final_check.found.pop(vertex, None)) is not None:
             return undone
-        verdict, check_only = AS_DESIRED, noop or monitor_only
-        if not check_only and int(self._scheduler.causes(vertex)) & _HEALTH:
+        verdict, check_only, refresh = AS_DESIRED, noop or monitor_only, bool(bits & _REFRESH)
+        if not check_only and bits & _HEALTH:
             refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
             verdict = await check(
@@ -211,17 +211,17 @@ class VertexChecks:
             self.slots.require(vertex, limits.slot, noop=noop)
         await (self._noop_judge.preflight if noop else self._before_apply)(vertex, state)
 
-    async def _prechecked_verdict(
-        self, vertex: int, refresh: bool, noop: bool, monitor_only: bool
-    ) -> Verdict:
+    async def _prechecked_verdict(self, vertex: int, bits: int, noop: bool, monitor_only: bool) -> Verdict:
         """As `_verdict`, for a resource with deferred values or members."""
-        verdict = await self._prechecks.verdict(vertex, self._scheduler.blocking, refresh=refresh, noop=noop)
+        verdict = await self._prechecks.verdict(
+            vertex, self._scheduler.blocking, refresh=bool(bits & _REFRESH), noop=noop
+        )
         # If the watches have just changed, the vertex is held, and its check is cancelled here.
         await trio.lowlevel.checkpoint()
         self._owners.decide(vertex, is_managed=verdict is None)
         if verdict is None:
             resource = self._vertex_table.resources[vertex]
-            return await self._verdict(vertex, resource, refresh, noop, monitor_only)
+            return await self._verdict(vertex, resource, bits, noop, monitor_only)
         if verdict.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
         resource = self._vertex_table.resources[vertex]

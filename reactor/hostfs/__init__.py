@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Attributes,
         Change,
         FileType,
+        OpenFile,
         set_attributes,
         type_of,
     )
@@ -125,7 +126,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "set_attributes", "type_of"),
+    "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "OpenFile", "set_attributes", "type_of"),
     "backups": ("SHORT", "PreviousContent", "ShortFile", "keep_for_undo"),
     "checksum": ("checksum_of", "digest_of"),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "at_hand", "copy", "read", "read_now"),
@@ -165,6 +166,7 @@ __all__ = [
     "Inline",
     "LinkOwner",
     "NormalForms",
+    "OpenFile",
     "Parent",
     "PreviousContent",
     "ShortFile",

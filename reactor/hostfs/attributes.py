@@ -68,12 +68,33 @@ class Change(NamedTuple):
         return f"changed {self.attribute} from {self.old} to {self.new}"
 
 
-async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
+class OpenFile:
+    """A file that a check has found to be right but for its attributes. It is closed with its last reference.
+
+    In memory, the change concerns the file that was looked at, whatever its name leads to by now.
+    """
+
+    __slots__ = ("fd",)
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
+async def set_attributes(
+    path: str, attributes: Attributes, special: int = 0, *, opened: OpenFile | None = None
+) -> None:
     """Set owner, group and mode of the file or directory at ``path``. Raises ResourceError.
 
-    A directory keeps its setuid, setgid and sticky bits, except those in ``special``.
+    A directory keeps its setuid, setgid and sticky bits, except those in ``special``. ``opened`` is the file, if a
+    check has just opened it.
     """
     try:
+        if opened is not None and is_in_memory(opened.fd):
+            _set(opened.fd, opened.fd, path, attributes, special)
+            return
         with Parent(path) as (directory, base):
             if is_in_memory(directory) and set_attributes_in(path, directory, base, attributes, special):
                 return
@@ -87,17 +108,14 @@ async def _set_attributes_on_disk(path: str, attributes: Attributes, special: in
         await changing(partial(set_attributes_in, path, directory, base, attributes, special, anywhere=True))
 
 
-def give(fd: int, attributes: Attributes, path: str) -> int:
-    """Set the attributes of the file; return its device. Raises ResourceError if the file system ignores them."""
+def give(fd: int, attributes: Attributes, path: str) -> None:
+    """Set the attributes of the file. Raises ResourceError if the file system ignores them."""
     found = os.fstat(fd)
-    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
-        return found.st_dev
     if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
         os.fchown(fd, attributes.uid, attributes.gid)  # takes the setgid bit away
     if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
         os.fchmod(fd, attributes.mode)
     _require_kept(os.fstat(fd), attributes, path)
-    return found.st_dev
 
 
 def set_attributes_in(
@@ -119,16 +137,22 @@ def set_attributes_in(
             return False
         if stat.S_ISLNK(found.st_mode):
             raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
-        if found.st_nlink > 1:
-            refuse_foreign_link(fd, path, found)
-        if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
-            os.chown(itself, attributes.uid, attributes.gid)
-        kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
-        os.chmod(itself, attributes.mode | kept)
-        _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
+        _set(fd, itself, path, attributes, special)
     finally:
         os.close(fd)
     return True
+
+
+def _set(fd: int, itself: int | str, path: str, attributes: Attributes, special: int) -> None:
+    """Set the attributes of the file open at ``fd``, by its descriptor or path ``itself``."""
+    found = os.fstat(fd)
+    if found.st_nlink > 1:
+        refuse_foreign_link(fd, path, found)
+    if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+        os.chown(itself, attributes.uid, attributes.gid)
+    kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
+    os.chmod(itself, attributes.mode | kept)
+    _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
 
 
 def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:

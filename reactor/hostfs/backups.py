@@ -46,9 +46,9 @@ async def keep_for_undo(path: str, ref: str) -> str:
 
 
 class ShortFile:
-    """A regular file with one name and a short content, which a check found to differ by its size alone.
+    """A regular file with one name and a short content, which a check found to differ.
 
-    The check has not read it: that would delay the repair. Its directory, ``parent``, may stay open until the repair.
+    A diff gets its content from the change: to read it before would delay the repair. Its directory, ``parent``, may stay open until the repair.
     """
 
     __slots__ = ("content", "is_shown", "parent")

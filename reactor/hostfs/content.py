@@ -72,17 +72,16 @@ class Inline:
         """Always True: a changed manifest makes a new resource."""
         return True
 
-    def compare_now(self, fd: int, found: os.stat_result) -> tuple[bool | None, Bytes | None]:
-        """Whether the file open at ``fd``, whose stat is ``found``, has the content; and what the file contains.
+    def compare_now(self, fd: int, found: os.stat_result) -> bool | None:
+        """Whether the file open at ``fd``, whose stat is ``found``, has the content.
 
-        The first is None if the comparison could block or takes long, the second also if nothing was read.
+        None if the comparison could block or takes long.
         """
         wanted = self._data
         if len(wanted) != found.st_size:
-            return False, None
-        if (data := read_now(fd, found)) is None:
-            return None, None
-        return data == wanted, data
+            return False
+        data = read_now(fd, found)
+        return None if data is None else data == wanted
 
     async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the string has its own
         """Whether the file open at ``fd`` has the content."""
@@ -96,12 +95,14 @@ class Inline:
         else:
             await at_length(_write, fd, data)
 
-    def write_now(self, fd: int) -> bool:
-        """Write the string to ``fd``, which is on a file system in memory. False, and nothing, if it takes long."""
-        data = self._data
-        if is_short := len(data) <= INLINE_LIMIT:
-            _write(fd, data)
-        return is_short
+    @property
+    def is_short(self) -> bool:
+        """Whether writing it to a file system in memory takes no time worth a thread."""
+        return self.size <= INLINE_LIMIT
+
+    def write_now(self, fd: int) -> None:
+        """Write the string to ``fd``."""
+        _write(fd, self._data)
 
     async def prepare(self) -> None:
         """Do nothing: the string is in memory."""

@@ -25,17 +25,15 @@ _LIMIT = 1024 * 1024
 _HOLDS_SECRETS = "the data hold secrets"
 
 
-async def content_diff(
-    path: str, content: Content | None, changes: Sequence[Change], *, old: Bytes | None = None
-) -> Diff:
+async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> Diff:
     """The diff from the file at ``path`` to ``content``, with the attributes that change.
 
-    If ``content`` is None, the file is removed. ``old`` is what the file contains, if it was read already.
+    If ``content`` is None, the file is removed.
     """
     if getattr(content, "is_secret", False):
         return await secret_diff(path, changes, removed=False)
     try:
-        old = _head(path) if old is None else old
+        old = _head(path)
     except ResourceError as error:
         return partial(_hidden_text, path, changes, error.message, new=content is not None)
     if isinstance(content, Inline):  # it is in memory, and the change need not wait for it

@@ -93,6 +93,10 @@ class Accounts:
             self._check_files(now)
         return self._ids.get((owner, group))
 
+    def are_fixed(self, owner: str, group: str) -> bool:
+        """Whether the ids that were looked up can't change: they are given in digits, or are those of root."""
+        return (owner, group) in self._fixed
+
     async def look_up(self, owner: str, group: str) -> tuple[int, int]:
         """The user id and the group id. Raises ResourceError when there is no such user or group."""
         ids = self._ids  # replaced when the account files change: a late answer must not enter the new cache

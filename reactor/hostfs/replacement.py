@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -109,8 +110,11 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
     temporary = _TemporaryFile(path, directory, base, attributes.mode, same_suffix=validator is not None)
     is_failing = True
     try:
-        await changing(temporary.make) if is_on_disk else temporary.make()
-        if is_on_disk or not (isinstance(content, Inline) and content.write_now(temporary.fd)):
+        if not is_on_disk and validator is None and isinstance(content, Inline) and content.is_short:
+            temporary.make(is_locked=False)
+            content.write_now(temporary.fd)
+        else:
+            await changing(temporary.make)
             await content.copy_to(temporary.fd)
         if validator is not None:
             temporary.finish_writing()
@@ -169,12 +173,14 @@ async def _approved(
 
 def _give_all(fd: int, attributes: Attributes, extended: Extended | None, path: str) -> int:
     """Set the attributes and the extended ones of the file; return its device. Raises ResourceError."""
-    device = give(fd, attributes, path)
+    found = os.fstat(fd)
+    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) != attributes:
+        give(fd, attributes, path)
     if extended:
         from reactor.hostfs.extended import set_on  # noqa: PLC0415 - few files have them
 
         set_on(fd, extended, path)
-    return device
+    return found.st_dev
 
 
 async def _overwrite(
@@ -213,8 +219,8 @@ class _TemporaryFile:
         self.name = ""
         self.fd = -1
 
-    def make(self) -> None:
-        """Make the file, empty, locked and open for writing."""
+    def make(self, *, is_locked: bool = True) -> None:
+        """Make the file, empty, open for writing, and locked unless it exists for a moment only."""
         if self._path in _left:
             self._remove(_left[self._path])
             del _left[self._path]
@@ -224,7 +230,7 @@ class _TemporaryFile:
                 self.fd = os.open(self.name, _TEMPORARY, self._mode, dir_fd=self._directory)
             except FileExistsError:
                 continue
-            if lock_temporary(self.fd):
+            if not is_locked or lock_temporary(self.fd):
                 return
             self.close(is_failing=False)  # another process is checking whether it is stale
 

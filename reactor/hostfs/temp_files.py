@@ -2,7 +2,8 @@
 
 A temporary file is named ``.<basename>.<random>.reactor``, so that programs that read every ``*.conf`` of a directory
 ignore it. With a validator, which may require the suffix, it is ``.<stem>.<random>.reactor<suffix>``. Its writer
-holds a flock(2) on it, which works across containers, too. A temporary file without the lock is stale.
+holds a flock(2) on it, which works across containers, too. A temporary file without the lock is stale. The lock is left
+out where the file exists for some microseconds, in memory: if it is taken for stale then, the writer begins again.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from reactor.hostfs import (
     Content,
     FileType,
     Inline,
+    OpenFile,
     Parent,
     ShortFile,
     Stamp,
@@ -38,9 +39,7 @@ from reactor.resources.file.planner import plan_file
 from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
-_FILE = (
-    FileType.FILE
-)  # looking an enum member up takes a tenth of the time of an lstat, for each of many files
+_FILE = FileType.FILE  # looking an enum member up takes a tenth of the time of an lstat
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _COVERED = (
     "something is mounted on it, which neither the manifest nor /etc/fstab nor a unit names: owner and mode are those of "
@@ -58,6 +57,7 @@ class Observer:
 
     __slots__ = (
         "_correct",
+        "_has_fixed_ids",
         "_ids",
         "_is_likely_file",
         "_is_reported",
@@ -71,6 +71,7 @@ class Observer:
         self._stamp: Stamp | None = None
         self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
+        self._has_fixed_ids = False
         self._is_likely_file = False
         self._is_reported = False
         self._correct = _correct_state(*NOTHING_WANTED)
@@ -78,11 +79,8 @@ class Observer:
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be read."""
         desired = self.desired
-        ids = accounts.known(desired.owner, desired.group)
-        if ids is None:
-            ids = await accounts.look_up(desired.owner, desired.group)
-        if ids is not self._ids:
-            self._ids, self._correct = ids, _correct_state(*ids, desired.mode)
+        if not self._has_fixed_ids:
+            await self._look_up_ids()
         wanted = self._correct.wanted
         is_likely_file, self._is_likely_file = self._is_likely_file, False
         if self._stale_temporaries != ():  # once there are none, only another killed run can leave some
@@ -110,6 +108,13 @@ class Observer:
             return self._absent(wanted)
         except OSError as error:
             raise resource_error(error, f"look at {desired.path}") from error
+
+    async def _look_up_ids(self) -> None:
+        owner, group = self.desired.owner, self.desired.group
+        ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
+        if ids is not self._ids:
+            self._ids, self._correct = ids, _correct_state(*ids, self.desired.mode)
+            self._has_fixed_ids = accounts.are_fixed(owner, group)
 
     def expect_file(self) -> None:
         """Expect a regular file, because one was just put in place: it can be opened without an lstat before."""
@@ -223,17 +228,21 @@ class Observer:
             fd = open_path(self.desired.path, _OPEN)
         except PermissionError:
             return self._unreadable(wanted)
+        opened = None
         try:
             found = os.fstat(fd)
             is_file = stat.S_ISREG(found.st_mode)
-            same, data = content.compare_now(fd, found) if is_file else (False, None)
+            same = content.compare_now(fd, found) if is_file else False
+            if same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) != wanted:
+                opened = OpenFile(fd)
         finally:
-            os.close(fd)
+            if opened is None:
+                os.close(fd)
         if same is None:
             return None
-        is_short = is_file and not same and data is None and found.st_nlink == 1 and found.st_size <= SHORT
+        is_short = is_file and not same and found.st_nlink == 1 and found.st_size <= SHORT
         short = ShortFile(Parent(self.desired.path)) if is_short else None
-        return self._compared(found, wanted, now, same=same, content=data, short=short)
+        return self._compared(found, wanted, now, same=same, short=short, opened=opened)
 
     async def _compare(self, content: Content, wanted: Attributes) -> FileState:
         """The state of a regular file, compared with ``content``, without blocking the event loop."""
@@ -259,14 +268,14 @@ class Observer:
         now: int,
         *,
         same: bool,
-        content: bytes | bytearray | None = None,
         short: ShortFile | None = None,
+        opened: OpenFile | None = None,
     ) -> FileState:
         if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
             return self._state(type_of(found.st_mode), found, wanted)
         is_correct = same and (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == wanted
         if not is_correct or self._stale_temporaries:
-            return self._state(_FILE, found, wanted, same_content=same, content=content, short=short)
+            return self._state(_FILE, found, wanted, same_content=same, short=short, opened=opened)
         if stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return self._correct
@@ -302,8 +311,8 @@ class Observer:
         same_content: bool | None = None,
         occupied: bool = False,
         target: FileType | None = None,
-        content: bytes | bytearray | None = None,
         short: ShortFile | None = None,
+        opened: OpenFile | None = None,
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
         if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
@@ -320,8 +329,8 @@ class Observer:
             target,
             self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
-            content=content if found.st_nlink == 1 else None,
             short=short,
+            opened=opened,
         )
 
 

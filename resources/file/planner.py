@@ -174,7 +174,7 @@ async def _diff_of_stored(
     desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]
 ) -> Diff:
     if state.short is None or not isinstance(content, Inline):
-        return await content_diff(desired.path, content, changes, old=state.content)
+        return await content_diff(desired.path, content, changes)
     state.short.is_shown = True  # so the change itself reads it, when the new content is in place
     return partial(replaced_text, desired.path, state.short, content, changes)
 
@@ -199,7 +199,7 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(set_attributes, desired.path, state.wanted, desired.special),
+        run=partial(set_attributes, desired.path, state.wanted, desired.special, opened=state.opened),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )

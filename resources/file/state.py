@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactor.hostfs import NOTHING_WANTED, Attributes, Change, Content, Extended, FileType, ShortFile
+from reactor.hostfs import (
+    NOTHING_WANTED,
+    Attributes,
+    Change,
+    Content,
+    Extended,
+    FileType,
+    OpenFile,
+    ShortFile,
+)
 from reactor.resources.file.validator import Validator
 
 if TYPE_CHECKING:
@@ -55,11 +64,10 @@ class FileState(NamedTuple):
     """The names of temporary files that a killed run left beside the path."""
     shared: bool = False
     """Whether the file has other names (hard links)."""
-    content: bytes | bytearray | None = None
-    """The content of a small regular file that differs, and is no other file under a second name. So a diff need not
-    open it again, which takes a tenth of the time of a repair. None: not read."""
     short: ShortFile | None = None
-    """The regular file, if its size alone shows that it differs."""
+    """The file, if its content differs, and is short enough for the change to read it for a diff."""
+    opened: OpenFile | None = None
+    """The file, if only its attributes differ."""
     points_to: str | None = None
     """The text of a symlink, if the desired state is a link."""
     changes: tuple[Change, ...] = ()

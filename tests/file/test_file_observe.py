@@ -194,11 +194,30 @@ async def test_a_repair_stays_in_the_directory_that_was_looked_at():
         assert os.listdir(top / "other") == []
 
 
-async def test_a_check_without_a_repair_leaves_nothing_open(tmp_path: Path):
-    (tmp_path / "f").write_text("longer\n")
-    before = os.listdir("/proc/self/fd")
-    assert await look(make(tmp_path / "f", content="x\n")) != ()
-    assert os.listdir("/proc/self/fd") == before
+async def test_attributes_are_set_on_the_file_that_was_read():
+    """In memory: what has taken its name since may be any file."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        path = Path(name, "f")
+        path.write_text("x\n")
+        path.chmod(0o600)
+        (action,) = await look(make(path, content="x\n"))
+        path.rename(path.with_name("read"))
+        path.write_text("other\n")
+        path.chmod(0o600)
+        await action.run()
+        assert path.with_name("read").stat().st_mode & 0o777 == 0o644
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("content", "mode"), [("longer\n", 0o644), ("x\n", 0o600), ("y\n", 0o644)])
+async def test_a_check_without_a_repair_leaves_nothing_open(tmp_path: Path, content, mode):
+    (tmp_path / "f").write_text(content)
+    (tmp_path / "f").chmod(mode)
+    file = make(tmp_path / "f", content="x\n")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(2):  # the first look lists the directory
+        assert await look(file) != ()
+        assert len(os.listdir("/proc/self/fd")) == before
 
 
 async def test_the_content_of_a_file_with_a_second_name_is_not_kept_for_its_diff(tmp_path: Path):
@@ -207,7 +226,7 @@ async def test_the_content_of_a_file_with_a_second_name_is_not_kept_for_its_diff
     (tmp_path / "g").hardlink_to(tmp_path / "f")
     state = await make(tmp_path / "f", content="x\n").observe()
     assert state.same_content is False
-    assert state.content is None
+    assert state.short is None
 
 
 @pytest.mark.parametrize("size", [INLINE_LIMIT - 1, INLINE_LIMIT, INLINE_LIMIT + 1, 3 * INLINE_LIMIT])
