@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -308,3 +309,12 @@ async def test_a_mount_before_the_wait_begins_is_reported():
                 table.follow, lambda points: (told.extend(points), nursery.cancel_scope.cancel())
             )
     assert told == [f"/run/netns/{world.name}".encode()]
+
+
+async def test_only_a_mount_of_a_namespace_leads_to_its_name():
+    watcher, reopened = NetlinkWatcher(Sink()), []
+    watcher._listeners = {"blue": SimpleNamespace(reopen=lambda: reopened.append("blue"))}
+    watcher._on_mounts([b"/run/netns/red", b"/a/blue", b"/var/blue", b"/run/netns/blue/blue", b"/"])
+    assert reopened == []
+    watcher._on_mounts([b"/run/netns/blue"])
+    assert reopened == ["blue"]
