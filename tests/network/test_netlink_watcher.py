@@ -106,6 +106,8 @@ async def begun(scripted, times):
         (WatchedTopic(Topic.PRESENCE, "v0"), "link set v0 name w0"),
         (WatchedTopic(Topic.PRESENCE, "new"), "link add new type bridge"),
         (WatchedTopic(Topic.ADDRESS, "c0000201"), "address add 192.0.2.1/24 dev v0"),
+        (WatchedTopic(Topic.ADDRESS, f"20010db8{'0' * 23}1"), "address add 2001:db8::1/64 dev v0"),
+        (WatchedTopic(Topic.ADDRESSES, "v0"), "address add 192.0.2.1/24 dev v0"),
         (WatchedTopic(Topic.ADDRESSES, "v0"), "address add 2001:db8::1/64 dev v0"),
         (WatchedTopic(Topic.ROUTE, "1000 0a000000/8"), "route add 10.0.0.0/8 dev v0 table 1000"),
         (WatchedTopic(Topic.ROUTE, f"254 20010db8{'0' * 24}/32"), "route add 2001:db8::/32 dev v0"),
