@@ -557,6 +557,22 @@ async def test_scenario_20_so_is_what_may_come_by_anything_that_goes_before(miss
     assert story.result("lacking#c") is result
 
 
+@pytest.mark.parametrize("is_nearer", [True, False])
+async def test_scenario_20_of_several_that_go_before_the_one_that_provides_it_is_named(
+    is_nearer, tmp_path, autojump_clock
+):
+    class Lacking(Scripted, kind="lacking"):
+        async def observe(self):
+            raise ResourceError("there is no file", missing=f"{tmp_path}/b")
+
+    ref = f"file#{tmp_path}/b"
+    provider = managed(tmp_path / "b", after=["scripted#a"] if is_nearer else [])
+    other = scripted("a", after=[] if is_nearer else [ref])
+    lacking = Lacking(name="c", after=[ref if is_nearer else "scripted#a"])
+    _, story = await converge_once(provider, other, lacking, options=RunOptions(noop=True))
+    assert story.checks("lacking#c")[0].actions[0].startswith(f"Can't tell before {ref} is applied")
+
+
 @pytest.mark.parametrize(
     ("meta", "result"),
     [({}, Result.FAILED), ({"mode": "warn"}, Result.WOULD_CHANGE)],

@@ -432,3 +432,16 @@ def test_a_refresh_that_a_reload_makes_due_gives_all_attempts_back():
     run(scheduler, B, Outcome.FAILED)
     scheduler.reshape(Topology.of_edges(2, []), {B: Limits(retry=1, delay=10.0)}, [], [])
     assert run(scheduler, B, Outcome.FAILED) is not None
+
+
+def test_with_fewer_jobs_than_checks_that_run_none_begins_until_enough_have_ended():
+    scheduler = Scheduler(Topology.of_edges(3, []), jobs=3)
+    scheduler.mark_all(Cause.INITIAL)
+    running = [scheduler.next_ready(0.0), scheduler.next_ready(0.0)]
+    scheduler.jobs = 1
+    for vertex in running:
+        assert not scheduler.has_ready
+        assert scheduler.next_ready(0.0) is None
+        scheduler.finished(vertex, Outcome.OK, 0.0)
+    assert scheduler.has_ready
+    assert scheduler.next_ready(0.0) == C

@@ -2,8 +2,12 @@
 
 import math
 import os
+import re
+from pathlib import Path
 
+import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.dispatcher import Wakeup
 
@@ -56,3 +60,38 @@ async def test_it_leaves_no_descriptor_behind():
     with Wakeup(Due(0)) as wakeup:
         await wakeup.wait()
     assert os.listdir("/proc/self/fd") == before
+
+
+def left_of(timer):
+    """The seconds until the timer of the kernel rings; 0 if it is not set."""
+    text = Path(f"/proc/self/fdinfo/{timer}").read_text()
+    seconds, nanoseconds = re.search(r"^it_value: \((\d+), (\d+)\)", text, re.MULTILINE).groups()
+    return int(seconds) + int(nanoseconds) / 1e9
+
+
+@pytest.mark.parametrize("wait", [5.25, 100.5])
+async def test_it_is_a_timer_of_the_kernel_that_rings(nursery, wait):
+    due = [trio.current_time() + wait]
+    with Wakeup(lambda: due[0]) as wakeup:
+        nursery.start_soon(wakeup.wait)
+        await wait_all_tasks_blocked()
+        assert wait - 3 < left_of(wakeup._timer) <= wait
+        due[0] += 10
+        wakeup.set()
+        assert left_of(wakeup._timer) <= wait, "it is only set to an earlier time"
+        due[0] -= 12
+        wakeup.set()
+        assert wait - 5 < left_of(wakeup._timer) <= wait - 2
+        nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            await wait_all_tasks_blocked()
+
+
+async def test_without_anything_due_the_timer_is_not_set(nursery):
+    with Wakeup(lambda: math.inf) as wakeup:
+        nursery.start_soon(wakeup.wait)
+        await wait_all_tasks_blocked()
+        assert left_of(wakeup._timer) == 0
+        nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            await wait_all_tasks_blocked()

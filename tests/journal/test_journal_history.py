@@ -12,9 +12,11 @@ from journal_worlds import blocked, changed, failed, history_of, journal_in, kep
 
 from reactor import clock
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
-from reactor.journal import records, retention
+from reactor.journal import diffs, records, retention
 from reactor.journal.history import Filter, History
 from reactor.journal.schema import FILE_NAME
+from reactor.journal.store import open_store
+from reactor.journal.write_buffer import Batch
 from reactor.resources.exec import Exec
 from reactor.resources.file import File
 
@@ -440,3 +442,26 @@ def test_what_is_within_the_limits_is_never_deleted(directory):
     assert kept_refs(directory) == ["file#/a", "file#/b", "file#/c"]
     with history_of(directory) as history:
         assert history.pending_refreshes() == {"exec#x"}
+
+
+def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_while_a_change_waits(
+    directory, monkeypatch
+):
+    pruned = []
+    monkeypatch.setattr(retention, "prune", lambda *_: pruned.append(True))
+    monkeypatch.setattr(diffs, "PRUNE_EVERY", 500)
+
+    def prunes_after(rows, *, durable=False, **more):
+        before = len(pruned)
+        store.write(Batch(rows=[records.row(changed(**more), 1)] * rows), durable=durable)
+        return len(pruned) > before
+
+    store, _, _ = open_store(str(directory))
+    with closing(store):
+        assert prunes_after(1), "at the start of a run"
+        assert not prunes_after(retention.PRUNE_EVERY - 1)
+        assert not prunes_after(1, durable=True)
+        assert prunes_after(1)
+        assert not prunes_after(1, diffs=("x" * 480,))
+        assert prunes_after(1, diffs=("x" * 100,))
+        assert not prunes_after(1)

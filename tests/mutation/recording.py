@@ -56,8 +56,11 @@ def record(clone: Path, folders: list[str], tests: list[str], jobs: int, target:
         _RC.format(data=data, include=", ".join(json.dumps(f"{clone}/{name}/*") for name in folders))
     )
     times = data / "times"
-    environment = {"COVERAGE_PROCESS_START": str(rc), "MUTATION_TIMES": str(times), "PYTHONPATH": str(HERE)}
-    pytest = [clone / ".venv/bin/python", "-m", "pytest", "-q", "-p", "recorder", "-p", "no:cacheprovider"]
+    environment = {
+        "COVERAGE_PROCESS_START": str(rc), "MUTATION_TIMES": str(times), "PYTHONPATH": str(HERE),
+        "PYTEST_ADDOPTS": "-p recorder",  # also in the pytest of a world of its own
+    }  # fmt: skip
+    pytest = [clone / ".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     subprocess.run(
         [*pytest, f"-n{jobs}", *tests],
         cwd=clone,

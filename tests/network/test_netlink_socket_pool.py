@@ -87,3 +87,17 @@ def test_a_socket_of_a_former_namespace_is_closed_whatever_its_number_was(monkey
     assert taken.socket is not kept.socket
     assert kept.socket.fileno() == -1
     taken.socket.close()
+
+
+def test_an_answer_says_what_was_wrong_with_a_question():
+    """The kernel names the wrong attribute, leaves out the question, and filters by what it asks for."""
+    pool = SocketPool()
+    taken = pool.take(None)
+    options = (
+        netlink_socket._NETLINK_CAP_ACK,
+        netlink_socket._NETLINK_EXT_ACK,
+        netlink_socket._NETLINK_GET_STRICT_CHK,
+    )
+    assert [taken.socket.getsockopt(netlink_socket.SOL_NETLINK, option) for option in options] == [1, 1, 1]
+    pool.give_back(taken)
+    assert taken.socket.fileno() == -1, "no one listens in this namespace"

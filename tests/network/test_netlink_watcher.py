@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -105,6 +106,8 @@ async def begun(scripted, times):
         (WatchedTopic(Topic.PRESENCE, "v0"), "link set v0 name w0"),
         (WatchedTopic(Topic.PRESENCE, "new"), "link add new type bridge"),
         (WatchedTopic(Topic.ADDRESS, "c0000201"), "address add 192.0.2.1/24 dev v0"),
+        (WatchedTopic(Topic.ADDRESS, f"20010db8{'0' * 23}1"), "address add 2001:db8::1/64 dev v0"),
+        (WatchedTopic(Topic.ADDRESSES, "v0"), "address add 192.0.2.1/24 dev v0"),
         (WatchedTopic(Topic.ADDRESSES, "v0"), "address add 2001:db8::1/64 dev v0"),
         (WatchedTopic(Topic.ROUTE, "1000 0a000000/8"), "route add 10.0.0.0/8 dev v0 table 1000"),
         (WatchedTopic(Topic.ROUTE, f"254 20010db8{'0' * 24}/32"), "route add 2001:db8::/32 dev v0"),
@@ -308,3 +311,12 @@ async def test_a_mount_before_the_wait_begins_is_reported():
                 table.follow, lambda points: (told.extend(points), nursery.cancel_scope.cancel())
             )
     assert told == [f"/run/netns/{world.name}".encode()]
+
+
+async def test_only_a_mount_of_a_namespace_leads_to_its_name():
+    watcher, reopened = NetlinkWatcher(Sink()), []
+    watcher._listeners = {"blue": SimpleNamespace(reopen=lambda: reopened.append("blue"))}
+    watcher._on_mounts([b"/run/netns/red", b"/a/blue", b"/var/blue", b"/run/netns/blue/blue", b"/"])
+    assert reopened == []
+    watcher._on_mounts([b"/run/netns/blue"])
+    assert reopened == ["blue"]

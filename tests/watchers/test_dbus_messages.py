@@ -3,6 +3,7 @@
 import pytest
 from dbus_next import Message as Written
 
+from reactor.watchers.dbus import NoBusError
 from reactor.watchers.dbus.wire import Message, frame_length
 
 NOTHING = ("", [])
@@ -37,3 +38,35 @@ def test_a_header_that_ends_anywhere_is_read(letters):
 @pytest.mark.parametrize(("signature", "arguments"), ARGUMENTS)
 def test_arguments_of_all_shapes_are_read(signature, arguments):
     assert parts("Changed", signature, arguments)[-1] == arguments
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_a_message_has_the_longest_length_that_the_bus_allows_at_most(order):
+    def header(body, fields):
+        numbers = b"".join(number.to_bytes(4, order) for number in (body, 1, fields))
+        return bytearray((b"l" if order == "little" else b"B") + b"\1\0\1" + numbers)
+
+    longest = 128 << 20
+    assert frame_length(header(longest - 16 - 8, 5)) == longest
+    assert frame_length(header(0, 0)) == 16
+    assert frame_length(header(3, 9)) == 16 + 16 + 3
+    assert frame_length(header(0, 0)[:15]) == 16
+    with pytest.raises(NoBusError, match="are too many"):
+        frame_length(header(longest - 16 - 8 + 1, 5))
+
+
+def test_the_answer_to_a_call_has_its_number_and_its_error():
+    written = Written.new_method_return(
+        Written(destination="a.b", path="/", interface="a.b", member="c", serial=7), "s", ["x"]
+    )
+    written.serial = 1
+    answer = Message(bytes(written._marshall()))
+    assert (answer.reply_serial, answer.body) == (7, ["x"])
+    assert not answer.is_signal
+    assert answer.error() is None
+    call = Written(destination="a.b", path="/", interface="a.b", member="c", serial=300)
+    written = Written.new_error(call, "a.b.Gone", "it is gone")
+    written.serial = 2
+    refusal = Message(bytes(written._marshall()))
+    assert refusal.reply_serial == 300
+    assert (refusal.error().name, "it is gone" in str(refusal.error())) == ("a.b.Gone", True)
