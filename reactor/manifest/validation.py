@@ -52,7 +52,7 @@ class Inspector:
         for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
-                conflicts.extend(cause.problems)
+                conflicts += (each._replace(path=(*details["loc"], *each.path)) for each in cause.problems)
             elif values.invalid.isdisjoint(details["loc"][:1]):
                 self._report_field(details["type"], details["loc"], details)
         self._report_wants()

@@ -1,0 +1,78 @@
+"""The sections beside the resources: what is wrong in one is reported once, at its place."""
+
+import pytest
+
+MAIL = "to: [a@example.org], from: b@example.org, server: example.org"
+
+
+@pytest.mark.parametrize(
+    ("section", "code", "message"),
+    [
+        ("notify: §[x]", "R0109", "notify must be a map, not a list"),
+        ("notify: {a: §x}", "R0109", "a channel is a map, not 'x'"),
+        ("notify: {a: {command: [x], §onn: [drift]}}", "R0106", "the channel a has no property 'onn'"),
+        ("notify: {a: {command: §[]}}", None, "command: it must have at least 1 item"),
+        ("notify: {§a: {}}", None, "a channel has exactly one of webhook, mail, command; this one has none"),
+        (
+            f"notify: {{a: {{command: §[x], mail: {{{MAIL}}}}}}}",
+            None,
+            "a channel has exactly one of webhook, mail, command; this one has mail and command",
+        ),
+        (
+            f"notify: {{a: {{mail: {{{MAIL}, user: u, password: §p, tls: none}}}}}}",
+            None,
+            "a password is not sent over a connection in clear",
+        ),
+        (f"notify: {{a: {{mail: {{{MAIL}, user: §u}}}}}}", None, "user and password go together"),
+        ("notify: {a: {webhook: §x}}", None, "webhook must be a map, not 'x'"),
+        ("notify: {a: {webhook: {url: '{{ §b }}'}}}", None, "unknown name b"),
+        ("notify: {a: {webhook: {url: §ftp://x}}}", None, "webhook.url"),
+        ("secrets: §[x]", "R0109", "secrets must be a map, not a list"),
+        ("secrets: {a: §x}", "R0109", "a secret is a map that names its source, not 'x'"),
+        ("secrets: {a: {age: x, §timeuot: 1s}}", "R0106", "the secret a has no property 'timeuot'"),
+        (
+            "parameters: {§a: [x]}",
+            "R0120",
+            "the parameter a must have a type, or a map of properties, not a list",
+        ),
+    ],
+)
+def test_a_mistake_in_a_section_is_reported_at_its_place(read, section, code, message):
+    before = section[: section.index("§")]
+    reading = read(f"{section.replace('§', '')}\nresources: []\n")
+    assert len(reading.messages) == 1
+    assert message in reading.messages[0]
+    assert reading.positions == [(1, len(before) + 1)]
+    assert code is None or reading.diagnostics[0].code == code
+
+
+@pytest.mark.parametrize(
+    "section", ["notify", "secrets", "shares", "outputs", "assertions", "defaults", "parameters"]
+)
+def test_a_section_without_anything_in_it_is_no_problem(read, section):
+    assert read(f"{section}:\nresources: []\n").diagnostics == []
+
+
+def test_channels_are_part_of_the_manifest(read):
+    reading = read(
+        "notify:\n  a: {command: [/bin/true]}\n"
+        "  b: {webhook: {url: 'http://{{ Data.host }}/', body: '{{ Notification.host }}'}}\n"
+        "data: {host: h}\nresources: []\n"
+    )
+    assert reading.diagnostics == []
+    assert list(reading.manifest.channels) == ["a", "b"]
+    webhook = reading.manifest.channels["b"].webhook
+    assert (webhook.url, webhook.body) == ("http://h/", "{{ Notification.host }}")
+
+
+def test_a_secret_that_is_not_read_is_missed_where_it_can_not_wait(read):
+    secrets = "secrets: {a: {age: x.age}}\n"
+    reading = read(f"{secrets}resources:\n- job:\n  - 'b {{{{ Secrets.a }}}}':\n")
+    assert reading.messages == ["waits for the secret a: this command reads no secrets"]
+    reading = read(f"{secrets}resources: [{{job: [{{b: {{command: '{{{{ Secrets.a }}}}'}}}}]}}]\n")
+    assert reading.diagnostics == []
+
+
+def test_a_secret_whose_declaration_is_wrong_is_reported_only_there(read):
+    reading = read("secrets: {a: x}\nresources: [{job: [{b: {command: '{{ Secrets.a }}'}}]}]\n")
+    assert reading.messages == ["a secret is a map that names its source, not 'x'"]
