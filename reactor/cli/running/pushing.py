@@ -13,7 +13,7 @@ import trio
 
 from reactor.cli.messages import fail_for
 from reactor.console.jsonlines import line
-from reactor.errors import ReactorError
+from reactor.errors import ReactorError, first_of
 from reactor.fleet.bundle.limits import LIMITS
 from reactor.fleet.bundle.pack import Bundle, pack
 from reactor.fleet.push.bootstrap import make_bootstrap
@@ -103,7 +103,7 @@ class PushCommand(NamedTuple):
         try:
             outcomes, signalled = trio.run(_until_a_signal, pushed, plan, push)
         except BaseExceptionGroup as group:
-            raise _first_of(group) from None
+            raise first_of(group) from None
         if outcomes is None:
             words = "interrupted: hosts that were at work end after the checks that are running there"
             click.echo(words, err=True)
@@ -112,20 +112,14 @@ class PushCommand(NamedTuple):
 
 
 def _directory_for_sockets() -> str | None:
-    """Where the sockets of ssh go: the path of a socket is short, so a long TMPDIR can't hold any."""
+    """The directory for the sockets of ssh. The path of a socket is limited, so a long TMPDIR can't be used."""
     return None if len(tempfile.gettempdir()) <= _LONGEST_DIRECTORY else "/tmp"  # noqa: S108 - mkdtemp in it
-
-
-def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error in a group, which may hold groups."""
-    error = group.exceptions[0]
-    return _first_of(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def _until_a_signal(
     pushed: Callable[[Plan, Push], Awaitable[list[Outcome]]], plan: Plan, push: Push
 ) -> tuple[list[Outcome] | None, int]:
-    """Push, but end every ssh when a signal arrives. Return how each host ended, or None and the signal."""
+    """Push, but end every ssh when a signal arrives. Return the outcomes, or None and the signal."""
     outcomes: list[Outcome] | None = None
     signalled = 0
     handled = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
