@@ -1,4 +1,4 @@
-"""The value of a slot: who holds it. Any host may write one, so nothing in it is believed but for showing it."""
+"""The value of a slot: its holder. Any host may write one, so it is only shown, and not trusted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ UNKNOWN = "an unknown host"
 
 
 class Holder(NamedTuple):
-    """``ref`` is the resource that is changed; ``token`` tells one lease from another."""
+    """``ref`` is the resource that is changed; ``token`` identifies the lease."""
 
     host: str
     ref: str
     token: str
 
     def to_bytes(self) -> bytes:
-        """The value as it is stored."""
+        """The stored form of the holder."""
         fields = {"v": 1, "host": self.host, "ref": self.ref[:_LONGEST_REF], "token": self.token}
         return json.dumps(fields).encode()
 
