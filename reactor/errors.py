@@ -49,7 +49,7 @@ stable ``code`` that ``reactor explain CODE`` explains. Each class is defined in
     ├── SignersError                reactor.fleet        the file of the people who may sign is wrong
     ├── ReleaseRefusedError         reactor.fleet        a host refuses a signed release
     ├── KeyringError                reactor.fleet        the keys of the fleet are missing or damaged
-    ├── CardError                   reactor.fleet        a card or a secret is not signed by the key of cards
+    ├── CardError                   reactor.fleet        a card or a secret is not signed with the card key
     ├── TokenError                  reactor.fleet        a token can't be used to join
     ├── NotAdmittedError            reactor.fleet        a host is not admitted
     ├── SecretRefusedError          reactor.fleet        a secret of the fleet can't be set or read
@@ -112,3 +112,16 @@ class ReactorError(Exception):
         self.place = place
         if code is not None:
             self.code = code
+
+
+def first_of(error: BaseException) -> BaseException:
+    """The first error in a group of errors, which may contain groups; any other error itself."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def reason_of(error: BaseException) -> str:
+    """The first error of a group, or any other error, with its type."""
+    first = first_of(error)
+    return f"{type(first).__name__}: {first}"

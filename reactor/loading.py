@@ -160,7 +160,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
 
 
 class _Roles:
-    """Finds roles from elsewhere. What it needs is imported when a manifest has one."""
+    """Finds roles from elsewhere. Its modules are imported when a manifest has one."""
 
     locks_all = False
 
@@ -183,7 +183,7 @@ class _Roles:
 
 
 def with_roles(inputs: Inputs) -> Inputs:
-    """Return the inputs with what finds roles from elsewhere. Made for each load, since it keeps the lock file."""
+    """Return the inputs with a finder of roles from elsewhere. Made for each load, since it keeps the lock file."""
     return inputs if inputs.roles is not None else inputs._replace(roles=_Roles(inputs.cache, inputs.context))
 
 

@@ -39,7 +39,7 @@ class OwnedLines(Resource[Found | None]):
 
     @abstractmethod
     def faults(self, lines: Sequence[bytes]) -> list[str]:
-        """What would be done to ``lines``, in words; nothing if they are as desired."""
+        """The changes that ``lines`` need, in words; none if they are as desired."""
 
     @abstractmethod
     def changed(self, lines: Sequence[bytes]) -> list[bytes]:

@@ -55,7 +55,7 @@ _DAY = 86400.0
 
 
 class Found(Enum):
-    """What is at the path. The value is the end of a sentence."""
+    """The type of file at the path. The value is the end of a sentence."""
 
     NOTHING = "nothing"
     OURS = "a directory of packages"
@@ -90,7 +90,10 @@ Registry = Annotated[str, AfterValidator(check_registry)]
 
 
 class PackageDirectory(Resource[DirectoryState]):
-    """A directory of packages. Kinds say how its program is called, and what is installed."""
+    """A directory of packages.
+
+    Each kind defines the command line of its program, and how to find the installed packages.
+    """
 
     model_config = ConfigDict(hide_input_in_errors=True)
     program: ClassVar[str]
@@ -177,7 +180,10 @@ class PackageDirectory(Resource[DirectoryState]):
         yield Claim("path", self.name, {"ensure": "absent" if self.ensure == "absent" else "directory"})
 
     async def observe(self) -> DirectoryState:
-        """What is installed, by its files; the registry is asked in the interval only. Raises ResourceError."""
+        """The installed packages, by their files.
+
+        The registry is asked only after the interval. Raises ResourceError.
+        """
         await fragile_mounts().ask(self.name)
         who = await self._identity()
         self._heard.take()
@@ -188,7 +194,7 @@ class PackageDirectory(Resource[DirectoryState]):
         return state._replace(newest={name: await self._newest(name) for name in self._followed})
 
     def plan(self, state: DirectoryState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh
-        """Install what is missing, and remove what is unwanted. Raises ResourceError."""
+        """Install missing packages, and remove unwanted ones. Raises ResourceError."""
         if state.found in (Found.OTHER, Found.FILE):
             words = f"{self.name} is {state.found.value}; cannot manage it"
             raise ResourceError(words, "choose another path, or move away what is there")

@@ -9,7 +9,7 @@ from reactor.hostfs import ErrorContext, Parent, flush_directory
 
 
 def read_link(path: str) -> str | None:
-    """Where the link points, as written; None if nothing is there, and an empty string for anything but a link."""
+    """The target of the link, as written; None if nothing is there, and an empty string for anything but a link."""
     with ErrorContext(f"read {path}"):
         try:
             return os.readlink(path)

@@ -36,7 +36,7 @@ def refuse_stranger(path: str, found: os.stat_result, uid: int) -> None:
 
 
 def refuse_way(path: str, uid: int) -> None:
-    """Raise ResourceError when root, or we, would run what other users can put in place of ``path``."""
+    """Raise ResourceError if ``uid`` is root or our own user, and other users can replace ``path``."""
     if uid not in (0, os.geteuid()):
         return
     try:
@@ -51,7 +51,7 @@ def refuse_way(path: str, uid: int) -> None:
 
 
 def refuse_unwritable(path: str) -> None:
-    """Raise OSError or ResourceError when the directory can't be made, or no file in it, as far as that can be seen."""
+    """Raise OSError or ResourceError if it is already clear that the directory, or a file in it, can't be created."""
     with Parent(path) as (parent, base):
         refuse_read_only(parent)
         try:

@@ -16,7 +16,7 @@ _SERVER_ERRORS = 400
 
 
 class ApiError(Exception):
-    """The daemon can't be asked, or refused. ``status`` is that of the answer; 0 if there was none."""
+    """The daemon can't be asked, or refused. ``status`` is the HTTP status of the answer; 0 if there was none."""
 
     def __init__(self, words: str, status: int = 0) -> None:
         super().__init__(words)

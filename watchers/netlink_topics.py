@@ -39,7 +39,7 @@ ANY_LINK = ""
 
 
 class Topic(Enum):
-    """What can be watched. The values are the multicast groups in which the kernel announces it."""
+    """The subjects that can be watched. The values are the multicast groups in which the kernel announces them."""
 
     LINK = ("link", 1)
     """Anything about the link of that name, or about any link."""

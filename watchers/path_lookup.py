@@ -1,4 +1,4 @@
-"""What the tree of watched paths finds out about single paths."""
+"""Looks up single paths for the tree of watched paths."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class _Watched:
 
     @property
     def path(self) -> str:
-        """Its object path on the bus: an alias has the path of its unit."""
+        """The object path of the unit on the bus: an alias has the path of its unit."""
         return self.subscription.match.path if self.subscription is not None else ""
 
     def is_subscribed(self, bus: Bus, path: str) -> bool:

@@ -165,7 +165,7 @@ class Rechecks:
     def take(self, failed: Collection[int], blocked: Collection[int], topology: Topology) -> list[int]:
         """The vertices of ``failed`` to check again; ``blocked`` are the vertices that wait for them.
 
-        A different ``topology`` means another generation, in which other things may fail: the passes start again.
+        A different ``topology`` means a new generation, with other failures: then the passes start again.
         """
         if topology is not self._topology:
             self._topology, self._fewest = topology, float("inf")

@@ -106,7 +106,7 @@ class NoopJudge:
         return verdict._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *verdict.actions))
 
     def _changed_before(self, vertex: int) -> frozenset[str]:
-        """What the vertices required by ``vertex`` provide or remove, if a real run would change them."""
+        """The paths and accounts that the required vertices provide or remove, if a real run would change them."""
         strong = self._scheduler.topology.strong_predecessors
         ups = (self._vertex_table.resources[up] for up in self._unapplied(vertex, strong))
         relations = [up.relations() for up in ups if up.meta.mode != "warn"]

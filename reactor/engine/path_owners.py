@@ -147,7 +147,7 @@ class PathOwners:
 
 
 def _comparison_of(resource: Resource) -> object | None:
-    """What compares the resources of one group with each other; None if nothing does."""
+    """The function that compares the resources of one group with each other, or None."""
     compare: object = type(resource).contradictions.__func__  # type: ignore[attr-defined]
     return None if compare is Resource.contradictions.__func__ else compare  # type: ignore[attr-defined]
 

@@ -88,7 +88,7 @@ class Refreshes:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the success of some vertex is to be propagated although it changes nothing."""
+        """Whether a success of some vertex must be propagated although it changes nothing."""
         return bool(self.touched or self._from_previous_run)
 
     def add_pending(self, vertex: int, below: int) -> None:

@@ -10,6 +10,7 @@ import trio
 from reactor.engine.dispatcher import Dispatcher
 from reactor.engine.events import Cause, Event, EventsLost, WatcherChanged
 from reactor.engine.retries import Backoff
+from reactor.errors import reason_of
 from reactor.resource.base import Resource
 from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchState
 
@@ -199,7 +200,7 @@ class Source:
                 watcher, self._watcher = self._watcher, None
                 watcher.close()
         except Exception as error:  # noqa: BLE001 - whatever the cause, the remedy is a new watcher
-            self.report(WatchState.DOWN, f"the watcher died and is restarted: {_reason(error)}")
+            self.report(WatchState.DOWN, f"the watcher died and is restarted: {reason_of(error)}")
             for vertex in list(self._watches):
                 self.mark(vertex)
         return armed.is_set()
@@ -239,9 +240,3 @@ class Source:
         if vertex in self._held:
             self._held.discard(vertex)
             self._dispatcher.release(vertex)
-
-
-def _reason(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"

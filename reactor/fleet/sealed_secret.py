@@ -1,7 +1,7 @@
-"""A secret as the servers keep it: encrypted to one host with age, and signed with the key of cards.
+"""A secret as the servers keep it: encrypted to one host with age, and signed with the card key.
 
 Anyone can encrypt to a recipient, so the signature says that an operator made the value, and for which host and name: a
-server can neither make a value up nor give a host the one of another name.
+server can neither make up a value nor give a host the value of another name.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SealedSecret:
         if (self.host, self.name) != (host, name) or not is_signed(self._signed_bytes(), self.signature, key):
             hint = f"set it again: reactor fleet secret set {name}"
             raise CardError(
-                f"the secret {name} for {host} is not signed by the key of cards of this fleet", hint
+                f"the secret {name} for {host} is not signed with the card key of this fleet", hint
             )
 
     def to_bytes(self) -> bytes:

@@ -13,7 +13,7 @@ LARGEST = 128 * 1024
 
 
 class SharedValue(NamedTuple):
-    """``groups`` are those that the host says it has: nobody checks them. ``revision`` grows with each change."""
+    """``groups``: as the host reports them; they are not verified. ``revision`` grows with each change."""
 
     host: str
     name: str
@@ -33,7 +33,7 @@ class SharedValue(NamedTuple):
 
 
 def shared_value(entry: Entry) -> SharedValue | None:
-    """Return the value of an entry; None if it is taken back, damaged or too large."""
+    """Return the value of an entry; None if it was deleted, or is damaged or too large."""
     host, _, name = entry.key.rpartition(".")
     if entry.deleted or len(entry.value) > LARGEST or not host:
         return None

@@ -1,7 +1,7 @@
-"""Who holds a slot: its key and its value.
+"""The holder of a slot: its key and its value.
 
-The key of a slot is ``NAME.NUMBER.HOST``, and a host may write only keys that end in its own name: so no host can end the
-lease of another, and the key says who holds it. The value is shown, and not believed.
+The key of a slot is ``NAME.NUMBER.HOST``, and a host may write only keys that end in its own name. So no host can end the
+lease of another, and the key names the holder. The value is only shown, and not trusted.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Place(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """``ref`` is the resource that is changed; ``token`` tells one lease from another."""
+    """``ref`` is the resource that is changed; ``token`` identifies the lease."""
 
     host: str
     ref: str
     token: str
 
     def to_bytes(self) -> bytes:
-        """The value as it is stored."""
+        """The stored form of the holder."""
         fields = {"v": 1, "ref": self.ref[:_LONGEST_REF], "token": self.token}
         return json.dumps(fields).encode()
 

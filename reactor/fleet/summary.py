@@ -1,4 +1,4 @@
-"""What a host tells of itself: one small document, of which only the newest is kept."""
+"""The status that a host reports: one small document, of which only the newest is stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.fleet.rollout.hosts import HostPhase, HostView, on_server_clock
 from reactor.fleet.rollout.rank import RANKS
 
 MOST_BYTES = 2048
-"""The size limit of a summary that is sent. Reading allows more, for what later versions say."""
+"""The size limit of a summary that is sent. Reading allows more, for the fields of later versions."""
 _LONGEST_SENTENCE = 300
 
 
@@ -43,7 +43,7 @@ class ChannelReport:
 
 @dataclass(frozen=True)
 class EngineReport:
-    """What the run says: counts of resources, the worst failures as (resource, sentence), health checks by name."""
+    """The status of the run: counts of resources, the worst failures as (resource, sentence), health checks by name."""
 
     resources: int = 0
     ok: int = 0
@@ -58,8 +58,8 @@ class EngineReport:
 class Summary:
     """The summary of a host. ``time`` on its own clock, in seconds since 1970.
 
-    ``facts``: those that the operators want to see; ``seq``: the id of the newest event in its journal; ``lost``: how many
-    events the journal dropped before they were sent.
+    ``facts``: the facts that the configuration declares; ``seq``: the id of the newest event in its journal; ``lost``:
+    how many events the journal dropped before they were sent.
     """
 
     host: str
@@ -72,7 +72,7 @@ class Summary:
     lost: int = 0
 
     def to_bytes(self) -> bytes:
-        """Return at most 2 KiB: what is too long loses its facts first, its worst failures, and then its checks."""
+        """Return at most 2 KiB. A summary that is too long loses its facts, then its failures, then its checks."""
         worst = [[name[:100], why[:_LONGEST_SENTENCE]] for name, why in self.engine.worst[:5]]
         checks, facts = dict(self.engine.checks), dict(self.facts)
         while len(data := canonical(self._fields(worst, checks, facts))) > MOST_BYTES:
@@ -146,7 +146,7 @@ def _report(part: Document) -> ChannelReport:
 
 
 def view_of(summary: Summary, channel: str, rank: int, heard: float) -> HostView:
-    """Return what a driver knows of a host in ``channel``; ``heard`` is when the server received the summary."""
+    """Return the driver's view of a host in ``channel``; ``heard`` is when the server received the summary."""
     report = summary.channels.get(channel)
     if report is None:
         return HostView(summary.host, rank, heard)

@@ -25,7 +25,7 @@ from reactor.fleet.summary import EngineReport
 
 
 class SimReleases:
-    """A disk in memory. ``taken``: the serials that came into force, in order."""
+    """Implements `ReleaseStore` in memory. ``taken``: the serials that came into force, in order."""
 
     def __init__(self) -> None:
         self.in_force: str | None = None
@@ -44,7 +44,7 @@ class SimReleases:
         return release.bundle in self._bundles
 
     async def receive(self, release: Release, data: bytes) -> None:
-        """Keep a bundle. Raises BundleError if it is not the announced one."""
+        """Store a bundle. Raises BundleError if it is not the announced one."""
         if "sha256-" + hashlib.sha256(data).hexdigest() != release.bundle:
             raise BundleError("the bundle is not the one that was announced")
         self._bundles.add(release.bundle)
@@ -68,7 +68,7 @@ class SimEngine:
         self.facts: dict[str, bool] = {}
 
     def phase_of(self, release: str) -> HostPhase:
-        """FAILED for what it fails with, else CONVERGED."""
+        """FAILED for the releases in ``fails``, else CONVERGED."""
         return HostPhase.FAILED if release in self.fails else HostPhase.CONVERGED
 
     def why_of(self, release: str) -> str:  # noqa: ARG002
@@ -76,7 +76,7 @@ class SimEngine:
         return ""
 
     def report(self) -> EngineReport:
-        """One resource, for the shape of it."""
+        """A report with one resource."""
         return EngineReport(resources=1, ok=1)
 
     def is_target(self, expression: str) -> bool:

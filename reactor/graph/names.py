@@ -75,7 +75,7 @@ class Names:
 
 
 def _nearest(name: str, refs: Iterable[str]) -> list[str]:
-    """Those of ``refs`` that ``name`` may mean, the most similar first.
+    """The ``refs`` that ``name`` may mean, the most similar first.
 
     Two refs of one kind have much in common even if their names differ, so the names must be similar too. If the names
     are equal, only the kind is wrong.

@@ -124,7 +124,7 @@ def _tied(neighbours: Mapping[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _spread(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> dict[str, str]:
-    """What can be reached from ``start`` and is not in it, each with the vertex from which it was reached."""
+    """The vertices reachable from ``start`` and not in it, each with the vertex from which it was reached."""
     reached: dict[str, str] = {}
     queue = deque(sorted(start))
     while queue:

@@ -120,7 +120,7 @@ async def _remove(path: str, directory: int, name: str) -> None:
 
 
 def link_text(path: str) -> str:
-    """What the symlink at ``path`` points to, as written. Raises OSError, and ResourceError as `Parent` does."""
+    """The target of the symlink at ``path``, as written. Raises OSError, and ResourceError as `Parent` does."""
     with Parent(path) as (directory, base):
         return os.readlink(base, dir_fd=directory)
 
@@ -153,7 +153,7 @@ def _give(directory: int, base: str, owner: LinkOwner, path: str, *, is_new: boo
 def stale_links(
     directory: str, names: Iterable[str], uid: int, *, takes_directories: bool
 ) -> tuple[str, ...]:
-    """Those of ``names`` that a killed `write_link` left in ``directory``: links of us or of ``uid``.
+    """The ``names`` that a killed `write_link` left in ``directory``: links of us or of ``uid``.
 
     With ``takes_directories`` also the directories that a link has replaced. A link can't be locked. One that another
     process is about to rename counts as stale too; that process then fails and tries again.
@@ -174,7 +174,7 @@ def _is_stale(directory: int, name: str, uid: int, *, takes_directories: bool) -
 
 
 async def remove_stale_links(path: str, names: Iterable[str], uid: int, *, takes_directories: bool) -> None:
-    """Remove what `stale_links` has found beside ``path``. Raises ResourceError."""
+    """Remove the links that `stale_links` finds beside ``path``. Raises ResourceError."""
     with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
         await change_on_disk(
             path, partial(_remove_stale, path, names, uid, takes_directories=takes_directories)
@@ -189,7 +189,7 @@ async def _remove_stale(path: str, names: Iterable[str], uid: int, *, takes_dire
 
 
 async def find_stale_links(path: str, uid: int, *, takes_directories: bool) -> tuple[str, ...]:
-    """The names of what killed runs left beside the link ``path``."""
+    """The names of the links that killed runs left beside ``path``."""
     directory, _, base = path.rpartition("/")
     names = await named_temporaries(directory or "/", base)
     return stale_links(directory or "/", names, uid, takes_directories=takes_directories) if names else ()

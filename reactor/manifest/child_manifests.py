@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.language.secrets import paths_of_secrets
@@ -19,7 +19,13 @@ from reactor.resource.declared import declare
 from reactor.resource.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reactor.manifest.role_calls import Call
+
+    Read = Callable[
+        [Problems, Any, tuple[Layer, ...], Composite | None, Call | None], tuple[Document, Resolved]
+    ]
 
 MAX_DEPTH = 10
 """The maximum depth of manifests that apply each other."""
@@ -34,24 +40,11 @@ class Part(NamedTuple):
     indices: range
 
 
-class Read(Protocol):
-    """Reads one file. The layers ``over`` are merged on top of its data. For a role there is a ``call``."""
-
-    def __call__(
-        self,
-        problems: Problems,
-        tree: Any,
-        over: tuple[Layer, ...],
-        composite: Composite | None = None,
-        call: Call | None = None,
-    ) -> tuple[Document, Resolved]:
-        """Return its outline and its data."""
-
-
 class ChildManifests:
     """The child manifests of the manifest in ``path``. ``outside`` are the data of the command line.
 
-    What a child declares is added to ``table`` by ``read``.
+    ``read`` reads one parsed file with further layers over its data, and adds its resources to ``table``. It gets the
+    composite that applies the file and, for a role, the call; it returns the outline and the data of the file.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ class Parameter(Model):
 
 
 class Fault(NamedTuple):
-    """What is wrong with a value, and where within it."""
+    """A problem of a value, and its place within it."""
 
     path: PropertyPath
     message: str
@@ -143,7 +143,7 @@ def _add(  # noqa: PLR0917 - all of one declaration
 def bind(
     declared: AbstractMapping[str, Declared], given: AbstractMapping[str, Any]
 ) -> tuple[Bound, list[Fault]]:
-    """Return the values of all parameters, and what is wrong with the ``given`` ones."""
+    """Return the values of all parameters, and the problems of the ``given`` ones."""
     values: dict[str, Any] = {}
     faults: list[Fault] = []
     secret: set[tuple[str, ...]] = set()

@@ -1,4 +1,4 @@
-"""What is special about a manifest that is a role: parameters, outputs, and names of its own."""
+"""Handles manifests that are roles: parameters, outputs, and names of their own."""
 
 from __future__ import annotations
 

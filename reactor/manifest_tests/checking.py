@@ -18,14 +18,14 @@ from reactor.suggestions import did_you_mean
 
 
 class Difference(NamedTuple):
-    """What a manifest gave otherwise than expected, and where the test expects it."""
+    """A difference between the result of a manifest and the expected one, and its place in the test."""
 
     message: str
     place: Place
 
 
 def check(suite: Suite, test: Test) -> list[Difference]:
-    """Return what the manifest of ``suite`` gives otherwise than ``test`` expects; nothing if the test passes."""
+    """Return the differences between the result of the manifest and ``test``; none if the test passes."""
     given, common = test.expected, suite.inputs
     inputs = Inputs(
         facts=_merged(common.facts, given.facts),

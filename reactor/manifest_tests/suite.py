@@ -41,7 +41,7 @@ class Inputs(Model):
 
 
 class Expectations(Inputs):
-    """One test: its inputs, merged over those of the file, and what must come of them."""
+    """One test: its inputs, merged over the inputs of the file, and the expected result."""
 
     resources: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
     """By ``kind#name``: a resource that the manifest must declare, and the properties that it must have."""

@@ -1,4 +1,4 @@
-"""Groups what a channel sends, and decides when. No I/O and no clock: the caller passes the time."""
+"""Groups the messages of a channel, and decides when to send them. No I/O and no clock: the caller passes the time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ DRIFT: Final = "drift"
 
 @dataclass(slots=True)
 class Alert:
-    """One thing to tell about one resource. ``began`` and ``ended`` are seconds since 1970; ``times`` counts events.
+    """One event of one resource to report. ``began`` and ``ended`` are seconds since 1970; ``times`` counts events.
 
-    A failure without ``ended`` lasts.
+    A failure without ``ended`` still exists.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Alert:
 
 
 class Alerts:
-    """The alerts of one channel: those that wait to be sent, and the failures that were sent and last.
+    """The alerts of one channel: the ones that wait to be sent, and the sent failures that still exist.
 
     ``on`` has the kinds to send. The intervals are in seconds, and so is ``now``, on any clock that does not jump back.
     """
@@ -105,7 +105,7 @@ class Alerts:
         return sorted(found, key=lambda each: each.began), self.left_out
 
     def delivered(self, left_out: int, now: float) -> None:
-        """The last `batch` was sent. What changed meanwhile still waits."""
+        """The last `batch` was sent. Alerts that changed meanwhile still wait."""
         for key, sent in self._in_flight.items():
             current = self.waiting.pop(key, None)
             if key[0] != FAILED:
@@ -121,17 +121,17 @@ class Alerts:
         self._told = {key: at for key, at in self._told.items() if now - at < self._repeat}
 
     def refused(self, now: float) -> None:
-        """The last `batch` could not be sent: it stays, and is sent again later, with what is new."""
+        """The last `batch` could not be sent: it stays, and is sent again later, with new alerts."""
         self._in_flight = {}
         self._retry_at = now + min(FIRST_RETRY * 2 ** min(self._attempts, 16), LAST_RETRY)
         self._attempts += 1
 
     def at_once(self, now: float) -> None:
-        """Send what waits without further delay: the run ends."""
+        """Send waiting alerts without further delay, because the run ends."""
         self._group_at, self._retry_at = now, None
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs, as JSON."""
+        """Return the state for `restore`, as values for JSON."""
         return {
             "waiting": [asdict(each) for each in self.waiting.values()],
             "lasting": [asdict(each) for each in self.lasting.values()],

@@ -121,7 +121,7 @@ class Notifications:
                 self._well(ref, time.time())
 
     async def drain(self) -> None:
-        """At the end of a run, send what a single run has found, and write what could not be sent."""
+        """At the end of a run, send the results of a single run, and store messages that could not be sent."""
         if self._is_single and self._alerts:
             with trio.move_on_after(END_TIMEOUT):
                 async with trio.open_nursery() as nursery:

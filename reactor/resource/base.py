@@ -313,7 +313,7 @@ class Resource(_TypedByState[State], Presentation, Model, ABC):
         return NO_RELATIONS
 
     def claims(self) -> Iterable[Claim]:
-        """What this wants of things that another resource may claim too.
+        """The claims of this resource on things that another resource may claim too.
 
         Contradictory claims make the manifest invalid.
         """

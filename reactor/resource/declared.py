@@ -67,7 +67,7 @@ class Deferred(ABC):
 
 
 class Form(NamedTuple):
-    """What all resources of one file of the manifest share.
+    """The properties that all resources of one file of the manifest share.
 
     In the ``ccm:`` form (``is_ccm``), names may repeat, and a failure of a resource does not block its subscribers:
     there, ``subscribe`` only carries refreshes. ``allow_automatic_edges`` lets the program add edges that it finds

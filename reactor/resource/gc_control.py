@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause it for code that creates many objects and no garbage: searching for garbage would take most of the time."""
+    """Pause the garbage collector while many objects and no garbage are made: it would take most of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -40,4 +40,4 @@ class Network(Protocol):
         """
 
     def warnings(self) -> list[str]:
-        """Return what people should know of values that are not current."""
+        """Return the warnings about values that are not current."""

@@ -1,4 +1,4 @@
-"""The renames by which this process has put files in place that it has verified since: their events are no news.
+"""Tracks our own renames of files that were verified afterwards: their events can be ignored.
 
 An event says that a path must be checked. The check that has replaced a file reads it again after the rename, so it has
 seen everything that happened before that reading. The event of our own rename is older, and can hide no younger one:

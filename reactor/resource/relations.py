@@ -1,4 +1,4 @@
-"""What a resource declares to others about the host: its relations, its claims, and what a sandbox must allow it."""
+"""The declarations of a resource about the host: its relations, its claims, and its access in a sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loader needs to know of a role: where it comes from, and the parameters that it gets."""
+"""The interface of a role to the loader: its source, and the parameters that it gets."""
 
 from __future__ import annotations
 

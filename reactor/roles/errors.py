@@ -1,4 +1,4 @@
-"""Why a role can't be used."""
+"""The errors of roles."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class CachedFinder(RoleFinder):
 
 
 class LockingFinder(RoleFinder):
-    """Fetches roles, and records what they are. What is in ``lock`` stays as it is."""
+    """Fetches roles, and records their versions. Roles in ``lock`` keep the locked version."""
 
     locks_all = True
 
@@ -86,7 +86,7 @@ class LockingFinder(RoleFinder):
         self._known = lock
 
     def find(self, wanted: RemoteRole, directory: str) -> str:  # noqa: ARG002 - one lock file
-        """Return the directory of a role, and record what it is. Raises RoleError."""
+        """Return the directory of a role, and record its version. Raises RoleError."""
         key, cache = Key.of(wanted), RoleCache(self._cache, self._context)
         locked = self.found.get(key) or self._known.get(key)
         if locked is not None and _fits(wanted, locked) and (place := cache.find(wanted, locked)):
@@ -112,7 +112,7 @@ def _is_commit(revision: str | None) -> bool:
 
 
 def _pinned(wanted: RemoteRole) -> Locked | None:
-    """Return what the manifest itself pins, if it does. A commit has no digest without a lock file."""
+    """Return the version that the manifest itself pins, if any. A commit has no digest without a lock file."""
     if wanted.checksum is not None:
         return Locked(wanted.checksum)
     return Locked("", wanted.revision) if _is_commit(wanted.revision) else None

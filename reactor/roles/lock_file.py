@@ -1,4 +1,4 @@
-"""The lock file: what each role from elsewhere was when it was locked."""
+"""The lock file: the commit and digest of each role from elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HINT = "make it again with: reactor roles update"
 
 
 class Key(NamedTuple):
-    """What a manifest asks for."""
+    """The role that a manifest asks for."""
 
     url: str
     revision: str | None
@@ -36,7 +36,7 @@ class Key(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """What was found there: the ``digest`` of the archive or of the files of the ``commit``, in hexadecimal."""
+    """The locked version: the ``digest`` of the archive or of the files of the ``commit``, in hexadecimal."""
 
     digest: str
     commit: str | None = None

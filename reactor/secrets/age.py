@@ -1,4 +1,4 @@
-"""Decrypts what is encrypted with age, by the library pyrage, and finds the keys."""
+"""Decrypts data with age, by the library pyrage, and finds the keys."""
 
 from __future__ import annotations
 

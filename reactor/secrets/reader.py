@@ -1,4 +1,4 @@
-"""Reads the secrets of one run. Imports what that needs only for a manifest that declares secrets."""
+"""Reads the secrets of one run. Imports the stores of secrets only for a manifest that declares some."""
 
 from __future__ import annotations
 

@@ -50,13 +50,13 @@ class LinkedValues(Protocol):
         """Read the last values below the state directory ``state``."""
 
     def stale(self) -> dict[str, str]:
-        """Return what to say of the values that are not current, by the path of their mirror file."""
+        """Return the warnings about values that are not current, by mirror file."""
 
     def keep(self) -> None:
         """Write the values below the state directory from now on. Raises OSError."""
 
     async def run(self, tell: Callable[[str], None]) -> None:
-        """Follow the values that were read, and those that are read later, until cancelled."""
+        """Follow all values that expressions have read or will read, until cancelled."""
 
 
 class Link(Protocol):
@@ -73,20 +73,20 @@ class Link(Protocol):
     ) -> None:
         """Call ``changed`` when the content of an address may have changed, until cancelled.
 
-        ``tell`` gets what people should know, such as the reason why changes are not seen at once.
+        ``tell`` gets warnings, such as the reason why changes are not seen at once.
         """
 
     def network(self, context: str, stream: str | None) -> LinkedValues:
         """Return the values that expressions may read. ``stream`` has the registrations; None for the usual one."""
 
     def publisher(self, context: str, destination: str, stream: str | None) -> Publisher:
-        """Return what publishes the registrations of a run to ``destination``: ``nats`` or ``jetstream``."""
+        """Return the publisher of the registrations of a run to ``destination``: ``nats`` or ``jetstream``."""
 
     def watch_state(self, context: str, changed: State) -> None:
         """Call ``changed`` at each change of the state of the connection that this process keeps."""
 
 
 def link_of(url: str) -> Link | None:
-    """Return what reads ``url``; None if no entry point has its scheme, as for http."""
+    """Return the link that reads ``url``; None if no entry point has its scheme, as for http."""
     entry = installed_entry_points(GROUP).get(url.partition("://")[0])
     return None if entry is None else cast("Link", entry.load())

@@ -1,4 +1,4 @@
-"""What every kind promises, as a suite to run over any kind.
+"""The promises of every kind, as a test suite for any kind.
 
 A test of a kind needs one `Case` and a few lines::
 

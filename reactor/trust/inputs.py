@@ -52,7 +52,7 @@ def require_own_directory(path: str) -> None:
 def make_own_directory(path: str, mode: int = 0o700) -> None:
     """Create the directory at ``path`` and the missing ones above it, and check each as `require_own_directory` does.
 
-    Each is there and checked before anything is created in it: another user may put a directory or a symlink there at any
+    Each directory is checked before anything is created in it: another user may put a directory or a symlink there at any
     time. Raises DistrustedError and OSError.
     """
     trust = _policy().trust

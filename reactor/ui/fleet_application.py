@@ -1,4 +1,4 @@
-"""The fleet page: its routes, and what it needs of the fleet. It knows no network and no host."""
+"""The fleet page: its routes, and its interface to the fleet. It uses no network itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHARED = ("dom.js", "format.js")
 
 
 class FleetSource(Protocol):
-    """Where the page gets the fleet from."""
+    """The source of the state of the fleet."""
 
     def metrics(self, accept: str) -> tuple[bytes, str]:
         """Return the metrics in the format that a client prefers, and its media type."""

@@ -121,7 +121,7 @@ _Parse = Callable[[list[str]], _Records | None]
 
 
 def _records(path: str, parse: _Parse[_Records]) -> Sequence[_Records]:
-    """What ``parse`` returns for the fields of each line, but None; an empty sequence if there is no shadow file.
+    """The results of ``parse`` for the fields of each line, without None; an empty sequence if there is no shadow file.
 
     The file is read again only if its stat has changed: 200 users need it 200 times.
     """

@@ -25,7 +25,7 @@ def wanted_password(password: str | None, locked: bool | None) -> str | None:
 
 
 def lock_option(found: ShadowLine | None, locked: bool | None) -> str | None:
-    """The option of usermod(8) that changes whether the password is locked; None if nothing is to change.
+    """The option of usermod(8) that changes whether the password is locked; None if nothing must change.
 
     ``found`` None means a new user, whose password is locked, since there is none. Raises ResourceError instead of
     unlocking a user without a password, who could then log in without one.

@@ -57,7 +57,7 @@ def _check_content(text: str) -> str:
 
 
 class StoreState(NamedTuple):
-    """The file of the authority, what is wanted in it, and whether the store is made of what is there."""
+    """The file of the authority, its desired content, and whether the store was made from the present files."""
 
     found: bytes | None
     wanted: bytes | None

@@ -1,4 +1,4 @@
-"""The stores of trusted authorities of Debian and Fedora: where they are, and what is in them."""
+"""The stores of trusted authorities of Debian and Fedora: their paths, and their content."""
 
 from __future__ import annotations
 

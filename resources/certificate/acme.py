@@ -132,7 +132,7 @@ async def _new_account_key(path: str) -> ec.EllipticCurvePrivateKey:
 
 
 async def _settled(wire: Wire, url: str, pending: Sequence[str]) -> dict[str, Any]:
-    """What is at ``url`` once its status is none of ``pending``."""
+    """The document at ``url`` once its status is none of ``pending``."""
     wait = _FIRST_WAIT
     while True:
         answer = await wire.post(url, None)

@@ -68,7 +68,7 @@ class Wire:
         return url
 
     async def post(self, url: str, payload: Mapping[str, Any] | None) -> Answer:
-        """Send a signed request; ``None`` asks for what is at the URL. Raises ResourceError."""
+        """Send a signed request; ``None`` asks for the document at the URL. Raises ResourceError."""
         for attempt in range(_ATTEMPTS):
             if not self._nonce:
                 await self._send(HttpRequest(await self.url_of("newNonce"), "HEAD", trust=self._trust))
@@ -88,7 +88,7 @@ class Wire:
         raise AssertionError
 
     def key_authorization(self, token: str) -> str:
-        """What proves that the holder of the account answers a challenge."""
+        """The proof that the holder of the account answers a challenge."""
         canonical = json.dumps(self._jwk(), sort_keys=True, separators=(",", ":")).encode()
         return f"{token}.{encoded(hashlib.sha256(canonical).digest())}"
 

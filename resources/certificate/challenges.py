@@ -33,7 +33,7 @@ _RECORD = "certificate challenge"
 
 
 class Challenge(NamedTuple):
-    """A challenge for one name. ``answer`` is what proves that the account is ours."""
+    """A challenge for one name. ``answer`` proves that the account is ours."""
 
     name: str
     token: str
@@ -49,7 +49,7 @@ class Responder(Protocol):
 
     @property
     def hint(self) -> str:
-        """What to look at when the server could not verify the answer."""
+        """The hint for an answer that the server could not verify."""
 
     def answering(self, challenge: Challenge) -> AbstractAsyncContextManager[None]:
         """Answer the challenge during the block. Raises ResourceError."""

@@ -1,4 +1,4 @@
-"""Compares a key and its certificate with what they are to be. Imports cryptography."""
+"""Compares a key and its certificate with the desired ones. Imports cryptography."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a pair is to be. ``renew_before`` is in seconds; ``authority`` is the certificate that signs, if known."""
+    """The desired pair. ``renew_before`` is in seconds; ``authority`` is the certificate that signs, if known."""
 
     profile: Profile
     renew_before: float | None
@@ -112,7 +112,7 @@ def _names_fault(document: x509.Certificate | x509.CertificateSigningRequest, pr
 def _content_fault(
     document: x509.Certificate | x509.CertificateSigningRequest, profile: Profile
 ) -> str | None:
-    """What it says otherwise than the profile."""
+    """The difference between the certificate and the profile."""
     if (fault := _names_fault(document, profile)) is not None:
         return fault
     extensions = document.extensions

@@ -81,7 +81,7 @@ def _check_server(url: str) -> str:
 
 
 class CertificateState(NamedTuple):
-    """What is in the directory, and why a new pair is needed; None if it is not."""
+    """The pair in the directory, and the reason why a new one is needed, or None."""
 
     pair: Pair
     fault: str | None = None
@@ -221,7 +221,7 @@ class Certificate(Resource[CertificateState], kind="certificate"):
         return tuple(self._corrections(state))
 
     def _corrections(self, state: CertificateState) -> Iterator[Action]:
-        """What is wrong around a pair that is as wanted."""
+        """The faults around a pair that is as desired."""
         pair = state.pair
         if set(pair.links) != set(pair.files):
             yield _step("corrected the links to the files", partial(set_links, self.name, pair.files))

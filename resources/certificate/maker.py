@@ -1,4 +1,7 @@
-"""Makes what a certificate resource wants: a key with a certificate, or with a request for one. Imports cryptography."""
+"""Makes the desired files of a certificate: a key with a certificate, or with a request for one.
+
+Imports cryptography.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _PUBLIC_MODE = 0o644
 
 
 class Place(Enum):
-    """What is at the path of the resource. The value is the end of a sentence."""
+    """The type of file at the path of the resource. The value is the end of a sentence."""
 
     NOTHING = "nothing"
     OURS = "a directory of certificates"
@@ -58,7 +58,7 @@ class Place(Enum):
 
 
 class Pair(NamedTuple):
-    """What is in the directory: the files of the current generation, and what is wrong around them."""
+    """The content of the directory: the files of the current generation, and the faults around them."""
 
     place: Place
     files: Mapping[str, bytes] = {}
@@ -71,7 +71,7 @@ class Pair(NamedTuple):
 
 
 def read_pair(path: str) -> Pair:
-    """Read what is in the directory ``path``. Raises OSError, and ResourceError when others can change it."""
+    """Read the directory ``path``. Raises OSError, and ResourceError when others can change it."""
     try:
         fd = open_path(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -159,7 +159,7 @@ def wanted_attributes(name: str, key: Attributes) -> Attributes:
 
 
 async def store_pair(path: str, files: Mapping[str, bytes], key: Attributes, former: Pair) -> None:
-    """Store the pair ``files`` as the current one, and remove what it replaces. Raises ResourceError."""
+    """Store the pair ``files`` as the current one, and remove the replaced one. Raises ResourceError."""
     if former.place is Place.NOTHING:
         with ErrorContext(f"write {path}"), Parent(path):
             pass  # the directory above must be there
@@ -186,7 +186,7 @@ async def set_links(path: str, names: Mapping[str, bytes]) -> None:
 
 
 async def remove_others(path: str, names: list[str]) -> None:
-    """Remove earlier generations, and what killed runs left. Raises ResourceError."""
+    """Remove earlier generations, and files that killed runs left. Raises ResourceError."""
     for name in names:
         await remove_path(f"{path}/{name}", recursive=True)
 

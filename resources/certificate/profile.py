@@ -1,4 +1,4 @@
-"""What a certificate is to say: its names, its key, its usages and how long it holds. Needs no cryptography."""
+"""The desired content of a certificate: names, key, usages and lifetime. Needs no cryptography."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HostName = Annotated[str, AfterValidator(_check_name)]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a certificate is to say. ``valid_for`` is in seconds."""
+    """The desired content of a certificate. ``valid_for`` is in seconds."""
 
     names: tuple[str, ...]
     common_name: str | None

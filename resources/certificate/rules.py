@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def problems_of(wanted: Certificate) -> Iterator[PropertyProblem]:
-    """What does not go together in a certificate that is to be there."""
+    """The contradictions between the properties of a certificate that must exist."""
     yield from _subject_problems(wanted)
     yield from _key_problems(wanted)
     yield from _issuer_problems(wanted)

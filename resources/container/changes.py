@@ -87,7 +87,10 @@ class Changes:
         await self.daemon.act("POST", target, seconds=self.stop_timeout + _SLACK)
 
     async def remove(self) -> None:
-        """Stop and remove it, and what a killed run left. Its named volumes stay. Raises ResourceError."""
+        """Stop and remove it, and the containers that a killed run left.
+
+        Its named volumes stay. Raises ResourceError.
+        """
         if (await self.daemon.inspect(self.name)) is not None:
             await self.stop()
         await self.clear()
@@ -122,7 +125,7 @@ class Changes:
                 raise ResourceError(f"the daemon did not remove {name}: {error}") from None
 
     async def _record(self) -> None:
-        """Record how the daemon reads back what was declared."""
+        """Record the form in which the daemon reads back the declaration."""
         inspected = await self.daemon.inspect(self.name)
         if inspected is not None:
             with ErrorContext("record the container"):

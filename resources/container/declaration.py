@@ -1,4 +1,4 @@
-"""What is sent to the daemon to create a container, and the digest by which a container of it is recognized."""
+"""The request to create a container, and the digest by which its container is recognized."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ class Container(Resource[ContainerState], kind="container"):
         return copied
 
     def _fault(self, inspected: Mapping[str, Any], image: str | None) -> str | None:
-        """Why the container must be replaced."""
+        """The reason why the container must be replaced."""
         labels = (inspected.get("Config") or {}).get("Labels") or {}
         if labels.get(LABEL) is None:
             return "it was not made by reactor"

@@ -45,7 +45,7 @@ def _quoted(value: str) -> str:
 
 
 def faults(lines: Sequence[bytes], job: Job, *, is_present: bool) -> list[str]:
-    """What would be done to the table, in words."""
+    """The changes that the table needs, in words."""
     after = changed(lines, job, is_present=is_present)
     if after == [*lines]:
         return []

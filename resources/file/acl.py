@@ -86,7 +86,7 @@ def parse_acl(texts: Iterable[str]) -> tuple[Entry, ...]:
 
 
 def _wanted(entries: Sequence[Entry], mode: int, *, is_default: bool) -> list[Entry]:
-    """The entries of one list, with those that follow from ``mode`` and from the other entries; empty if none is."""
+    """The entries of one list, completed from ``mode`` and the other entries; empty if there are none."""
     own = [entry for entry in entries if entry.is_default is is_default]
     if not own:
         return []
@@ -143,5 +143,5 @@ def texts_of(data: bytes | None, *, is_default: bool, is_whole: bool = False) ->
 
 
 def is_user(entry: Entry) -> bool:
-    """Whether the name of the entry is that of a user, not of a group."""
+    """Whether the entry names a user, not a group."""
     return entry.tag == _USER

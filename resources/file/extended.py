@@ -42,7 +42,7 @@ class DesiredExtended(NamedTuple):
 
 
 class ExtendedKeeper:
-    """An `Observer` for the rest, and beside it the extended attributes.
+    """Observes and plans the extended attributes of a path, and all else by an `Observer`.
 
     New content gets them before it replaces the old content.
     """
@@ -192,7 +192,7 @@ def acl_texts(values: Values, *, is_whole: bool = False) -> list[str]:
 
 
 def extended_properties(path: str) -> dict[str, object]:
-    """The ACL and the capabilities of the file at ``path``, as properties; nothing for those that it has not.
+    """The ACL and the capabilities of the file at ``path``, as properties; without missing ones.
 
     Raises OSError and ResourceError.
     """

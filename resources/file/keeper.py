@@ -1,4 +1,4 @@
-"""The interface of what reads and plans one path: a plain file or directory, a link, or one with more to manage."""
+"""The interface to read and plan one path: a file or directory, a link, or a file with more to manage."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class File(Resource[FileState], kind="file", providers=("posix",)):
         return found.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
-        """The plan by the decision table, `plan_file` or that of links. Raises ResourceError."""
+        """The plan by the decision table of files, `plan_file`, or of links. Raises ResourceError."""
         return self._observer.plan(state)
 
     async def verify(self) -> Plan:

@@ -1,4 +1,4 @@
-"""Opens a device, and finds out what it holds and what uses it. Everything goes through one descriptor."""
+"""Opens a device, and finds its content and its users. Everything goes through one descriptor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def size_of(fd: int) -> int:
 
 
 async def content_of(fd: int, path: str) -> Content | None:
-    """What blkid finds on the device; None for a blank one. Raises ResourceError when it can't be read."""
+    """The content of the device, by blkid; None if it is blank. Raises ResourceError when it can't be read."""
     with ErrorContext(f"read {path}"):
         for offset in (
             0,

@@ -66,7 +66,7 @@ Size = Annotated[
 
 
 class FilesystemState(NamedTuple):
-    """The size of the device in bytes, None if there is no device, and what it holds, None if it is blank."""
+    """The size of the device in bytes, None if there is no device, and its content, None if it is blank."""
 
     size: int | None
     content: Content | None = None
@@ -134,7 +134,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
         yield Claim("file system", self.name, desired)
 
     async def observe(self) -> FilesystemState:
-        """What the device holds. Raises ResourceError when it can't be read."""
+        """The size and the content of the device. Raises ResourceError when it can't be read."""
         try:
             with opened(self.name) as fd, ErrorContext(f"read {self.name}"):
                 content, size = await content_of(fd, self.name), size_of(fd)
@@ -186,7 +186,7 @@ class Filesystem(Resource[FilesystemState], kind="filesystem"):
             await require_startable(Command((program,), "/", ENVIRONMENT))
 
     async def describe(self) -> Mapping[str, Any]:
-        """The type, label and UUID of what is there."""
+        """The type, label and UUID of the file system."""
         content = (await self.observe()).content
         if content is None:
             return {"ensure": "absent"}

@@ -1,4 +1,4 @@
-"""The programs that make, label and grow each type of file system, and what they take."""
+"""The programs that make, label and grow each type of file system, and their arguments."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def paths(table: str) -> BootFiles:
 
 
 def wanted(table: str, lines: Sequence[Line]) -> BootFiles:
-    """What the files must have. The unit is left out where there is no directory for it."""
+    """The desired content of the files. The unit is left out where there is no directory for it."""
     where = paths(table)
     rules = _HEADER + text_of(lines)
     unit = _HEADER + _UNIT.format(table=table, rules=where.rules, target=_TARGET)

@@ -134,7 +134,7 @@ class _Reader:
             yield _chosen(frame, _KEPT_OF_SET), elements
 
     def _dump(self, request: int) -> list[Frame]:
-        """What belongs to our table: the kernel filters some dumps only."""
+        """The messages about our table: the kernel filters only some dumps."""
         return [
             frame
             for frame in self._ask(request, self._table, dump=True)

@@ -167,7 +167,7 @@ class _Part(BaseModel):
 
 
 class Policy(_Part):
-    """What happens to packets that no rule decides. A chain without rules and without a policy is not made."""
+    """The decision about packets that no rule matches. A chain without rules and without a policy is not made."""
 
     input: Literal["accept", "drop"] | None = "drop"
     """Packets to this host."""

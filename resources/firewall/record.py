@@ -1,4 +1,4 @@
-"""What the state directory has of a table: the rules that were set, what they read back as, and which are confirmed.
+"""The record of a table in the state directory: the rules that were set, their normal form, and the confirmed ones.
 
 The form that reads back right after an accepted transaction is the normal form of its rules, until another program
 changes the table.

@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 def removal(table: str) -> str:
-    """What removes the table, whether it exists or not."""
+    """The commands that remove the table, whether it exists or not."""
     return f"add table inet {table}\ndelete table inet {table}\n"
 
 

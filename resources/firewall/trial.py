@@ -32,18 +32,18 @@ _GUARD: Final = '(trap "" HUP INT QUIT TERM; sleep "$1"; mv "$2" "$3" 2>/dev/nul
 _GRACE: Final = 5.0
 """Seconds after the end of the time in which the guard must have acted."""
 _INTERVAL: Final = 0.2
-"""Seconds between two looks whether the file is still there, and between two attempts to connect."""
+"""Seconds between two checks whether the file still exists, and between two attempts to connect."""
 
 
 class Trial(NamedTuple):
-    """The files of one change: it waits for its proof while ``pending`` is there, and was taken back if ``refused`` is."""
+    """The files of one change: it waits for its proof while ``pending`` exists, and was taken back if ``refused`` exists."""
 
     pending: str
     refused: str
 
     @property
     def is_pending(self) -> bool:
-        """Whether it waits for its proof."""
+        """Whether the change waits for its proof."""
         return os.path.exists(self.pending) and not self._is_of_an_earlier_boot
 
     @property
@@ -134,7 +134,7 @@ async def _guard_has_acted(trial: Trial) -> None:
 
 
 async def take_back(trial: Trial) -> None:
-    """Do at once what the guard does. Raises ResourceError."""
+    """Take the change back at once, as the guard would. Raises ResourceError."""
     os.rename(trial.pending, trial.refused)
     await perform("nft", "-f", trial.refused)
 
@@ -147,7 +147,7 @@ def refusal(trial: Trial, confirm: Confirm) -> ResourceError:
 
 
 def forget(table: str) -> None:
-    """Remove the files of all trials of the table; what their guards would do is not done then."""
+    """Remove the files of all trials of the table; their guards then do nothing."""
     if (folder := state_folder(_KIND)) is not None:
         for path in glob.glob(f"{glob.escape(folder)}/{table}-*"):
             with suppress(FileNotFoundError):
@@ -155,7 +155,7 @@ def forget(table: str) -> None:
 
 
 def _unconfirmed_return(table: str, trial: Trial) -> str | None:
-    """What an earlier change, which still waits for its proof, would have gone back to; None if none waits."""
+    """The table before an earlier change that still waits for its proof; None if none waits."""
     start = glob.escape(os.path.dirname(trial.pending))
     for path in glob.iglob(f"{start}/{table}-*.{_PENDING}"):
         first, _, text = _read(path).partition("\n")

@@ -1,4 +1,4 @@
-"""The kind `gem`: how gem is called, and what is installed in its directory."""
+"""The kind `gem`: the command line of gem, and the gems in its directory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Gem(PackageDirectory, kind="gem"):
         return ()
 
     def settings(self) -> Mapping[str, str]:
-        """The directory, which is also where gem looks for what is installed."""
+        """The directory, in which gem also looks for installed gems."""
         return {"GEM_HOME": self.name, "GEM_PATH": self.name}
 
     @property

@@ -39,7 +39,7 @@ _QUIET = ("--quiet",)
 
 
 class Checkout:
-    """What changes one checkout."""
+    """Changes one checkout."""
 
     __slots__ = ("desired", "remote")
 

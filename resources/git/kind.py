@@ -96,7 +96,7 @@ class Git(Resource[GitState], kind="git"):
             yield PropertyProblem(("revision",), words, "write all 40 digits of the commit")
 
     def watches(self) -> Iterable[Watch]:
-        """The work tree, what is checked out, and a timer to ask the server."""
+        """The work tree, the files that name the checked-out commit, and a timer to ask the server."""
         if self.ensure == "absent":
             yield PathWatch(self.name)
             return

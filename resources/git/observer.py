@@ -94,7 +94,7 @@ def _with_directories(files: Collection[str] | map[str]) -> set[str]:
 
 
 async def _status(desired: Desired, tip: Tip | None) -> GitState:
-    """What git says about the work tree, the commit and the submodules. Raises ResourceError."""
+    """The status of the work tree, the commit and the submodules, by git. Raises ResourceError."""
     git, path = desired.git, desired.path
     untracked = "normal" if desired.ensure == "absent" else "no"
     modules = "none" if desired.submodules else "all"

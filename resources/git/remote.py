@@ -15,7 +15,7 @@ _SLACK = 0.9
 
 
 class Remote:
-    """What the server said last."""
+    """The last answer of the server."""
 
     __slots__ = ("_asked", "_tip", "desired")
 

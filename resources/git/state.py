@@ -26,7 +26,7 @@ class Desired:
 
 
 class Found(Enum):
-    """What is at the path. The value is the end of a sentence."""
+    """The type of file at the path. The value is the end of a sentence."""
 
     NOTHING = "nothing"
     EMPTY = "an empty directory"

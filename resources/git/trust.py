@@ -21,7 +21,7 @@ _STAMPED = ("HEAD", "index", "packed-refs", CONFIG, MOVING)
 
 
 class Looked(NamedTuple):
-    """What is at the path, and by path in ``.git`` a stamp of each file that says what is checked out.
+    """The type of file at the path, and a stamp of each file in ``.git`` that determines the checkout, by path.
 
     The stamp of a missing file is None.
     """
@@ -31,7 +31,7 @@ class Looked(NamedTuple):
 
 
 def look(path: str, uid: int, branch: str | None) -> Looked:
-    """Find out what is at ``path``, for a git that runs as ``uid``.
+    """Examine ``path`` for a git that runs as ``uid``.
 
     Raises ResourceError when that git would obey another user: when the checkout, or anything directly in ``.git``,
     belongs to or is writable for another user. Raises OSError.

@@ -1,4 +1,4 @@
-"""Finds and writes the lines of hosts(5). What is not understood stays as it is."""
+"""Finds and writes the lines of hosts(5). Malformed lines stay as they are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class HostLine(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parse_line(line: bytes) -> HostLine | None:
-    """The host in ``line``; None for a comment, an empty line, and what is not understood."""
+    """The host in ``line``; None for a comment, an empty or a malformed line."""
     text, mark, comment = line.decode("utf-8", "surrogateescape").rstrip("\r\n").partition("#")
     words = text.split()
     if len(words) < 2:  # noqa: PLR2004 - an address and a name
@@ -64,7 +64,7 @@ def with_own_name(lines: Sequence[bytes], name: str) -> list[bytes]:
 
 
 class WantedHost(NamedTuple):
-    """What is desired of a host. Without an address, it has none at all. ``aliases`` None keeps those of its line."""
+    """The desired line of a host. Without an address, there must be none. ``aliases`` None keeps those of its line."""
 
     host: str
     address: Address | None
@@ -72,7 +72,7 @@ class WantedHost(NamedTuple):
     is_present: bool
 
     def faults(self, lines: Sequence[bytes]) -> list[str]:
-        """What would be done, in words."""
+        """The changes that ``lines`` need, in words."""
         if self.apply(lines) == [*lines]:
             return []
         if not self.is_present:
@@ -98,7 +98,7 @@ class WantedHost(NamedTuple):
         return self._completed(after, own) if self.is_present and self.address else after
 
     def _completed(self, lines: list[bytes], own: list[int]) -> list[bytes]:
-        """``lines``, which have the canonical name at ``own``, with the address and all names."""
+        """``lines`` with the address and all names. ``own`` has the indexes of the lines with the canonical name."""
         found = parse_line(lines[own[0]]) if own else None
         aliases = self.aliases or ()
         if found is not None and self.aliases is None:

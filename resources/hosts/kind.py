@@ -90,7 +90,7 @@ class Host(OwnedLines, kind="host"):
         return HOSTS
 
     def faults(self, lines: Sequence[bytes]) -> list[str]:
-        """What would be done to ``lines``, in words."""
+        """The changes that ``lines`` need, in words."""
         return self._wanted.faults(lines)
 
     def changed(self, lines: Sequence[bytes]) -> list[bytes]:

@@ -123,7 +123,7 @@ class Keyboard(Resource[KeyboardState], kind="keyboard"):
 
     @property
     def _of_x(self) -> Mapping[str, str]:
-        """What /etc/default/keyboard must say. A variant or options of another layout must not stay."""
+        """The desired settings in /etc/default/keyboard. A variant or options of another layout must not stay."""
         wanted = {
             "XKBLAYOUT": self._layout,
             "XKBVARIANT": self.variant or "",

@@ -204,7 +204,7 @@ class Limits(Resource[Found | None], kind="limits"):
 
 
 def _faults_of(item: str, limit: Any) -> Iterator[PropertyProblem]:
-    """What is wrong with a limit."""
+    """The problems of a limit."""
     parts = limit if isinstance(limit, dict) else {"soft": limit}
     numbers = {kind: value for kind, value in parts.items() if value != _UNLIMITED}
     if item == "nofile" and len(numbers) < len(parts):

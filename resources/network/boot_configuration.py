@@ -12,7 +12,7 @@ from reactor.resources.network.property_types import IPInterface, Persist
 
 
 class Configuration(Protocol):
-    """What each of the modules `networkd`, `ifupdown` and `netplan` has."""
+    """The interface of the modules `networkd`, `ifupdown` and `netplan`."""
 
     require: Callable[[], None]
     """Raises ResourceError unless the host has the program, and it reads our files."""

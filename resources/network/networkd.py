@@ -44,7 +44,7 @@ def route_file(link: str, way: Way, *, present: bool) -> BootFile:
 
 
 def link_files(wanted: LinkProperties) -> Iterator[BootFile]:
-    """The drop-in with the settings of a link; for one with a type also what creates it, and what its parent says."""
+    """The drop-in of a link; if the link has a type, also the file that creates it, and the drop-in of its parent."""
     present = wanted.ensure == "present"
     name = wanted.interface
     yield _drop_in(name, "link", _text(_settings(wanted)) if present else None)

@@ -1,4 +1,4 @@
-"""The kind `npm`: how npm is called, and what is installed in its directory."""
+"""The kind `npm`: the command line of npm, and the packages in its directory."""
 
 from __future__ import annotations
 

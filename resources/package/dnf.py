@@ -91,7 +91,7 @@ class Dnf(Provider):
         return self._with_hold(desired, await super()._observe(desired))
 
     def _with_hold(self, desired: Desired, state: PackageState) -> PackageState:
-        """Add the lock to the state, if it is managed; otherwise dnf itself applies it."""
+        """The state with ``is_held``, if ``hold`` is managed. If not, dnf itself obeys its locks."""
         return state if desired.hold is None else replace(state, is_held=self._is_locked(desired.name))
 
     def compare(self, installed: str, wanted: str) -> int:

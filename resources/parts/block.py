@@ -52,7 +52,7 @@ class Block(Part, kind="block"):
 
     @property
     def subject(self) -> str:
-        """The property that says what the part is."""
+        """The property that identifies the part."""
         return "ensure" if self.ensure == "absent" else "content"
 
     @property
@@ -101,7 +101,7 @@ class Block(Part, kind="block"):
         return [line.encode() for line in lines]
 
     def edit(self, document: Document) -> Edit | None:
-        """The block added, replaced or removed; None if nothing is to be done. Raises ResourceError."""
+        """The document with the block added, replaced or removed; None if nothing must change. Raises ResourceError."""
         begin, end = self._markers
         place = self._find(document, begin, end)
         if self.ensure == "absent":

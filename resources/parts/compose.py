@@ -18,7 +18,7 @@ class Editor(Protocol):
 
     @property
     def subject(self) -> str:
-        """The property that says what the part is."""
+        """The property that identifies the part."""
 
     @property
     def title(self) -> str:

@@ -152,6 +152,6 @@ def _commented(document: Document, syntax: Syntax, part: Section, key: str) -> t
 
 
 def _usual_delimiter(document: Document, syntax: Syntax) -> str:
-    """That of the last entry in the file."""
+    """The delimiter of the last entry in the file."""
     every = [entry for part in sections(document, syntax) for entry in part.entries if entry.delimiter]
     return every[-1].delimiter if every else syntax.delimiter

@@ -42,7 +42,7 @@ class Line(Part, kind="line"):
 
     @property
     def subject(self) -> str:
-        """The property that says what the part is."""
+        """The property that identifies the part."""
         return "ensure" if self.ensure == "absent" else "line"
 
     @property
@@ -100,7 +100,7 @@ class Line(Part, kind="line"):
             yield PropertyProblem(("replace",), words, "remove replace")
 
     def edit(self, document: Document) -> Edit | None:
-        """The line added, replaced or removed; None if nothing is to be done."""
+        """The document with the line added, replaced or removed; None if nothing must change."""
         wanted = self._text.encode()
         if self.ensure == "absent":
             return self._removal(document, wanted)

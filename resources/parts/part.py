@@ -1,4 +1,4 @@
-"""What the kinds `line`, `block` and `setting` share: each resource owns a part of a file, and they are written together."""
+"""The common base of the kinds `line`, `block` and `setting`. The parts of one file are written together."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _declared: dict[str, WeakValueDictionary[int, Part]] = {}
 
 
 class PartState(NamedTuple):
-    """Whether the file exists, and what would be done to it, in words: nothing if the part is as desired."""
+    """Whether the file exists, and the changes that it needs, in words: none if the part is as desired."""
 
     exists: bool
     change: str = ""
@@ -92,7 +92,7 @@ class Part(Resource[PartState]):
     @property
     @abstractmethod
     def subject(self) -> str:
-        """The property that says what the part is."""
+        """The property that identifies the part."""
 
     @property
     @abstractmethod
@@ -297,14 +297,14 @@ class Part(Resource[PartState]):
         return await new_file_diff(self.path, content, changes)
 
     async def _attributes(self) -> Attributes:
-        """Those of a new file."""
+        """The attributes of a new file."""
         owner, group = self.owner or str(os.geteuid()), self.group or str(os.getegid())
         ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
         return Attributes(*ids, parse_mode(self._mode))
 
     @property
     def _mode(self) -> str:
-        """That of a new file: other users can't read what may hold a secret."""
+        """The mode of a new file: other users can't read a file that may hold a secret."""
         is_secret = self.holds_secrets or any(peer.holds_secrets for peer in _peers(self.path))
         return self.mode or (_SECRET_MODE if is_secret else _MODE)
 

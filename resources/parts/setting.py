@@ -30,7 +30,7 @@ class Setting(Part, kind="setting"):
 
     @property
     def subject(self) -> str:
-        """The property that says what the part is."""
+        """The property that identifies the part."""
         return "ensure" if self.ensure == "absent" else "value"
 
     @property
@@ -114,7 +114,7 @@ class Setting(Part, kind="setting"):
                 yield PropertyProblem(("value",), problem, "quote it as the format needs it, or correct it")
 
     def edit(self, document: Document) -> Edit | None:
-        """The key set or removed; None if nothing is to be done. Raises ResourceError."""
+        """The document with the key set or removed; None if nothing must change. Raises ResourceError."""
         after = self._edited(document)
         if after is None:
             return None
@@ -137,7 +137,7 @@ class Setting(Part, kind="setting"):
 
     @property
     def _texts(self) -> Sequence[str] | None:
-        """The values as text; None if the key is to be absent."""
+        """The values as text; None if the key must be absent."""
         if self.ensure == "absent":
             return None
         values = self.value if isinstance(self.value, list) else [self.value]

@@ -1,4 +1,4 @@
-"""What a value of a setting may be, by format."""
+"""The values that a setting may have, by format."""
 
 from __future__ import annotations
 

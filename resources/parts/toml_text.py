@@ -195,12 +195,12 @@ def _nearest(items: list[_Item], parent: tuple[str, ...]) -> list[_Item]:
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many keys two paths have in common at their beginning."""
+    """The number of keys that two paths have in common at their beginning."""
     return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
 def _end_of_table(items: list[_Item], item: _Item, text: str) -> int:
-    """Where the table of the item ends: behind its last key."""
+    """The end of the table of the item: after its last key."""
     table = item.path if item.table is None else item.table
     last = [each for each in items if table in (each.table, each.path if each.table is None else None)][-1]
     return _line_end(text, last.stop) if last.table is not None else last.stop

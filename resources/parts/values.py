@@ -68,7 +68,7 @@ def nested(keys: Sequence[str], value: Any) -> Any:
 
 
 def levels(value: Any) -> int:
-    """How deep values are in each other."""
+    """How deep values are nested."""
     if isinstance(value, Mapping):
         return 1 + max(map(levels, value.values()), default=0)
     if isinstance(value, (list, tuple)):

@@ -172,7 +172,7 @@ def _equal(one: Node, other: Node, seen: set[tuple[int, int]]) -> bool:
 
 
 def _end_of(node: Node) -> int:
-    """Where the last character of the node is. The marks of blocks go on to the next token."""
+    """The position of the last character of the node. The marks of blocks go on to the next token."""
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -237,7 +237,7 @@ class _Edit:
         return text[:start] + flow(value, style) + text[end:]
 
     def _stop(self, node: Node) -> int:
-        """Where the text of the node ends, without the blank lines behind a block."""
+        """The end of the text of the node, without the blank lines behind a block."""
         end = _end_of(node)
         return len(self._text[:end].rstrip()) if self._text[:end].endswith(("\n", " ")) else end
 

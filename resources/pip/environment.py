@@ -20,7 +20,7 @@ _METADATA = ".dist-info"
 
 
 class Found(Enum):
-    """What is at the path. The value is the end of a sentence."""
+    """The type of file at the path. The value is the end of a sentence."""
 
     NOTHING = "nothing"
     UNFINISHED = "an environment that is not complete"

@@ -155,7 +155,7 @@ class Pip(Resource[PipState], kind="pip"):
         return PipState(environment, listed, is_recorded)
 
     def plan(self, state: PipState, *, refresh: bool) -> Plan:  # noqa: ARG002 - there is nothing to refresh
-        """Make the environment, install what is missing, and remove what is unwanted. Raises ResourceError."""
+        """Make the environment, install missing packages, and remove unwanted ones. Raises ResourceError."""
         found = state.environment.found
         if found in (Found.OTHER, Found.FILE):
             words = f"{self.name} is {found.value}; cannot manage it"
@@ -216,7 +216,7 @@ class Pip(Resource[PipState], kind="pip"):
         return copied
 
     def _missing(self, state: PipState) -> tuple[list[str], str | None]:
-        """The packages to install, and the file of requirements if it is to be installed."""
+        """The packages to install, and the file of requirements if it must be installed."""
         installed = state.environment.installed if state.environment.found is Found.ENVIRONMENT else {}
         python = state.environment.python
         specs = missing(self.packages, installed, python)

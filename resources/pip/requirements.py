@@ -68,7 +68,7 @@ def read_requirements(text: str) -> Listed:
 
 
 def missing(specs: Iterable[str], installed: Mapping[str, tuple[str, ...]], python: str | None) -> list[str]:
-    """Those of ``specs`` that the installed versions do not meet. ``python`` is as in ``python3.11``."""
+    """The ``specs`` that the installed versions do not meet. ``python`` is as in ``python3.11``."""
     return [spec for spec in specs if not _is_met(Requirement(spec), installed, python)]
 
 

@@ -1,4 +1,4 @@
-"""Finds and writes the lines of authorized_keys. What is not understood is no key, and stays as it is."""
+"""Finds and writes the lines of authorized_keys. Other lines are no keys, and stay as they are."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _key_of(text: bytes) -> PublicKey | None:
 
 
 def _end_of_options(text: bytes) -> int:
-    """Where the options end: at the first blank outside of quotes, as sshd(8) finds it."""
+    """The end of the options: the first blank outside of quotes, as in sshd(8)."""
     at, quoted = 0, False
     while at < len(text) and (quoted or text[at : at + 1] not in (b" ", b"\t")):
         if text.startswith(b'\\"', at):
@@ -75,7 +75,7 @@ def strangers(lines: Sequence[bytes], owned: Collection[str]) -> list[int]:
 
 
 class Wanted(NamedTuple):
-    """What is desired of one key. ``comment`` None keeps the one that is there; ``default`` is for a new line.
+    """The desired line of one key. ``comment`` None keeps the one that is there; ``default`` is for a new line.
 
     ``owned`` has the `key_id` of every key that may stay; None leaves the others alone.
     """
@@ -93,7 +93,7 @@ class Wanted(NamedTuple):
         return parse_line(lines[places[0]]) if places else None
 
     def faults(self, lines: Sequence[bytes]) -> list[str]:
-        """What would be done, in words; nothing if the lines are as desired."""
+        """The changes that the lines need, in words; none if they are as desired."""
         places, words = places_of(lines, self.key), []
         if not self.is_present:
             words += ["removed the key"] if places else []

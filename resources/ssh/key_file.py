@@ -1,4 +1,4 @@
-"""The account of a user and its file of keys: finds them, and plans what sshd(8) asks of owners and modes."""
+"""The account of a user and its file of keys: finds them, and plans the owners and modes that sshd(8) requires."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def require_home(user: str, account: Account) -> None:
 
 
 def directory_steps(state: KeyState) -> Iterable[Action]:
-    """What must be done to `.ssh`, which belongs to the user. Other directories are left alone."""
+    """The changes that `.ssh` needs. It belongs to the user. Other directories are left alone."""
     if not state.is_usual:
         return
     path = os.path.dirname(state.path)
@@ -101,7 +101,7 @@ def step(
 
 
 def attribute_steps(path: str, found: Attributes, account: Account, what: str) -> Iterable[Action]:
-    """What must be done so that only the user and root may write ``path``.
+    """The changes after which only the user and root can write ``path``.
 
     Raises ResourceError if the owner is wrong. It is never changed: the user may have moved a file of another user
     there, which would then be theirs.

@@ -89,7 +89,7 @@ class KnownHost(OwnedLines, kind="known_host"):
         return self.path
 
     def faults(self, lines: Sequence[bytes]) -> list[str]:
-        """What would be done to ``lines``, in words."""
+        """The changes that ``lines`` need, in words."""
         return self._wanted.faults(lines)
 
     def changed(self, lines: Sequence[bytes]) -> list[bytes]:

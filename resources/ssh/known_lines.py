@@ -36,7 +36,7 @@ class HostLine(NamedTuple):
 
 
 def parse_line(line: bytes) -> HostLine | None:
-    """The host in ``line``; None for a comment, a line with a marker, and what is not understood."""
+    """The host in ``line``; None for a comment, a line with a marker, and a malformed line."""
     words = line.strip(b" \t\r\n").split(None, 3)
     if len(words) < 3 or words[0][:1] in (b"#", b"@") or not is_blob_of(words[1], words[2]):  # noqa: PLR2004
         return None
@@ -57,14 +57,14 @@ def is_name(written: str, name: str) -> bool:
 
 
 class WantedHost(NamedTuple):
-    """What is desired of a host: its names, and its key of one type. No key: no line at all."""
+    """The desired line of a host: its names, and its key of one type. Without a key, there must be no line."""
 
     names: tuple[str, ...]
     key: PublicKey | None
     is_present: bool
 
     def faults(self, lines: Sequence[bytes]) -> list[str]:
-        """What would be done, in words."""
+        """The changes that the lines need, in words."""
         found = [each for each in map(parse_line, lines) if each is not None and self._concerns(each)]
         wrong = [each for each in found if not self._is_right(each)]
         if not self.is_present:

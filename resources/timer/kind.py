@@ -253,7 +253,7 @@ class Timer(Resource[TimerState], kind="timer", providers=("systemd",)):
         return service_text(task), timer_text(about, times)
 
     def _find(self, path: str) -> Found | None:
-        """The unit file; None if there is none. Raises ResourceError if the unit is masked, and is to be present."""
+        """The unit file; None if there is none. Raises ResourceError if the unit is masked but must be present."""
         if not os.path.islink(path) or os.path.realpath(path) != os.devnull:
             return shared_lines.find(path)
         if self.ensure == "present":

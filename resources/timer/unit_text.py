@@ -19,7 +19,7 @@ class Task(NamedTuple):
 
 
 class Times(NamedTuple):
-    """When it runs. ``after_boot`` and ``every`` are in seconds, and so is ``random_delay``."""
+    """The times at which a timer runs. ``after_boot`` and ``every`` are in seconds, and so is ``random_delay``."""
 
     calendar: Sequence[str]
     after_boot: float | None

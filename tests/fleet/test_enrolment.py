@@ -451,7 +451,7 @@ async def test_a_host_believes_its_signed_card_only(fleet):
     card = path.with_name("fleet-card.json")
     text = card.read_text()
     card.write_text(text.replace("web", "dbs"))
-    with pytest.raises(HostConfigError, match="not signed by the key of cards"):
+    with pytest.raises(HostConfigError, match="not signed with the card key"):
         read_config(str(path))
     card.write_text(text)
     path.write_text(path.read_text().replace("id: card1", "id: card2"))

@@ -53,7 +53,7 @@ class Match:
 
 
 class Subscription:
-    """Calls ``handler`` with each signal that matches. It must not raise."""
+    """Calls ``handler`` with each signal that matches. ``handler`` must not raise."""
 
     __slots__ = ("_end", "handler", "match")
 

@@ -184,7 +184,7 @@ def _checked_fleet_service(name: str, config: str, words: tuple[str, ...]) -> Se
 
 
 def _check_unit_word(place: str) -> None:
-    """Raise UsageError for the name of a manifest that a unit can't contain, or must not: a URL with a password."""
+    """Raise UsageError for a manifest whose name can't be in a unit, or must not: a URL with a password."""
     from reactor.loading import shown
 
     if shown(place) != place:

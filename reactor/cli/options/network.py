@@ -1,4 +1,7 @@
-"""Values of a network that the expressions of one command read. What that needs is loaded when the first one is read."""
+"""Values of a network that the expressions of one command read.
+
+The code for that is loaded when the first one is read.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +63,11 @@ class RunNetwork:
         return values.read(function, arguments, briefly=briefly)
 
     def warnings(self) -> list[str]:
-        """Return what people should know of values that are not current."""
+        """Return the warnings about values that are not current."""
         return self._values.warnings() if self._is_used and self._values is not None else []
 
     def stale(self) -> dict[str, str]:
-        """Return what to say of the values that are not current, by the path of their mirror file."""
+        """Return the warnings about values that are not current, by mirror file."""
         return self._values.stale() if self._is_used and self._values is not None else {}
 
     def keep(self) -> None:

@@ -26,7 +26,7 @@ class AgentConfigError(ReactorError):
 
 
 class AgentConfig(NamedTuple):
-    """What reactor needs of the configuration, and the names of the settings that it does not need."""
+    """The settings that reactor uses, and the names of the settings that it ignores."""
 
     manifests: tuple[str, ...]
     data: str | None
@@ -73,7 +73,7 @@ def read_config(path: str) -> AgentConfig:
 
 
 def _check(values: dict[str, Any], path: str) -> None:
-    """Refuse what CCM refuses. Raises AgentConfigError."""
+    """Raise AgentConfigError for settings that CCM refuses, too."""
 
     def require(holds: bool, message: str, hint: str | None = None) -> None:
         if not holds:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import trio
 
+from reactor.errors import reason_of
+
 if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.engine.events import Event
@@ -45,16 +47,9 @@ async def supervise(
             await companion.run(engine, journal)
             reason = "it has ended"
         except Exception as error:  # noqa: BLE001 - whatever fails there must not end the run
-            reason = _reason(error)
+            reason = reason_of(error)
         if trio.current_time() - began >= GOOD:
             pause = FIRST_PAUSE
         warn(f"{companion.name} failed, and starts again in {pause:g} s: {reason}")
         await trio.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
-
-
-def _reason(error: BaseException) -> str:
-    """The first error of a group, with its type."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"

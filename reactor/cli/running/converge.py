@@ -183,7 +183,7 @@ class ConvergeCommand(NamedTuple):
     def _network_service(
         self, generation: Generation, state: State, display: Display
     ) -> NetworkService | None:
-        """What keeps and follows the values of the network, and publishes registrations."""
+        """The service that keeps and follows the values of the network, and publishes registrations."""
         network = self.network
         if network is None or not (self.options.watch or network.is_used or self.registration):
             return None
@@ -265,7 +265,7 @@ def _warn_of_lost_refreshes(graph: Graph, display: Display) -> None:
 def _notifications(
     manifest: str, generation: Generation, reloader: Reloader | None, state: State, display: Display
 ) -> RunNotifications:
-    """What sends the notifications of the run. Most manifests declare no channels, and import nothing for them."""
+    """The sender of notifications. Most manifests declare no channels, and import nothing for them."""
     may_have = generation.graph.may_have if reloader is None else reloader.may_have
 
     def make(channels: Mapping[str, Channel]) -> Notifications:

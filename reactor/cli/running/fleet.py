@@ -114,7 +114,7 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
 
 
 def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:
-    """Let the person at this machine act on a rollout."""
+    """Change a rollout, in the name of the user at this machine."""
     state = within(home, lambda js: Channels(js).act(channel, _ACTS[name], author(), why))
     if form == "json":
         click.echo(json.dumps(state.to_fields()))

@@ -18,7 +18,7 @@ from reactor.fleet.operator.overview import overviews
 
 
 def keep_counts(home: str, *, once: bool, form: Format) -> None:
-    """Write the counts, and show each that differs from the one before."""
+    """Write the counts, and show them when they change."""
     shown: dict[str, dict[str, int]] = {}
 
     def show(counts: ChannelCounts) -> None:
@@ -40,7 +40,7 @@ def keep_counts(home: str, *, once: bool, form: Format) -> None:
 
 
 def show_counts(home: str, form: Format) -> None:
-    """Show what was counted last."""
+    """Show the last counts."""
     found = within(home, read_counts)
     for each in found:
         _show(each, form)

@@ -29,7 +29,7 @@ _MOST_LINES = 200
 
 
 def show_diff(home: str, before: str, after: str, form: Format) -> None:
-    """Show what differs."""
+    """Show the differences."""
     with ExitStack() as stack:
         first, second = (_directory_of(home, name, stack) for name in (before, after))
         fields = {"files": _files(first, second), "resources": _resources(first, second)}

@@ -37,7 +37,7 @@ from reactor.fleet.release.signers import parse_signers
 from reactor.fleet.wire.parser import Message
 
 _LISTEN = 3.0
-"""Seconds in which every host that waits asks again."""
+"""Seconds within which every waiting host repeats its request."""
 _MOST_WAITING = 1000
 
 
@@ -84,7 +84,7 @@ def _require_people(text: str, path: str, require: int) -> None:
 
 
 def withdraw_token(home: str, name: str) -> None:
-    """Let no host join any more with a token."""
+    """Make a token invalid."""
     if not is_host_id(name) or not within(home, lambda js: invitations.withdraw(js, name)):
         fail_for(RefusedError(f"there is no token {name}", "invite says the id of each token"), 1)
     click.echo(f"no host can join with the token {name} any more")
@@ -116,12 +116,12 @@ def join_fleet(text: str, name: str | None, config: str, seconds: float) -> None
 
 
 def _own_name() -> str:
-    """The name of this host as an id may be: the part before the first dot."""
+    """The name of this host as an id: the part before the first dot."""
     return re.sub(r"[^a-z0-9-]+", "-", socket.gethostname().partition(".")[0].lower()).strip("-")[:63]
 
 
 def _facts() -> dict[str, str]:
-    """What helps people to recognize the host before they admit it by hand."""
+    """The facts that help operators to recognize a host before they admit it by hand."""
     found = os.uname()
     return {"hostname": socket.getfqdn(), "machine": found.machine, "kernel": found.release}
 
@@ -149,7 +149,7 @@ def serve(home: str, life: int) -> None:
 
 
 def list_waiting(home: str) -> None:
-    """Show the hosts that ask now; each asks again until it is answered."""
+    """Show the hosts that ask to join now. Each repeats its request until it is answered."""
 
     async def listen(js: JetStream) -> dict[str, str]:
         admission, found = _admission(js, home), dict[str, str]()
@@ -167,7 +167,7 @@ def list_waiting(home: str) -> None:
 
 
 def _waiting_line(admission: Admission, data: bytes) -> tuple[str, str] | None:
-    """The host that asks, and what people should know of it; None if nobody can admit it."""
+    """A line about a host that asks to join; None if it can't be admitted."""
     try:
         received = Received.opened(data)
         if received.request.kind != "join":
@@ -208,7 +208,10 @@ def _admission(js: JetStream, home: str, life: int = LIFE) -> Admission:
 
 
 async def _answer(js: JetStream, admission: Admission, message: Message) -> Answered | None:
-    """Answer one message, and say so. While the servers can't store anything, the host is not answered and asks again."""
+    """Answer one message, and print that.
+
+    While the servers can't store anything, it is not answered, and the host repeats it.
+    """
     if message.reply is None:
         return None
     try:
@@ -229,7 +232,7 @@ async def _answer(js: JetStream, admission: Admission, message: Message) -> Answ
 
 
 def expel_host(home: str, host: str, *, rejoins: bool) -> None:
-    """Revoke the keys of a host, and forget it."""
+    """Revoke the keys of a host, and delete its data."""
     try:
         files = load_operator_directory(home)
     except ReactorError as error:

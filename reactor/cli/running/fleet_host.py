@@ -1,7 +1,8 @@
 """The work of ``reactor fleet follow``: a run of the releases in force, and beside it the link that brings new ones.
 
-The link only writes files: bundles, and the links to those in force. The run watches these files, and knows nothing of
-the network. So the run goes on without the link, and a host that boots without network runs what is in force.
+The link only writes files: bundles, and the symlinks to the bundles in force. The run watches these files, and knows
+nothing of the network. So the run goes on without the link, and a host that boots without network runs the releases in
+force.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 WATCHER = "network"
 """The name of the connection in the status."""
 _PACE = 0.1
-"""Seconds between two looks at what the run says of itself."""
+"""Seconds between two reads of the status of the run."""
 
 
 class FleetCompanion:
@@ -79,7 +80,7 @@ class FleetCompanion:
         self._status = RunStatus(lambda: manifests.being_loaded, manifests.left_out, manifests.is_target)
 
     def __call__(self, event: Event) -> None:
-        """Take one event of the run."""
+        """Handle one event of the run."""
         self._status(event)
         if self._secrets is not None and self._secrets.names_changed():
             self._secrets.trigger.set()
@@ -128,7 +129,7 @@ class FleetCompanion:
             await trio.sleep(_PACE)
 
     async def _follow_facts(self, expressions: Mapping[str, str]) -> None:
-        """Evaluate the facts of the summary now and then: gathering some of them takes a while."""
+        """Evaluate the facts of the summary at an interval, since gathering some of them is slow."""
         work = partial(declared_facts, expressions, self._manifests.evaluate)
         while True:
             self._status.set_facts(await trio.to_thread.run_sync(work))
@@ -151,7 +152,7 @@ class _Releases(DiskReleases):
 
 
 async def keep_credentials(config: HostConfig, connection: Connection) -> None:
-    """Renew the credentials of this host, until cancelled. Without the key of cards, which `join` brings, there is no renewal."""
+    """Renew the credentials of this host, until cancelled. Needs the card key, which `join` writes."""
     path = config.options.credentials
     if config.card_key is not None and path is not None:
         await Renewal(connection, config.identity.id, path, config.card_key, tell=_say).run()

@@ -36,7 +36,7 @@ class JournalEvents:
         await _read(lambda: self._sent.acknowledge(batch), None)
 
     async def backlog(self) -> Backlog:
-        """What is still to be sent."""
+        """The events that were not sent yet."""
         return await _read(self._sent.backlog, self.no_backlog)
 
 

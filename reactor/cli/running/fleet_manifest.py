@@ -46,10 +46,10 @@ class ChannelManifests:
         self.shared = SharedValues(state)
         self.left_out: dict[str, str] = {}
         self.being_loaded: dict[str, str] = {}
-        """Channel -> the release in force when the facts were read last: the generation that is loaded has these."""
+        """Channel -> the release in force when the facts were last read. The loaded generation has these releases."""
 
     def inputs(self) -> Inputs:
-        """The facts of this host, with those of the releases in force. Implements the inputs of a run."""
+        """The facts of this host, with the facts of the releases in force. Implements the inputs of a run."""
         in_force = {name: held.channel.facts for name, held in self.held.items()}
         fleets = {name: facts["fleet"] for name, facts in in_force.items() if _is_usable(facts)}
         self.being_loaded = {name: str(fleet.get("release")) for name, fleet in fleets.items()}
@@ -57,7 +57,7 @@ class ChannelManifests:
         return self._inputs(fleets)._replace(files=files)
 
     def begin(self) -> None:
-        """Write the root manifest for the releases in force. Leave out what does not load. Raises OSError."""
+        """Write the root manifest for the releases in force. Leave out channels that do not load. Raises OSError."""
         self.shared.prepare()
         with self.store.locked():
             found: dict[str, str] = {}
@@ -135,7 +135,7 @@ class ChannelManifests:
         )
 
     def _merged(self, fleets: Mapping[str, Fleet]) -> dict[str, Any]:
-        """``Facts.fleet``: those of the only channel, and those of each channel in ``channels``."""
+        """``Facts.fleet``: the facts of the only channel, and under ``channels`` the facts of each."""
         own: dict[str, Any] = {"id": self.identity.id, "groups": list(self.identity.groups)}
         if len(self.held) == 1:
             for fleet in fleets.values():
@@ -168,7 +168,7 @@ def _refusal(problem: Diagnostic, directories: Mapping[str, str]) -> BundleError
 
 
 def declared_facts(expressions: Mapping[str, str], evaluate: Callable[[str], Any]) -> dict[str, Any]:
-    """The facts for the summary: name -> value of its expression. What can't be evaluated now is left out."""
+    """The facts for the summary: name -> value of its expression. Facts that can't be evaluated now are left out."""
     found: dict[str, Any] = {}
     for name, expression in expressions.items():
         try:

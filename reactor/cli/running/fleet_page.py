@@ -1,4 +1,4 @@
-"""The work of ``reactor fleet serve``: the fleet page and the metrics, from what is followed live."""
+"""The work of ``reactor fleet serve``: the fleet page and the metrics, kept up to date."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LiveSource:
         self.overviews: list[Overview] = []
 
     def take(self, fleet: FleetView) -> str:
-        """Keep what is known now; return the picture for the page."""
+        """Store the current state; return the picture for the page."""
         self.fleet, self.overviews = fleet, overviews(fleet)
         return json.dumps(picture(fleet, self.overviews, failures(fleet)), separators=(",", ":"))
 
@@ -46,7 +46,7 @@ class LiveSource:
 
 
 def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> dict[str, Any]:
-    """Return what the page shows: counts of all hosts, and of those that are not well the first 200 of each channel."""
+    """Return the content of the page: the counts of all hosts, and the first 200 unwell hosts of each channel."""
     channels = []
     for each in found:
         unwell = each.unwell()

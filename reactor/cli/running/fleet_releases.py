@@ -54,7 +54,7 @@ def packed(directory: str, limits: BundleLimits = LIMITS) -> Bundle:
 
 
 def pack_directory(directory: str, output: str | None, form: Format) -> None:
-    """Pack a directory, and say what its bundle is."""
+    """Pack a directory, and print its bundle."""
     try:
         bundle = packed(directory)
     except ReactorError as error:

@@ -71,7 +71,7 @@ def show_secrets(home: str, form: Format) -> None:
 
 
 def _value(file: str | None) -> bytes:
-    """Read one byte more than is allowed at most: the check says that it is too large. Raises OSError."""
+    """Read at most one byte more than allowed, so that the check finds a value that is too large. Raises OSError."""
     if file is None:
         return sys.stdin.buffer.read(MOST_BYTES + 1)
     with open(file, "rb") as content:

@@ -1,4 +1,4 @@
-"""What the commands of ``reactor fleet`` share: a connection for each command, and errors as they are shown."""
+"""Shared by the commands of ``reactor fleet``: the connection of a command, and the output of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import trio
 
 from reactor.cli.messages import fail_for
 from reactor.cli.options.formats import Format
-from reactor.errors import ReactorError
+from reactor.errors import ReactorError, first_of
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.server_config import OPERATOR_CREDENTIALS
 from reactor.fleet.operator.session import operator_session
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def author() -> str:
-    """The person at this machine, for others to see."""
+    """The name of the user at this machine, as the author of a change."""
     return f"{os.environ.get('SUDO_USER') or getpass.getuser()}@{socket.gethostname()}"
 
 
@@ -35,10 +35,10 @@ def run_or_fail(work: Callable[[], Awaitable[_T]]) -> _T:
     except ReactorError as error:
         fail_for(error, 1)
     except BaseExceptionGroup as group:
-        errors, rest = group.split(ReactorError)
-        if errors is None or rest is not None:
+        first = first_of(group)
+        if not isinstance(first, ReactorError) or group.split(ReactorError)[1] is not None:
             raise
-        fail_for(_first(errors), 1)
+        fail_for(first, 1)
 
 
 def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OPERATOR_CREDENTIALS) -> _T:
@@ -51,16 +51,8 @@ def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OP
     return run_or_fail(in_session)
 
 
-def _first(group: BaseExceptionGroup[ReactorError]) -> ReactorError:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, ReactorError)  # noqa: S101 - the group was split by it
-    return error
-
-
 def said(form: Format, fields: dict[str, Any], sentence: str) -> None:
-    """Say what a command changed: for programs, or for people."""
+    """Print the changes of a command, for programs or for people."""
     click.echo(json.dumps(fields) if form == "json" else sentence)
 
 

@@ -56,7 +56,7 @@ class RunStatus:
         self.changed.set()
 
     def __call__(self, event: Event) -> None:
-        """Take one event."""
+        """Handle one event."""
         if type(event) is Checked:
             self._take_check(event)
         elif type(event) is Reloaded:
@@ -119,7 +119,7 @@ class RunStatus:
         return HostPhase.FAILED if bad else HostPhase.CONVERGED
 
     def why_of(self, release: str) -> str:
-        """Why the engine does not run a release that is in force; empty if it does, or will."""
+        """The reason why the engine does not run a release in force; empty if it runs, or will run."""
         if release in self._rejected:
             return self._rejected[release]
         channels = {digest: channel for channel, digest in self._being_loaded().items()}

@@ -1,4 +1,4 @@
-"""The work of the commands that show a fleet: channels, hosts, failures, and why a host has what it has."""
+"""The work of the commands that show a fleet: channels, hosts, failures, and explanations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reactor.fleet.rollout.acts import RolloutError
 from reactor.resource.escaping import escaped
 
 _MOST_SHOWN = 200
-"""Hosts of a channel that `status` shows at most; more are counted."""
+"""The largest number of hosts of a channel that `status` shows; others are only counted."""
 _FRAME = 1.0
 """Seconds between two pictures of --watch."""
 _CLEAR = "\x1b[H\x1b[2J"
@@ -191,7 +191,7 @@ def _as_csv(_fleet: FleetView, chosen: _Chosen) -> None:
 
 
 def _cell(text: str) -> str:
-    """What a host wrote, as a cell that no spreadsheet takes for a formula."""
+    """Text from a host as a CSV cell, escaped so that no spreadsheet takes it for a formula."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
@@ -225,7 +225,7 @@ _FORMS: dict[str, Callable[[FleetView, _Chosen], None]] = {
 
 
 def show_failures(home: str, where: str, form: Format) -> None:
-    """Show what failed, on most hosts first."""
+    """Show the failures, most frequent first."""
     is_chosen = chosen_by(where)
     found = failures(within(home, read_fleet), is_chosen)
     for each in found:

@@ -56,7 +56,7 @@ def _shown(events: Iterator[dict[str, Any]], emit: Emit) -> Iterator[dict[str, A
 
 
 def _settled(client: Client, changes_before: int) -> Followed | None:
-    """How the run has ended its work; None while it still works."""
+    """The result of the run; None while it still works."""
     status = client.status(StatusQuery())
     run, counts = status["run"], status["counts"]
     if run["in_motion"]:

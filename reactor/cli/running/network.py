@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reactor.source.links import Link, Publisher
 
 STALE = ("network", "stale.json")
-"""The file below the state directory that has the values that are not current, by resource."""
+"""The file below the state directory with the stale values, by resource."""
 WATCHER = "network"
 """The name under which the status shows the connection."""
 _STATES = {"armed": WatchState.ARMED, "down": WatchState.DOWN, "denied": WatchState.DOWN}
@@ -81,7 +81,7 @@ class NetworkService:
                 link.watch_state(self._network.context, self._show)
 
     async def drain(self) -> None:
-        """Let what is due be published, as at the end of a single run."""
+        """Publish the due registrations, at the end of a single run."""
         if self._publisher is not None:
             with trio.move_on_after(_DRAINING):
                 await self._publisher.drain()
@@ -109,7 +109,7 @@ class NetworkService:
 
 
 def stale_values(state: str, ref: str) -> list[str]:
-    """Return what a run has recorded about the values of a resource that are not current."""
+    """Return the record of a run about the stale values of a resource."""
     try:
         with open(os.path.join(state, *STALE), encoding="utf-8") as file:
             found = json.load(file)

@@ -1,4 +1,4 @@
-"""The notifications of a run. What sends them is imported only for a manifest that declares channels."""
+"""The notifications of a run. The sender is imported only for a manifest that declares channels."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ class RunNotifications:
         return self._sending
 
     async def drain(self) -> None:
-        """At the end of a run, send what a single run has found, and keep what could not be sent."""
+        """At the end of a run, send the results of a single run, and store messages that could not be sent."""
         if self._sending is not None:
             await self._sending.drain()

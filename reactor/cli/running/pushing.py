@@ -13,7 +13,7 @@ import trio
 from reactor.cli.messages import fail_for
 from reactor.cli.running.push_sockets import directory_of_sockets
 from reactor.console.jsonlines import line
-from reactor.errors import ReactorError
+from reactor.errors import ReactorError, first_of
 from reactor.fleet.bundle.limits import LIMITS
 from reactor.fleet.bundle.pack import Bundle, pack
 from reactor.fleet.push.bootstrap import make_bootstrap
@@ -100,7 +100,7 @@ class PushCommand(NamedTuple):
         try:
             outcomes, signalled = trio.run(_until_a_signal, pushed, plan, push)
         except BaseExceptionGroup as group:
-            raise _first_of(group) from None
+            raise first_of(group) from None
         if outcomes is None:
             words = "interrupted: hosts that were at work end after the checks that are running there"
             click.echo(words, err=True)
@@ -108,16 +108,10 @@ class PushCommand(NamedTuple):
         return outcomes
 
 
-def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error in a group, which may hold groups."""
-    error = group.exceptions[0]
-    return _first_of(error) if isinstance(error, BaseExceptionGroup) else error
-
-
 async def _until_a_signal(
     pushed: Callable[[Plan, Push], Awaitable[list[Outcome]]], plan: Plan, push: Push
 ) -> tuple[list[Outcome] | None, int]:
-    """Push, but end every ssh when a signal arrives. Return how each host ended, or None and the signal."""
+    """Push, but end every ssh when a signal arrives. Return the outcomes, or None and the signal."""
     outcomes: list[Outcome] | None = None
     signalled = 0
     handled = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]

@@ -38,7 +38,7 @@ _FAILED = 1
 
 
 class Result(NamedTuple):
-    """How the push ended on this host: ``ok``, ``changed``, ``would_change``, ``failed`` or ``rejected``."""
+    """The result of the push on this host: ``ok``, ``changed``, ``would_change``, ``failed`` or ``rejected``."""
 
     result: str
     changes: int = 0
@@ -166,7 +166,7 @@ class _Receiver:
         return Inputs(given, os.environ, {}, (facts,), context=network.context, network=network)
 
     def _switch(self, digest: str) -> bool:
-        """Put the bundle into force. Return whether it differs from what was in force."""
+        """Put the bundle into force. Return whether anything changed."""
         if not self.channel.switch(digest, self._request.facts):
             return False
         record = {"bundle": digest, "previous": self.channel.previous}

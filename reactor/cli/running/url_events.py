@@ -1,4 +1,4 @@
-"""When to look at the URLs of manifests and data: at an event where the network has events, and at an interval."""
+"""Triggers the check of the URLs of manifests and data: at events of the network, and at an interval."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class UrlEvents:
         self._changed = trio.Event()
 
     def show(self, warnings: Collection[str]) -> None:
-        """Show the warnings of a look, except those of the look before. The age in a warning does not make it new."""
+        """Show the warnings of a check, except the warnings of the check before.
+
+        The age in a warning does not make it new.
+        """
         told = {each.partition("; the last good version")[0]: each for each in warnings}
         if self._linked:
             for new in told.keys() - self._told:

@@ -99,7 +99,7 @@ class SignedCard:
         """Return the card, if ``key``, a public nkey, signed it. Raises CardError, DocumentError."""
         if not is_signed(_PURPOSE + self.data.encode(), self.signature, key):
             hint = "let the host join again, with a token of this fleet"
-            raise CardError("the card is not signed by the key of cards of this fleet", hint)
+            raise CardError("the card is not signed with the card key of this fleet", hint)
         return Card.from_bytes(self.data.encode())
 
 

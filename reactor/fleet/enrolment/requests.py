@@ -1,7 +1,7 @@
 """The requests of a host to the admitting service on ``reactor.join``, and the answers.
 
 A request is signed by the key of the host, and a first one has an HMAC by the secret of a token. Every answer is signed by
-the key of cards and repeats the nonce of the request, so a server can neither make one up nor send an old one.
+the card key and repeats the nonce of the request, so a server can neither make one up nor send an old one.
 """
 
 from __future__ import annotations

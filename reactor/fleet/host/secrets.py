@@ -31,7 +31,7 @@ _AGAIN = 3.0
 class SecretFollower:
     """Keeps the files in ``directory`` equal to the secrets of ``host`` on the servers.
 
-    ``card_key``: the public key of cards, which must have signed each; ``used``: the names that the manifest reads;
+    ``card_key``: the public card key, which must have signed each; ``used``: the names that the manifest reads;
     ``tell`` takes a sentence about a secret that is refused.
     """
 

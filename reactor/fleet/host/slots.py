@@ -73,7 +73,7 @@ class FleetSlots:
         """Implements `reactor.engine.slots.SlotGate`."""
         holder = Holder(self._host, ref, secrets.token_hex(8))
         lease = Lease(slot, holder, self.keeper, self._clock)
-        telling = _Telling(waits)
+        telling = _ReasonReporter(waits)
         names = self._names(slot)
         try:
             for name in names:
@@ -93,7 +93,7 @@ class FleetSlots:
             return [slot.name]
         return [f"{slot.name}={group}" for group in self._groups]
 
-    async def _take(self, lease: Lease, name: str, telling: _Telling) -> None:
+    async def _take(self, lease: Lease, name: str, telling: _ReasonReporter) -> None:
         """Return when the lease has one of the slots ``name``, or does not need one."""
         longest, since = FIRST_WAIT, self._clock()
         while True:
@@ -121,7 +121,7 @@ class FleetSlots:
             raise DisconnectedError("there is no connection")
         return self._js
 
-    async def _try(self, js: JetStream, lease: Lease, name: str, telling: _Telling) -> bool:
+    async def _try(self, js: JetStream, lease: Lease, name: str, telling: _ReasonReporter) -> bool:
         """Take a slot if one is free. Raises WrongRevisionError if another host was faster, and LinkError."""
         entries = await _entries(js, name)
         revisions = {Place.of(each.key): each.revision for each in entries}  # of each slot the last
@@ -140,7 +140,7 @@ class FleetSlots:
         return True
 
 
-class _Telling:
+class _ReasonReporter:
     """Reports the reason for waiting, at a limited rate: among 300 hosts, the holder of a slot changes every second."""
 
     def __init__(self, waits: Callable[[str], None]) -> None:
@@ -149,7 +149,7 @@ class _Telling:
         self._last = -math.inf
 
     def tell(self, reason: str) -> None:
-        """Report a new reason, now or after the interval."""
+        """Report a new reason, unless the last report was too recent."""
         now = trio.current_time()
         if reason != self._told and now - self._last >= _TELL_AGAIN:
             self._told, self._last = reason, now

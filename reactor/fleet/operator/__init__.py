@@ -1,11 +1,11 @@
-"""What operators do: make the accounts and streams of a fleet, publish releases, act on rollouts, drive them.
+"""The operator's side: makes the accounts and streams of a fleet, publishes releases, changes and drives rollouts.
 
 - ``keyring``: the keys of the operator and of the accounts, in one directory;
-- ``accounts``: the two accounts and what a host may do, as JWTs;
+- ``accounts``: the two accounts and the permissions of a host, as JWTs;
 - ``server_config``: the part of the configuration of nats-server that names the accounts;
-- ``cluster``: what the servers say of themselves and of their cluster;
-- ``doctor``: what is wrong with files, servers and streams;
-- ``streams``: the streams, and how they are made and kept as they should be;
+- ``cluster``: the state of the servers and of their cluster;
+- ``doctor``: finds faults of files, servers and streams;
+- ``streams``: makes the streams, and updates their configuration;
 - ``clock``: the time of the servers;
 - ``channels``: the states of channels, read and changed by compare-and-set;
 - ``publishing``: bundles and signed releases in the object store;
@@ -16,17 +16,17 @@
 - ``stored_releases``: releases in the object store: found, signed, pinned, removed;
 - ``known_hosts``: all hosts and channels, read at once;
 - ``live_fleet``: the same, kept up to date;
-- ``where``: chooses hosts by what is known of them;
-- ``overview``: what there is to see of a channel;
-- ``explanation``: why a host has the release it has;
+- ``where``: chooses hosts by an expression;
+- ``overview``: the summary of a channel for people;
+- ``explanation``: explains why a host has its release;
 - ``failures``: what failed on all hosts, grouped;
 - ``events``: the events of all hosts;
 - ``counting``: the counts of each channel, for large fleets;
-- ``hosts``: admits hosts by hand, and keeps what is particular to each;
+- ``hosts``: admits hosts by hand, and changes their specs;
 - ``invitations``: makes tokens, and counts how often each was used;
 - ``admission``: answers hosts that ask to join, or for new credentials;
-- ``expulsion``: revokes the keys of a host, and deletes what is stored for it;
+- ``expulsion``: revokes the keys of a host, and deletes its stored data;
 - ``errors``: the errors of enrolment;
-- ``slots``: which host holds which slot; ``shared``: the values that hosts share;
-- ``secrets``: sets secrets of hosts; ``secret_keys``: the age key of operators; ``stored_secrets``: which there are.
+- ``slots``: the held slots; ``shared``: the values that hosts share;
+- ``secrets``: sets secrets of hosts; ``secret_keys``: the age key of operators; ``stored_secrets``: lists them.
 """

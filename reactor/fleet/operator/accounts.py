@@ -1,4 +1,4 @@
-"""The two accounts and what a host may do, as JWTs.
+"""The two accounts and the permissions of a host, as JWTs.
 
 FLEET owns all streams; operators, drivers and the admitting service are its users. HOSTS owns nothing, and its users
 reach FLEET only by imports. Within one account every user can make the server publish to any subject, by the reply
@@ -34,7 +34,7 @@ ONE_ANSWER = (
     "choria.ccm.registration.v1.>",
     JOIN,
 )
-"""What FLEET offers to HOSTS, with one answer to a request."""
+"""The services that FLEET exports to HOSTS with one answer to a request."""
 MANY_ANSWERS = (f"{_GET}.KV_reactor_shared", f"{_GET}.KV_reactor_slots", f"{_GET}.OBJ_reactor_bundles")
 HINTS = ("reactor.changed.>",)
 
@@ -89,7 +89,7 @@ def system_token(keys: Keyring, old: str | None = None) -> str:
 
 
 def fleet_token(keys: Keyring, old: str | None = None) -> str:
-    """Return the JWT of the account FLEET, which owns the streams and offers hosts what they may reach."""
+    """Return the JWT of the account FLEET, which owns the streams and exports the services for hosts."""
     exports = [
         *({"name": each, "subject": each, "type": "service"} for each in ONE_ANSWER),
         *(
@@ -122,7 +122,7 @@ def hosts_token(keys: Keyring, revoked: Mapping[str, int], old: str | None = Non
 
 
 def _scope(key: Key, role: str, publishes: Iterable[str], subscribes: Iterable[str]) -> dict[str, Any]:
-    """What the users may do that ``key`` signs, whatever their own JWT says."""
+    """The permissions of the users whose JWT ``key`` signs, whatever that JWT says."""
     template = {
         "subs": -1,
         "data": -1,
@@ -140,7 +140,7 @@ def revoked_in(token: str) -> dict[str, int]:
 
 
 def operator_user(keys: Keyring, name: str, account: Literal["fleet", "system"]) -> Credentials:
-    """Make a user of FLEET or SYS, who may do everything in that account."""
+    """Make a user of FLEET or SYS with all permissions in that account."""
     issuer: Key = getattr(keys, account)
     user = Key.generate("user")
     claims = {**_EVERYTHING, "subs": -1, "data": -1, "payload": -1}
@@ -148,7 +148,7 @@ def operator_user(keys: Keyring, name: str, account: Literal["fleet", "system"])
 
 
 def admitting_user(keys: Keyring) -> Credentials:
-    """Make the user of FLEET that the admitting service is."""
+    """Make the user of FLEET for the admitting service."""
     user = Key.generate("user")
     claims = {
         "pub": {"allow": list(ADMITTING_PUBLISHES)},
@@ -166,7 +166,7 @@ def host_token(keys: AdmittingKeys, name: str, public: str, expires: int | None)
 
 
 def joining_user(keys: Keyring, name: str, expires: int) -> Credentials:
-    """Make the user of HOSTS that a token has: it may only ask to join."""
+    """Make the user of HOSTS in a token: it may only send requests to join."""
     user = Key.generate("user")
     claims = {"issuer_account": keys.hosts.public}
     token = signed_token("user", user.public, name, keys.joining, claims, issued=now(), expires=expires)
@@ -191,7 +191,7 @@ def _renewed(  # noqa: PLR0917 - as `signed_token`
     issuer: Key,
     claims: Mapping[str, Any],
 ) -> str:
-    """Return ``old`` if it says the same, else a new JWT that servers take for a later one."""
+    """Return ``old`` if it has the same claims, else a new JWT that servers accept as newer."""
     issued = now()
     if old is not None:
         found = claims_of(old)

@@ -1,6 +1,6 @@
-"""The admitting service: it answers hosts that ask to join, or for new credentials.
+"""The admitting service: it answers requests of hosts to join, or for new credentials.
 
-It holds the scoped key of HOSTS and the key of cards, and no key of releases. Several may run; a host is answered by one.
+It holds the scoped key of HOSTS and the card key, and no key of releases. Several may run; a host is answered by one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from reactor.fleet.operator.invitations import Uses
 from reactor.fleet.operator.keyring import AdmittingKeys, now
 
 LIFE = 30 * 86_400
-"""Seconds for which the credentials of a host are good."""
+"""The lifetime in seconds of the credentials of a host."""
 _ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What is sent to the host, and what is told to people: the request if it could be read, and why it was refused."""
+    """The answer for the host, and the report: the request if it could be read, and the reason of a refusal."""
 
     data: bytes
     request: Request | None
@@ -38,7 +38,7 @@ class Answered:
 
 
 class Admission:
-    """``life``: seconds for which credentials are good. ``clock``: seconds since 1970."""
+    """Decides on requests. ``life``: the lifetime of credentials in seconds. ``clock``: seconds since 1970."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Admission:
         self._clock = clock
 
     async def answer(self, sent: bytes) -> Answered:
-        """Decide on what a host sent. Raises LinkError: then the host asks again."""
+        """Decide on the message of a host. Raises LinkError; then the host repeats its request."""
         try:
             received = Received.opened(sent)
         except (DocumentError, CardError) as error:
@@ -70,7 +70,7 @@ class Admission:
         return Answered(answer.sealed(self._keys.cards), request, answer.refused)
 
     def invitation_of(self, received: Received) -> Invitation:
-        """Return the invitation that a request to join has. Raises RefusedError, DocumentError."""
+        """Return the invitation of a request to join, after checking it. Raises RefusedError, DocumentError."""
         text = received.request.invitation.encode()
         if not received.is_proven_by(secret_of(text, self._keys.invitations)):
             hint = "make a new token: reactor fleet invite"
@@ -107,7 +107,7 @@ class Admission:
         raise RefusedError("others change this host all the time", "ask again")
 
     def _card_of(self, spec: HostSpec, request: Request) -> SignedCard | None:
-        """The card of a host that is here with the same keys; None if it gets a new one. Raises RefusedError."""
+        """The card of a known host with the same keys; None if the host gets a new card. Raises RefusedError."""
         if request.key in spec.revoked_keys:
             raise RefusedError(f"the key of {request.host} was revoked", "let the host make new keys")
         if spec.rejoins:
@@ -150,5 +150,5 @@ class Admission:
 
 
 def _use_of(request: Request) -> str:
-    """A short name for a host with its key: the same host that asks again uses a token once."""
+    """A short name for a host and its key, so that a host that repeats its request uses a token only once."""
     return hashlib.sha256(f"{request.host} {request.key}".encode()).hexdigest()[:16]

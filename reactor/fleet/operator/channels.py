@@ -16,7 +16,7 @@ _ATTEMPTS = 5
 
 
 class Channels:
-    """The channels of a fleet. Its calls raise LinkError; DocumentError for a state that can't be read."""
+    """The channels of a fleet. The methods raise LinkError, and DocumentError for a damaged state."""
 
     def __init__(self, js: JetStream) -> None:
         self.clock = ServerClock(js)
@@ -34,15 +34,20 @@ class Channels:
         return (None if entry.deleted else ChannelState.from_bytes(entry.value, channel)), entry.revision
 
     async def write(self, state: ChannelState, revision: int) -> int:
-        """Write a state that was decided on ``revision``; return the new one. Raises WrongRevisionError."""
+        """Write a state if ``revision`` is still the current one; return the new revision.
+
+        Raises WrongRevisionError.
+        """
         return await self._kv.update(state.channel, state.to_bytes(), revision)
 
     async def act(
         self, channel: str, act: Callable[[ChannelState, Author], ChannelState], by: str, why: str = ""
     ) -> ChannelState:
-        """Let a person act on the newest state; return the new one. Raises RolloutError where it is refused.
+        """Apply the act of a person to the newest state; return the new state.
 
-        When a driver was faster, the act is decided again on what it wrote.
+        Raises RolloutError if the act is refused.
+
+        If a driver writes first, the act is applied again to the state that it wrote.
         """
 
         def decide(before: ChannelState | None, author: Author) -> ChannelState:

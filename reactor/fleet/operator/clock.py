@@ -1,4 +1,7 @@
-"""The time of the servers. Waves soak by it, so the clocks of operators' machines do not matter."""
+"""The clock of the servers.
+
+The soak time of waves is measured by it, so the clocks of operators' machines do not matter.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reactor.fleet.link.jetstream import JetStream
 
 
 class ServerClock:
-    """The difference to the clock here is measured once, and again by `measure`."""
+    """The clock of the servers. Its difference from the local clock is measured once, and again by `measure`."""
 
     def __init__(self, js: JetStream) -> None:
         self._js = js

@@ -1,4 +1,4 @@
-"""What the servers say of themselves and of their cluster, to the user of the account SYS."""
+"""Asks the servers for their state and that of their cluster, as the user of the account SYS."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from reactor.fleet.operator.session import operator_options
 from reactor.fleet.operator.streams import wanted_streams
 
 ENOUGH_COPIES = 3
-"""Copies of a stream, of which one may be away."""
+"""The number of copies of a stream. One of them may be unavailable."""
 
 
 class ServerState(NamedTuple):
-    """``time``: seconds since 1970 on the clock of the server. ``cluster``: what it says of the leader and size, None without one."""
+    """``time``: seconds since 1970 on the clock of the server.
+
+    ``cluster``: the leader and the size as this server reports them, None without a cluster.
+    """
 
     time: float
     cluster: Mapping[str, Any] | None
@@ -35,7 +38,7 @@ class ServerState(NamedTuple):
 async def server_state(
     connection: Connection, identity: str | None = None, seconds: float = 3.0
 ) -> ServerState:
-    """Ask the server with that ``server_id``, or any. Raises LinkError."""
+    """Ask the server with that ``server_id``, by default any server. Raises LinkError."""
     reply = await connection.request(f"$SYS.REQ.SERVER.{identity or 'PING'}.JSZ", seconds=seconds)
     try:
         found = json.loads(reply.data)
@@ -49,13 +52,13 @@ async def server_state(
 
 
 async def cluster_size(options: Options, seconds: float = 3.0) -> int:
-    """Return the number of servers with JetStream; ``options`` are those of the user of SYS. Raises LinkError."""
+    """Return the number of servers with JetStream; ``options``: for the user of SYS. Raises LinkError."""
     async with connected(options, seconds=seconds) as connection:
         return (await server_state(connection, seconds=seconds)).size
 
 
 async def usual_copies(js: JetStream, directory: str) -> int:
-    """Return the number of copies that the streams have; where there are none, 3 in a cluster of three, else 1.
+    """Return the number of copies of the existing streams; without streams, 3 in a cluster of three or more, else 1.
 
     Raises KeyringError, LinkError.
     """

@@ -1,4 +1,4 @@
-"""The counts of each channel, written by one or several aggregators, so that a large fleet is seen without all its hosts."""
+"""The counts of each channel. Aggregators write them, so that large fleets are shown without reading each host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTERVAL = 5.0
 
 @dataclass(frozen=True)
 class ChannelCounts:
-    """``phases``: phase -> number of hosts; ``oldest``: seconds since the oldest summary; ``time``: when they were counted."""
+    """``phases``: phase -> number of hosts; ``oldest``: seconds since the oldest summary; ``time``: of the counting."""
 
     channel: str
     serial: int
@@ -35,7 +35,7 @@ class ChannelCounts:
     by: str
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the counts as JSON has them."""
+        """Return the counts as values for JSON."""
         return {"v": 1, **vars(self), "time": to_time_text(self.time)}
 
     @classmethod
@@ -97,7 +97,7 @@ async def keep_counting(
 
 
 async def read_counts(js: JetStream) -> list[ChannelCounts]:
-    """Return what was counted last, by channel. Raises LinkError."""
+    """Return the last counts of each channel. Raises LinkError."""
     found = []
     for entry in sorted(await js.key_value(COUNTS).entries(), key=lambda entry: entry.key):
         with suppress(DocumentError):

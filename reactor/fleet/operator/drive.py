@@ -1,6 +1,9 @@
-"""The process that moves waves. One drives a channel at a time, by a lease; every step names the revision it was decided on.
+"""The driver: the process that begins waves.
 
-A driver that can't renew its lease stops writing at once. Two at once can't both succeed, whatever the leases say.
+One drives a channel at a time, by a lease; every step is written only if the revision is unchanged.
+
+A driver that can't renew its lease stops writing at once. If two drivers write at once, only one succeeds, whatever the
+leases say.
 """
 
 from __future__ import annotations
@@ -38,11 +41,11 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Whether the lease certainly lasts: it is counted from before it was asked for."""
+        """Whether the lease is certainly valid: its time counts from before the request for it."""
         return trio.current_time() < self._until
 
     async def keep(self) -> bool:
-        """Take or renew it; return whether it is held. Raises LinkError."""
+        """Take or renew the lease; return whether it is held. Raises LinkError."""
         asked = trio.current_time()
         try:
             if self._revision is None:
@@ -56,14 +59,14 @@ class Lease:
         return True
 
     async def give_back(self) -> None:
-        """Let the next driver begin at once. Raises LinkError."""
+        """Release the lease, so that another driver can begin at once. Raises LinkError."""
         if self._revision is not None:
             revision, self._revision, self._until = self._revision, None, -1.0
             await self._kv.delete(self._channel, revision=revision)
 
 
 class Driver:
-    """Drives one channel. ``tell`` gets the state and a sentence whenever there is something new to say."""
+    """Drives one channel. ``tell`` gets each new state, with a sentence for people."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class Driver:
             return None
 
     async def step(self) -> ChannelState | None:
-        """Decide on what is there now, and write it if the lease still lasts. Raises LinkError."""
+        """Decide the next state, and write it if the lease is still valid. Raises LinkError."""
         state, revision = await self._channels.read(self.channel)
         if state is None:
             return None

@@ -12,6 +12,6 @@ class RefusedError(ReactorError):
 
 
 class SecretRefusedError(ReactorError):
-    """A secret can't be set or read: a host has no age key, the value is too large, or the key of operators is missing."""
+    """A secret can't be set or read: there is no age key, or the value is too large."""
 
     code = "R1023"

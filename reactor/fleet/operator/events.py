@@ -13,11 +13,11 @@ from reactor.fleet.link.stored import Stored
 
 _SUBJECT = "reactor.event."
 _FEW = 50
-"""Up to so many hosts, the server sends only their batches."""
+"""For at most this many hosts, the server is asked only for their batches."""
 
 
 class HostEvent(NamedTuple):
-    """``record``: the event as JSON has it. Nothing in it is trusted: a host may have written anything."""
+    """An event of ``host``. ``record``: as JSON. Nothing in it is trusted: a host may have written anything."""
 
     host: str
     record: dict[str, Any]
@@ -40,8 +40,8 @@ async def fleet_events(
 ) -> AsyncGenerator[list[HostEvent]]:
     """Yield the events of each batch, in the order in which the server received the batches. Raises LinkError.
 
-    ``since``: seconds since 1970, None for those that come from now on; ``hosts``: only of these; ``follow``: wait for
-    more after the last. An event that was sent twice is given once.
+    ``since``: seconds since 1970, None for new events only; ``hosts``: only of these; ``follow``: wait for
+    more after the last. An event that was sent twice is yielded once.
     """
     few = sorted(hosts) if hosts is not None and len(hosts) <= _FEW else []
     subjects = [_SUBJECT + host for host in few] or [f"{_SUBJECT}*"]
@@ -68,7 +68,7 @@ async def fleet_events(
 
 
 def _fresh(stored: Stored, host: str, seen: dict[tuple[str, str], int]) -> list[dict[str, Any]]:
-    """The events of a batch that were in none before."""
+    """The events of a batch that no earlier batch had."""
     events = decode_batch(stored.data, f"a batch of events of {host}")
     batch = parse_batch_id(stored.headers.get("Nats-Msg-Id", ""))
     if batch is None:

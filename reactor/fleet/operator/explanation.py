@@ -1,4 +1,4 @@
-"""Why a host has the release it has, and not another."""
+"""Explains why a host has its release, and not another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.fleet.summary import ChannelReport
 
 
 def explained(fleet: FleetView, host: KnownHost) -> list[str]:
-    """Return sentences for people, a channel after the other."""
+    """Return sentences for people, one channel after the other."""
     spec = host.spec
     lines = [f"{host.name}: channels {', '.join(spec.channels) or 'none'}"]
     if spec.groups:
@@ -48,7 +48,7 @@ def _channel(fleet: FleetView, host: KnownHost, channel: str) -> list[str]:
 
 
 def _particular(host: KnownHost, channel: str) -> Particular:
-    """The hold and pin of the host. The host itself verifies the pin; here it is only shown."""
+    """The hold and pin of the host. The pin is only shown here; the host itself verifies it."""
     spec, pin = host.spec, None
     if (signed := host.spec.pins.get(channel)) is not None:
         try:

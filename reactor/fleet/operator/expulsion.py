@@ -1,4 +1,4 @@
-"""Expels hosts: their keys are revoked on the servers, and what is stored for them is deleted.
+"""Expels hosts: their keys are revoked on the servers, and their stored data are deleted.
 
 The list of revoked keys is in the JWT of the account HOSTS. The servers keep the newest JWT of each account (a resolver of
 the type ``full``), hand it to each other, and disconnect at once the users whose keys it revokes.
@@ -37,12 +37,12 @@ from reactor.fleet.wire.tokens import TokenError, claims_of, has_good_signature
 _AHEAD = 31 * 86_400
 """A revoked key stays so for JWTs that are issued this many seconds later: longer than a token is good."""
 _FORGOTTEN = 62 * 86_400
-"""Seconds after which a revocation is dropped: whatever the key could have signed has expired long ago."""
+"""Seconds after which a revocation is dropped: by then, all JWTs for the key have expired."""
 _ATTEMPTS = 5
 
 
 async def expel(js: JetStream, files: OperatorDirectory, host: str, *, rejoins: bool) -> bool:
-    """Revoke the keys of a host, and delete what is stored for it but its last summary. Raises RefusedError, LinkError.
+    """Revoke the keys of a host, and delete its stored data, except its last summary. Raises RefusedError, LinkError.
 
     ``rejoins``: it may join again under its name, with new keys. Returns whether a key was revoked; a host that was admitted
     before there were cards has none that is known.

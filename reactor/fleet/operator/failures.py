@@ -1,4 +1,4 @@
-"""Failures over all hosts, grouped by resource and message."""
+"""The failures of all hosts, grouped by resource and message."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Failure:
     hosts: tuple[str, ...]
 
     def to_fields(self) -> dict[str, Any]:
-        """Return it for programs."""
+        """Return the failure as values for JSON."""
         return {"resource": self.resource, "message": self.message, "hosts": list(self.hosts)}
 
 
 def failures(fleet: FleetView, where: Predicate = everything) -> list[Failure]:
-    """Return what failed last on the chosen hosts, on most hosts first. A host reports its five worst failures."""
+    """Return the current failures on the chosen hosts, most frequent first. A host reports its five worst failures."""
     found: dict[tuple[str, str], list[str]] = {}
     for name, host in sorted(fleet.hosts.items()):
         lines = [line for line in fleet.lines_of(host) if where(host, line)]

@@ -1,4 +1,4 @@
-"""Admits hosts by hand, and keeps what is particular to each. Changed by compare-and-set."""
+"""Admits hosts by hand, and changes their specs by compare-and-set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ATTEMPTS = 5
 async def admit_by_hand(
     js: JetStream, keys: Keyring, host: str, channels: Sequence[str], groups: Sequence[str] = ()
 ) -> Credentials:
-    """Enrol a new host; return the credentials that it needs. Raises KeyringError if the name is taken, LinkError."""
+    """Admit a new host; return its credentials. Raises KeyringError if the name is taken, LinkError."""
     for name in (host, *channels, *groups):
         if not (is_host_id(name) and is_channel_name(name)):
             raise DocumentError(f"{name!r} is no name: only a-z, 0-9 and - are allowed, and - not at an end")
@@ -55,7 +55,7 @@ async def _put_new(js: JetStream, spec: HostSpec) -> None:
 
 
 async def change_host_spec(js: JetStream, host: str, change: Callable[[HostSpec], HostSpec]) -> HostSpec:
-    """Change what is particular to a host; return it. Raises KeyringError if there is no such host, LinkError."""
+    """Change the spec of a host; return the new spec. Raises KeyringError if there is no such host, LinkError."""
     bucket = js.key_value(HOSTS)
     for _ in range(_ATTEMPTS):
         entry = await bucket.get(host) if is_host_id(host) else None

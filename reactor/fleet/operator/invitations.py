@@ -21,12 +21,15 @@ from reactor.fleet.operator.keyring import Keyring
 
 _ATTEMPTS = 20
 _LATER = 86_400
-"""Seconds for which an invitation is stored after it has expired: so long it is refused as expired."""
+"""Seconds for which an invitation is stored after its end: for this time, the refusal says that it has expired."""
 
 
 @dataclass(frozen=True)
 class Uses:
-    """What is stored of an invitation. ``signers``: the file that hosts get; ``used``: who has joined with it."""
+    """The stored part of an invitation.
+
+    ``signers``: the file for hosts; ``used``: the hosts that have joined with it.
+    """
 
     invitation: Invitation
     signers: str
@@ -49,7 +52,7 @@ class Uses:
         return cls(invitation, signers, document.texts("used"), entry.revision)
 
     async def take(self, bucket: KeyValue, use: str, when: float) -> None:
-        """Count one more use, if it is not counted already. Raises RefusedError if there is none left, LinkError."""
+        """Count a use, unless it is counted already. Raises RefusedError if no use is left, LinkError."""
         uses = self
         for _ in range(_ATTEMPTS):
             if use in uses.used:
@@ -72,7 +75,7 @@ class Uses:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What people want of a token. ``life`` in seconds; ``signers``: the text of the file of signers."""
+    """The properties of a new token. ``life`` in seconds; ``signers``: the text of the file of signers."""
 
     channels: Sequence[str]
     groups: Sequence[str]
@@ -83,7 +86,7 @@ class Wanted:
 
 
 async def invite(js: JetStream, keys: Keyring, options: Options, ca: str | None, wanted: Wanted) -> Token:
-    """Make a token, and store what is counted of it. ``ca``: PEM. Raises LinkError."""
+    """Make a token, and store its invitation to count the uses. ``ca``: PEM. Raises LinkError."""
     expires = float(math.ceil(time.time() + wanted.life))
     invitation = Invitation(
         id=secrets.token_hex(6),
@@ -111,7 +114,7 @@ async def invite(js: JetStream, keys: Keyring, options: Options, ca: str | None,
 
 
 async def withdraw(js: JetStream, name: str) -> bool:
-    """Let nobody join any more with the token ``name``; return whether there was one. Raises LinkError."""
+    """Make the token ``name`` invalid; return whether there was one. Raises LinkError."""
     bucket = js.key_value(INVITATIONS)
     if await bucket.get(name) is None:
         return False

@@ -19,7 +19,7 @@ ADMITTING = "admit.json"
 _PRIVATE = 0o600
 _RESTORE = "restore it from a backup: without these keys the servers can't be changed"
 _ADDED_LATER = ("joining", "cards", "invitations")
-"""The keys of enrolment: a directory that was made before it does not have them."""
+"""The keys for enrolment. Directories made by older versions lack them."""
 
 
 class KeyringError(ReactorError):
@@ -32,8 +32,8 @@ class KeyringError(ReactorError):
 class AdmittingKeys:
     """The keys of the admitting service. It can make hosts, and nothing else.
 
-    ``hosts_signing`` signs JWTs of hosts: their permissions are those of one host. ``cards`` signs cards; ``invitations`` makes
-    the secrets of tokens. ``hosts``: the public key of the account HOSTS.
+    ``hosts_signing`` signs JWTs of hosts: their permissions are limited to one host. ``cards`` signs cards;
+    ``invitations`` makes the secrets of tokens. ``hosts``: the public key of the account HOSTS.
     """
 
     hosts: str
@@ -56,7 +56,7 @@ class AdmittingKeys:
             raise KeyringError(f"the keys in {path} can't be read", "run reactor fleet init again") from error
 
     def to_bytes(self) -> bytes:
-        """Return what the file has."""
+        """Return the content of the file."""
         seeds = {name: getattr(self, name).seed for name in ("hosts_signing", "cards", "invitations")}
         return json.dumps({"hosts": self.hosts, **seeds}, indent=2).encode()
 
@@ -96,7 +96,10 @@ class Keyring:
 
     @classmethod
     def complete(cls, directory: str) -> bool:
-        """Add the keys that an older version did not make. Return whether there were such. Raises KeyringError, OSError."""
+        """Add the keys that an older version did not make.
+
+        Return whether any was added. Raises KeyringError, OSError.
+        """
         path = os.path.join(directory, KEYS)
         seeds = _seeds(path, _RESTORE) or {}
         missing = _added_later(seeds)
@@ -107,7 +110,7 @@ class Keyring:
 
     @property
     def admitting(self) -> AdmittingKeys:
-        """The part that the admitting service has."""
+        """The keys for the admitting service."""
         return AdmittingKeys(self.hosts.public, self.hosts_signing, self.cards, self.invitations)
 
     def save(self, directory: str) -> None:
@@ -117,7 +120,7 @@ class Keyring:
 
 
 def _added_later(seeds: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the keys that are not there because an older version made the others, none if any of the oldest is missing."""
+    """Return the missing keys that older versions did not make; none if a key that every version makes is missing."""
     is_older = all(each.name in seeds for each in fields(Keyring) if each.name not in _ADDED_LATER)
     return tuple(name for name in _ADDED_LATER if is_older and name not in seeds)
 

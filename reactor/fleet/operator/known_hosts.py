@@ -1,4 +1,4 @@
-"""All hosts and channels of a fleet, read at once: who follows which channel, and what each host reported last."""
+"""Reads all hosts and channels of a fleet: the channels that each host follows, and its last report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.summary import ChannelReport, Summary
 
 SILENT = 900.0
-"""Seconds without a summary after which a host is silent: three heartbeats."""
+"""A host counts as silent after this many seconds without a summary: three heartbeats."""
 NEVER_HEARD = "never heard"
 WELL = frozenset(("converged", "excluded"))
 """The phases of hosts that need no attention."""
@@ -46,7 +46,7 @@ class HostLine:
 
 @dataclass(frozen=True)
 class KnownHost:
-    """``summary``: the newest one, which the server received at ``heard``; both None if it never sent any."""
+    """A host. ``summary``: the newest one, which the server received at ``heard``; both None if there was none."""
 
     spec: HostSpec
     summary: Summary | None = None
@@ -58,13 +58,13 @@ class KnownHost:
         return self.spec.host
 
     def report(self, channel: str) -> ChannelReport | None:
-        """What the host said of itself in a channel."""
+        """The report of the host on a channel."""
         return self.summary.channels.get(channel) if self.summary else None
 
 
 @dataclass(frozen=True)
 class FleetView:
-    """What the servers knew at ``now``. ``drivers``: channel -> the one who drives it."""
+    """The state of a fleet on the servers at ``now``. ``drivers``: channel -> the name of its driver."""
 
     hosts: Mapping[str, KnownHost]
     channels: Mapping[str, ChannelState]
@@ -143,7 +143,7 @@ async def read_channels(js: JetStream, names: Sequence[str] = ()) -> dict[str, C
 
 
 async def read_drivers(js: JetStream) -> dict[str, str]:
-    """Return who drives each channel now. Raises LinkError."""
+    """Return the name of the current driver of each channel. Raises LinkError."""
     found = {}
     for entry in await js.key_value(DRIVE).entries():
         with suppress(ValueError, KeyError, TypeError):
@@ -152,5 +152,5 @@ async def read_drivers(js: JetStream) -> dict[str, str]:
 
 
 def driver_in(entry: Entry) -> str:
-    """Return the name in a lease. Raises ValueError, KeyError, TypeError."""
+    """Return the name of the driver in a lease. Raises ValueError, KeyError, TypeError."""
     return str(json.loads(entry.value)["by"])

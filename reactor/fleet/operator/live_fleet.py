@@ -1,4 +1,4 @@
-"""What is known of all hosts, kept up to date: for a page or a screen that stays open."""
+"""The state of all hosts, kept up to date for a page or a screen."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class LiveFleet:
                     self.changed.set()
 
     async def view(self) -> FleetView:
-        """Return what is known now."""
+        """Return the current state."""
         hosts = {
             name: KnownHost(spec, *self._summaries.get(name, (None, None)))
             for name, spec in self._specs.items()

@@ -1,4 +1,4 @@
-"""What there is to see of a channel: its rollout and gate, its hosts by phase, its driver."""
+"""The summary of a channel for people: its rollout and gate, its hosts by phase, its driver."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SHOWS_WAVE = (Phase.ROLLING, Phase.PAUSED, Phase.HALTED)
 
 @dataclass(frozen=True)
 class Overview:
-    """One channel. ``driver``: who drives it, None for nobody; ``gate``: what the next wave waits for.
+    """One channel. ``driver``: the name of its driver or None; ``gate``: the reason why the next wave waits.
 
-    ``lacks``: host -> the names of the secrets that it should have and has not.
+    ``lacks``: host -> the names of its missing secrets.
     """
 
     state: ChannelState
@@ -33,7 +33,7 @@ class Overview:
     lacks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """How many hosts are in each phase."""
+        """The number of hosts in each phase."""
         return dict(sorted(Counter(host.phase for host in self.hosts).items()))
 
     def unwell(self) -> list[HostLine]:
@@ -41,7 +41,7 @@ class Overview:
         return [host for host in self.hosts if host.phase not in WELL]
 
     def to_fields(self) -> dict[str, Any]:
-        """Return it for programs."""
+        """Return the overview as values for JSON."""
         return {
             **self.state.to_fields(),
             "driver": self.driver,

@@ -1,4 +1,4 @@
-"""Bundles and signed releases in the object store, each under the name that its bytes have."""
+"""Stores bundles and signed releases in the object store, each under the digest of its bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactor.fleet.release.document import Release
 
 
 async def publish_bundle(js: JetStream, bundle: Bundle) -> bool:
-    """Store a bundle; return False if it was there. Raises LinkError."""
+    """Store a bundle; return False if it was stored already. Raises LinkError."""
     objects = js.objects(BUNDLES)
     there = await objects.info(bundle.digest)
     if there is not None and not there.deleted and there.size == len(bundle.data):
@@ -22,7 +22,10 @@ async def publish_bundle(js: JetStream, bundle: Bundle) -> bool:
 
 
 async def publish_release(js: JetStream, release: Release, signatures: bytes) -> None:
-    """Store a release with its signatures: the release last, so that nobody finds it unsigned. Raises LinkError."""
+    """Store a release with its signatures.
+
+    The release is written last, so it never appears unsigned. Raises LinkError.
+    """
     objects = js.objects(BUNDLES)
     await objects.put(f"{release.digest}.sig", signatures)
     await objects.put(release.digest, release.to_bytes())

@@ -22,7 +22,7 @@ from reactor.fleet.rollout.waves import DEFAULT, parse_waves
 
 @dataclass(frozen=True)
 class Wish:
-    """What people want of a release. ``waves``: as they are written; times in seconds since 1970."""
+    """The options of a new release. ``waves``: as text; times in seconds since 1970."""
 
     channel: str
     by: str
@@ -82,7 +82,10 @@ async def begin_release(
 
 
 async def store_release(js: JetStream, wish: Wish, bundle: Bundle, sign: Callable[[bytes], bytes]) -> Release:
-    """Sign and store the next release, and do not begin it: others can sign it too. Raises as `begin_release`."""
+    """Sign and store the next release without beginning it, so that others can sign it too.
+
+    Raises as `begin_release`.
+    """
     release = await next_release(js, wish, bundle)
     await waves_of(js, wish, release.serial)
     signatures = sign(release.to_bytes())
@@ -92,7 +95,7 @@ async def store_release(js: JetStream, wish: Wish, bundle: Bundle, sign: Callabl
 
 
 async def stored_bundle(js: JetStream, release: Release) -> Bundle:
-    """Return the bundle of a stored release. Raises RolloutError if it is gone, LinkError."""
+    """Return the bundle of a stored release. Raises RolloutError if it was removed, LinkError."""
     try:
         data = await js.objects(BUNDLES).read(release.bundle, largest=release.size)
     except MissingError as error:
@@ -110,7 +113,7 @@ async def begin_stored(js: JetStream, wish: Wish, release: Release) -> tuple[Rel
 
 
 def _in_force(state: ChannelState | None) -> str | None:
-    """The release that hosts should have when the next one begins."""
+    """The digest of the release that the next one follows."""
     if state is None:
         return None
     if state.phase is Phase.DONE:

@@ -15,10 +15,10 @@ _PRIVATE = 0o600
 
 
 class SecretKeys:
-    """The age key in the directory of an operator. The first secret that is set makes it."""
+    """The age key in the directory of an operator. It is made when the first secret is set."""
 
     def __init__(self, directory: str, *, make: bool) -> None:
-        """Read the key, or ``make`` it. Raises SecretRefusedError, OSError."""
+        """Read the key; with ``make``, make a missing one. Raises SecretRefusedError, OSError."""
         self.path = os.path.join(directory, AGE_KEY)
         self._library = _pyrage()
         if make and not os.path.lexists(self.path):
@@ -33,15 +33,15 @@ class SecretKeys:
             raise SecretRefusedError(f"the age key in {self.path} can't be used", "restore it") from error
 
     def encrypt_for_operators(self, value: bytes) -> bytes:
-        """Return ``value`` for the holders of this key."""
+        """Encrypt ``value`` to this key."""
         return bytes(self._library.encrypt(value, [self._identity.to_public()]))
 
     def encrypt_for(self, card: Card, value: bytes) -> bytes:
-        """Return ``value`` for the host of a card with an age recipient."""
+        """Encrypt ``value`` to the age recipient of a card."""
         return bytes(self._library.encrypt(value, [self._library.x25519.Recipient.from_str(card.age)]))
 
     def decrypt(self, data: bytes, name: str) -> bytes:
-        """Return the value that `encrypt_for_operators` encrypted. Raises SecretRefusedError."""
+        """Decrypt a value of `encrypt_for_operators`. Raises SecretRefusedError."""
         try:
             return bytes(self._library.decrypt(data, [self._identity]))
         except self._library.DecryptError as error:

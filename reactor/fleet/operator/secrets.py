@@ -17,12 +17,12 @@ from reactor.fleet.operator.where import WhereError, parse_where
 from reactor.fleet.sealed_secret import MOST_BYTES, OPERATORS, SealedSecret, is_secret_name
 
 _NAMED = 10
-"""Hosts that an error names at most."""
+"""The largest number of hosts that an error names."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """What was done with the secret ``name``: the hosts that have it now, and those that have it no more."""
+    """A change of the secret ``name``: the hosts that got it, and the hosts that lost it."""
 
     name: str
     hosts: tuple[str, ...]
@@ -30,7 +30,7 @@ class Changed:
 
 
 def check_secret(name: str, value: bytes) -> None:
-    """Raise SecretRefusedError unless the name and the value are good."""
+    """Raise SecretRefusedError unless the name and the value are allowed."""
     check_name(name)
     if not value:
         raise SecretRefusedError(
@@ -64,7 +64,7 @@ def chosen_hosts(fleet: FleetView, where: str) -> list[KnownHost]:
 
 
 def lacking(fleet: FleetView) -> dict[str, list[str]]:
-    """Return for each host that lacks secrets their names."""
+    """Return the names of the missing secrets of each host that lacks any."""
     found: dict[str, list[str]] = {}
     for name, where in fleet.secrets.wanted.items():
         try:
@@ -167,7 +167,10 @@ class SecretStore:
 
 
 async def remove_secret(js: JetStream, name: str) -> Changed:
-    """Remove a secret, from the copy for operators to those of all hosts. Raises SecretRefusedError, LinkError."""
+    """Remove a secret: the copy for operators first, then the copies for all hosts.
+
+    Raises SecretRefusedError, LinkError.
+    """
     check_name(name)
     bucket = js.key_value(SECRETS)
     keys = await bucket.keys(f"*.{name}")
@@ -181,7 +184,7 @@ async def remove_secret(js: JetStream, name: str) -> Changed:
 
 
 async def hint(js: JetStream, hosts: Iterable[str]) -> None:
-    """Let hosts look at their secrets now. One that misses it looks later."""
+    """Send hosts a hint to read their secrets now. A host that misses it reads them later."""
     for host in hosts:
         await js.connection.publish(f"{CHANGED_HOST}{host}", b"")
     await js.connection.flush()

@@ -21,13 +21,16 @@ _USERS: dict[str, Callable[[Keyring], Credentials]] = {
     SYSTEM_CREDENTIALS: lambda keys: accounts.operator_user(keys, "system", "system"),
     ADMITTING_CREDENTIALS: accounts.admitting_user,
 }
-"""File -> what makes the user whose credentials it has."""
+"""File of credentials -> the function that makes its user."""
 _ROLES = {"operator", "SYS", "FLEET", "HOSTS"}
 
 
 @dataclass(frozen=True)
 class OperatorDirectory:
-    """The directory of an operator: keys, JWTs, credentials, and what servers include. ``changed``: files written now."""
+    """The directory of an operator: keys, JWTs, credentials, and the file that servers include.
+
+    ``changed``: the files that were written.
+    """
 
     directory: str
     keys: Keyring
@@ -40,7 +43,7 @@ class OperatorDirectory:
 
 
 def make_operator_directory(directory: str) -> OperatorDirectory:
-    """Make what is missing in ``directory``, and renew what this version says otherwise. Raises KeyringError, OSError."""
+    """Make the missing files in ``directory``, and renew the files of older versions. Raises KeyringError, OSError."""
     with suppress(FileExistsError):
         os.makedirs(directory, mode=0o700)
     changed = [KEYS] if Keyring.complete(directory) else []
@@ -70,7 +73,7 @@ def make_operator_directory(directory: str) -> OperatorDirectory:
 
 
 def load_operator_directory(directory: str) -> OperatorDirectory:
-    """Read what `make_operator_directory` made. Raises KeyringError."""
+    """Read a directory that `make_operator_directory` has made. Raises KeyringError."""
     keys = Keyring.load(directory)
     if keys is None:
         raise KeyringError(f"there are no keys of a fleet in {directory}", "make them: reactor fleet init")
@@ -78,7 +81,7 @@ def load_operator_directory(directory: str) -> OperatorDirectory:
 
 
 def is_current(files: OperatorDirectory) -> bool:
-    """Whether the JWTs and the part of the configuration are as this version makes them. Raises OSError."""
+    """Whether the JWTs and the file for servers are as this version makes them. Raises OSError."""
     config = server_config(files.keys, files.tokens).encode() if files.tokens.keys() >= _ROLES else None
     return files.tokens == _renewed(files.keys, files.tokens) and _read(files.path(CONFIG)) == config
 
@@ -89,7 +92,10 @@ def save_tokens(directory: str, tokens: dict[str, str]) -> None:
 
 
 def server_config(keys: Keyring, tokens: dict[str, str]) -> str:
-    """Return what a server includes. Accounts may change while it runs, and it keeps the newest JWT of each."""
+    """Return the file that servers include.
+
+    Accounts may change while a server runs; it keeps the newest JWT of each.
+    """
     names = {"SYS": keys.system, "FLEET": keys.fleet, "HOSTS": keys.hosts}
     preload = "\n".join(f"  {key.public}: {tokens[name]}" for name, key in names.items())
     return (

@@ -18,7 +18,7 @@ _FILE = "servers.json"
 
 
 def save_servers(directory: str, servers: Sequence[str], ca: str | None) -> bool:
-    """Remember where the servers are; return whether that is new. Raises OSError."""
+    """Store the URLs of the servers; return whether they changed. Raises OSError."""
     path = os.path.join(directory, _FILE)
     data = json.dumps({"servers": list(servers), "ca": ca}).encode()
     try:
@@ -32,7 +32,7 @@ def save_servers(directory: str, servers: Sequence[str], ca: str | None) -> bool
 
 
 def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Options:
-    """Return how to connect, as an operator or as the ``user`` with these credentials. Raises KeyringError."""
+    """Return the options to connect as the operator, or as ``user``. Raises KeyringError."""
     try:
         with open(os.path.join(directory, _FILE), "rb") as file:
             found = json.load(file)
@@ -49,6 +49,9 @@ def operator_options(directory: str, user: str = OPERATOR_CREDENTIALS) -> Option
 async def operator_session(
     directory: str, *, seconds: float = 3.0, user: str = OPERATOR_CREDENTIALS
 ) -> AsyncIterator[JetStream]:
-    """Yield JetStream of the account FLEET, or of that of ``user``. Raises KeyringError, and LinkError if no server answers in time."""
+    """Yield the JetStream of the account FLEET, or of the account of ``user``.
+
+    Raises KeyringError, and LinkError if no server answers in time.
+    """
     async with connected(operator_options(directory, user), seconds=seconds) as connection:
         yield JetStream(connection)

@@ -1,4 +1,4 @@
-"""What hosts share, for operators."""
+"""Reads the values that hosts share."""
 
 from __future__ import annotations
 

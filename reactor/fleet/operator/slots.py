@@ -1,4 +1,4 @@
-"""Who holds which slot, for operators."""
+"""Reads the held slots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from reactor.fleet.slot_holder import Place, holder_of
 
 
 class HeldSlot(NamedTuple):
-    """``renewed``: when the lease was taken or renewed last, in seconds since 1970 on the server's clock."""
+    """A held slot.
+
+    ``renewed``: the time when its lease was last renewed, in seconds since 1970 on the server's clock.
+    """
 
     name: str
     group: str
@@ -22,7 +25,7 @@ class HeldSlot(NamedTuple):
 
 
 async def held_slots(js: JetStream, name: str | None) -> list[HeldSlot]:
-    """Return the slots that are held, of one name or all, by name and number. Raises LinkError."""
+    """Return the held slots of one name, or all, by name and number. Raises LinkError."""
     found = [_held(entry) for entry in await js.key_value(SLOTS).entries("*.*.*")]
     return sorted(each for each in found if name is None or each.name == name)
 

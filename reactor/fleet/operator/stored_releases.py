@@ -21,9 +21,9 @@ from reactor.fleet.rollout.acts import RolloutError
 from reactor.fleet.rollout.state import ChannelState
 
 KEPT = 5
-"""The releases of each channel that `collect` keeps at least."""
+"""The number of releases of each channel that `collect` keeps."""
 _YOUNG = 86_400.0
-"""Seconds for which an object stays that nothing names yet: a release may be about to begin."""
+"""Seconds for which `collect` keeps an unused object: its release may be about to begin."""
 _SHORTEST = len("sha256-") + 12
 
 
@@ -65,7 +65,10 @@ async def _digest_that_begins(js: JetStream, name: str) -> str | None:
 
 
 async def add_signature(js: JetStream, name: str, sign: Callable[[bytes], bytes]) -> tuple[Release, int]:
-    """Sign a stored release; return it, and how many signatures it has now. Raises RolloutError, SignatureError, LinkError."""
+    """Sign a stored release; return it, and the number of its signatures.
+
+    Raises RolloutError, SignatureError, LinkError.
+    """
     release, signatures = await find_release(js, name)
     added = sign(release.to_bytes())
     keys = {each.key for each in parse_signatures(signatures)}
@@ -86,7 +89,10 @@ async def pin_host(
     why: str = "",
     until: float | None = None,
 ) -> Pin:
-    """Let one host have one release, whatever the channel says. Raises KeyringError, RolloutError, SignatureError, LinkError."""
+    """Pin one host to one release, whatever the channel says.
+
+    Raises KeyringError, RolloutError, SignatureError, LinkError.
+    """
     created = float(int(await ServerClock(js).now()))
     pin = Pin(host, release.channel, release.digest, created, until, why, by)
     specs = await read_host_specs(js)
@@ -109,7 +115,7 @@ class Garbage:
     size: int
 
     def to_fields(self) -> dict[str, Any]:
-        """Return it for programs."""
+        """Return the object as values for JSON."""
         return {"name": self.name, "size": self.size}
 
 

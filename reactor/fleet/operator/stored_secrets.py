@@ -1,4 +1,4 @@
-"""Which secrets there are, which hosts should have them, and which hosts have them. No value is read here."""
+"""Lists the secrets, the hosts that should have each, and the hosts that have it. Reads no value."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reactor.fleet.sealed_secret import OPERATORS, SealedSecret
 
 @dataclass(frozen=True)
 class StoredSecrets:
-    """``wanted``: name -> the expression that chooses its hosts; ``held``: host -> the names that are stored for it."""
+    """``wanted``: name -> the expression that chooses its hosts; ``held``: host -> the names of its secrets."""
 
     wanted: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 async def read_stored_secrets(js: JetStream) -> StoredSecrets:
-    """Read the names, and no value. Raises LinkError."""
+    """Read the names, but no value. Raises LinkError."""
     bucket = js.key_value(SECRETS)
     wanted: dict[str, str] = {}
     for entry in await bucket.entries(f"{OPERATORS}.*"):
@@ -39,7 +39,7 @@ def where_in(entry: Entry) -> str:
 
 
 def stored_secrets(operators: Mapping[str, str], keys: Iterable[str]) -> StoredSecrets:
-    """Return what the keys of the bucket mean. ``operators``: key of a copy for operators -> the expression in it."""
+    """Interpret the keys of the bucket. ``operators``: key of a copy for operators -> the expression in it."""
     wanted = {key.partition(".")[2]: where for key, where in sorted(operators.items())}
     held: dict[str, set[str]] = {}
     for key in keys:

@@ -1,4 +1,4 @@
-"""The streams of a fleet, and how they are made and kept as they should be.
+"""Makes the streams of a fleet, and updates their configuration.
 
 Every stream that hosts write to has ``allow_rollup_hdrs: false``: with it, one message of one host with
 ``Nats-Rollup: all`` removes what all others wrote. ``subject_delete_marker_ttl`` turns it on, so these have none.
@@ -32,14 +32,14 @@ _DAY = 86_400 * _SECOND
 _EVENTS_BYTES = 20 << 30
 _LEAST_BYTES = 64 << 20
 _NO_ROOM = 10047
-"""The number of the server's error for a stream that is larger than what its disk has left."""
+"""The server's error number for a stream that is larger than the free space of its disk."""
 
 MAKE_CCM_REGISTRATIONS = "any host that registers can then wipe the registry"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What was done to a stream: ``made``, or the fields that were changed."""
+    """A change of a stream: ``made``, or the names of the changed fields."""
 
     stream: str
     made: bool
@@ -144,7 +144,7 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
 
 
 async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
-    """Make a stream. Where the disk of the server has no room for its largest size, it gets a half, and so on."""
+    """Make a stream. If the disk of the server has no room for its size limit, the limit is halved, repeatedly."""
     size = fields.get("max_bytes", 0)
     while True:
         try:
@@ -159,7 +159,7 @@ async def _made(js: JetStream, name: str, fields: Mapping[str, Any]) -> None:
 
 
 def _require_taken(name: str, info: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-    """Raise ApiError if the server has left out a field. Old servers do that, silently: leases would never end there."""
+    """Raise ApiError if the server dropped a field. Old servers do so silently; then leases would never end."""
     if left := differing_fields(info["config"], fields):
         raise ApiError(
             f"the server does not take {', '.join(left)} of the stream {name}",

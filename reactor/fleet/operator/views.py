@@ -1,4 +1,4 @@
-"""The hosts of a channel, as the driver needs them: who follows it, and what each told last."""
+"""Reads the hosts of a channel for the driver: the hosts that follow it, and their last summaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reactor.fleet.summary import Summary, read_summary, view_of
 
 
 async def read_host_specs(js: JetStream) -> dict[str, HostSpec]:
-    """What is particular to each host, by id. A damaged document is left out. Raises LinkError."""
+    """The spec of each host, by id. A damaged document is left out. Raises LinkError."""
     found = {}
     for entry in await js.key_value(HOSTS).entries():
         with suppress(DocumentError):

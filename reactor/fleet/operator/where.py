@@ -1,7 +1,7 @@
-"""Chooses hosts by what is known of them: ``web*``, ``group:eu``, ``failed``, ``serial<42``, ``facts.os == 'debian'``.
+"""Chooses hosts by an expression: ``web*``, ``group:eu``, ``failed``, ``serial<42``, ``facts.os == 'debian'``.
 
 Terms are joined with ``and``, ``or``, ``not`` and parentheses. A term is a word for a phase, ``WORD:PATTERN``, a
-comparison, or else a pattern for the name of a host. A host that does not tell a value fulfils no comparison with it.
+comparison, or else a pattern for the name of a host. A comparison with a value that a host does not report is false.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Token(NamedTuple):
 
 
 def parse_where(text: str) -> Predicate:
-    """Return the function that tells whether a host in a channel is chosen. Raises WhereError."""
+    """Return the function that decides whether a host in a channel is chosen. Raises WhereError."""
     return _Parser(text).whole()
 
 

@@ -1,7 +1,7 @@
 """Brings a bundle to hosts over ssh, in waves, and collects the results.
 
-- ``errors``: an inventory, a host pattern or the bundle before can't be used;
-- ``request``: what `reactor push` asks of `reactor receive` on a host, in the first line that it sends;
+- ``errors``: an inventory, a host pattern or the previous bundle can't be used;
+- ``request``: the request of `reactor push` to `reactor receive` on a host: the first line that it sends;
 - ``inventory_host``: one host of an inventory: its variables, and how ssh reaches it;
 - ``inventory``: the hosts and groups of an inventory file, of a command, or of the command line;
 - ``ini``, ``yaml_inventory``, ``json_inventory``: its formats; ``ranges``: ``web[01:20]``;
@@ -9,8 +9,8 @@
 - ``patterns``: ``web:!web3``, as Ansible has them;
 - ``waves``: ``--serial`` and ``--max-failed``;
 - ``ssh``: the arguments of ssh; ``lines``: the lines that a host sends, with limits;
-- ``session``: one host: sends the bundle, and reads the events;
+- ``session``: pushes to one host: sends the bundle, and reads the events;
 - ``bootstrap``: reactor as one file, for a host that has only Python;
-- ``outcome``: how one host ended; ``pusher``: all hosts, wave by wave;
-- ``report``: what people see: lines, and the table at the end; ``live``: the table on a terminal.
+- ``outcome``: the outcome of one host; ``pusher``: pushes to all hosts, wave by wave;
+- ``report``: the output for people: lines, and the table at the end; ``live``: the table on a terminal.
 """

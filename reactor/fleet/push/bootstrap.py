@@ -63,7 +63,7 @@ if need:
 os.environ[\"PYTHONPATH\"] = place
 os.execv(sys.executable, [sys.executable, \"-P\", \"-m\", \"reactor\", \"receive\"])
 """
-"""What Python on the host runs, between double quotes in a shell script between single quotes."""
+"""The program for Python on the host. It stands between double quotes in a shell script between single quotes."""
 
 
 class Bootstrap(NamedTuple):
@@ -92,7 +92,7 @@ def make_bootstrap() -> Bootstrap:
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
-    """The name and the content of every file."""
+    """Yield the name and the content of every file to pack."""
     yield from _own_files()
     for found in _libraries():
         for file in found.files or ():
@@ -117,7 +117,7 @@ def _own_files() -> Iterator[tuple[str, bytes]]:
 
 
 def _libraries() -> list[Distribution]:
-    """The libraries that reactor needs, and that these need."""
+    """The libraries that reactor needs, and their dependencies."""
     from packaging.requirements import Requirement  # noqa: PLC0415 - only for a bootstrap
 
     found: dict[str, Distribution] = {}

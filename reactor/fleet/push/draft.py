@@ -24,7 +24,7 @@ class _Group:
 
 
 class Draft:
-    """Collects what an inventory says, in its order. Every method raises InventoryError, with the place."""
+    """Collects the entries of an inventory, in its order. Every method raises InventoryError, with the place."""
 
     def __init__(self) -> None:
         self._groups: dict[str, _Group] = {ALL: _Group(), UNGROUPED: _Group()}
@@ -62,7 +62,7 @@ class Draft:
         self._groups[group].variables.update(variables)
 
     def hosts(self) -> list[Host]:
-        """All hosts, in the order of the inventory. A host's own variables win, then those of the groups below."""
+        """All hosts, in the order of the inventory. A host's own variables win, then those of its innermost groups."""
         depths = self._depths()
         members = {name: self._members(name) for name in depths}
         made = []
@@ -94,7 +94,7 @@ class Draft:
         return found
 
     def _depths(self) -> dict[str, int]:
-        """How deep each group is below the top. Raises InventoryError for a group that is its own child."""
+        """The depth of each group below the top. Raises InventoryError for a group that is its own child."""
         depths, deeper = dict.fromkeys(self._groups, 0), dict[str, int]()
         for _ in self._groups:
             deeper = {

@@ -1,4 +1,4 @@
-"""The errors of a push as a whole. How a single host ended is an `Outcome`."""
+"""The errors of a push as a whole. The result of a single host is an `Outcome`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class InventoryError(ReactorError):
 
 
 class RequestFormError(ReactorError):
-    """What arrived on stdin is no request of `reactor push`."""
+    """The input on stdin is no request of `reactor push`."""
 
     code = "R0807"

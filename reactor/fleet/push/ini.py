@@ -21,7 +21,7 @@ _COMMENTS = ("#", ";")
 
 
 def read_ini(text: str, file: str, draft: Draft) -> None:
-    """Add what ``text``, of the file ``file``, says to ``draft``. Raises InventoryError with the place."""
+    """Add the inventory ``text``, of the file ``file``, to ``draft``. Raises InventoryError with the place."""
     group, part = UNGROUPED, ""
     declared: set[str] = {ALL, UNGROUPED}
     named: dict[str, Place] = {}

@@ -39,7 +39,7 @@ def read_inventory(path: str, opener: Opener = os.open) -> list[Host]:
 
 
 def hosts_in(text: str, file: str) -> list[Host]:
-    """Return the hosts of an inventory, in whichever format it is. ``file`` is its name in errors."""
+    """Return the hosts of an inventory in any of the formats. ``file`` names it in errors."""
     draft = Draft()
     _reader_for(text, file)(text, file, draft)
     return draft.hosts()

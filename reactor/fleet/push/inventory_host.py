@@ -1,7 +1,7 @@
 """One host of an inventory, and how ssh reaches it.
 
-Everything here ends up in the arguments of ssh. So an address, a user and a port are checked where they are read: none
-can be taken for an option, and none holds what a shell would read.
+The address, user and port become arguments of ssh. So they are checked when they are read: none can be taken for an
+option, and none has characters that a shell interprets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRUE = ("true", "yes", "1", "on")
 
 
 class Host(NamedTuple):
-    """``name`` is its name in the inventory. ``variables`` are all others, from its groups and its own."""
+    """A host. ``name`` is its name in the inventory. ``variables`` are its other variables and those of its groups."""
 
     name: str
     address: str
@@ -35,13 +35,13 @@ class Host(NamedTuple):
     user: str | None = None
     key: str | None = None
     become: bool = False
-    """Whether reactor runs through sudo there."""
+    """Whether reactor runs through sudo on the host."""
     groups: tuple[str, ...] = ()
     variables: Mapping[str, Any] = {}
 
     @classmethod
     def of(cls, name: str, groups: tuple[str, ...], variables: Mapping[str, Any]) -> Self:
-        """The host with these variables of an inventory. Raises ValueError, which says what is wrong."""
+        """The host with these variables of an inventory. Raises ValueError with the reason."""
         if not (name and name.isprintable()):
             raise ValueError(f"{name!r} is not the name of a host")
         found = {

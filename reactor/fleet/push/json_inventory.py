@@ -11,7 +11,7 @@ from reactor.fleet.push.errors import InventoryError
 
 
 def read_json(text: str, file: str, draft: Draft) -> None:
-    """Add what ``text``, of the file or command ``file``, says to ``draft``. Raises InventoryError."""
+    """Add the inventory ``text``, of the file or command ``file``, to ``draft``. Raises InventoryError."""
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""The lines that a host sends, with limits: a broken or hostile host costs neither memory nor time."""
+"""The lines that a host sends, with limits: a broken or hostile host can't use up memory or time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 
 class MisbehavedError(Exception):
-    """The host sends what no `reactor receive` sends."""
+    """The output of a host is not that of `reactor receive`."""
 
 
 class LineLimits(NamedTuple):
-    """The most bytes of one line and of all; the most lines that are no event, such as the greeting of a shell."""
+    """The largest size in bytes of one line and of all lines; the largest number of lines that are no events."""
 
     line: int = 4 << 20
     all: int = 512 << 20
@@ -23,7 +23,7 @@ LIMITS = LineLimits()
 
 
 class EventParser:
-    """Turns the bytes of a host into events: each line that is a JSON object with ``event``."""
+    """Parses the output of a host: each line that is a JSON object with ``event`` is an event."""
 
     def __init__(self, limits: LineLimits = LIMITS) -> None:
         self._limits = limits

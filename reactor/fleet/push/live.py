@@ -1,4 +1,4 @@
-"""The table on a terminal: how many hosts are done, and what each host that is being pushed to does now."""
+"""The table on a terminal: the number of finished hosts, and the current step of each host in progress."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class LiveTable:
         self._drawn = 0
 
     def began(self, host: str) -> None:
-        """A host is being pushed to."""
+        """Show that the push to a host has begun."""
         self._running[host] = (time.monotonic(), "connecting")
 
     def does(self, host: str, what: str) -> None:
-        """A host has something to tell; ``what`` is safe to print."""
+        """Show the current step of a host; ``what`` is safe to print."""
         if host in self._running:
             self._running[host] = (self._running[host][0], what)
 
     def ended(self, host: str) -> None:
-        """A host is done."""
+        """Show that a host has finished."""
         self._running.pop(host, None)
         self._done += 1
 

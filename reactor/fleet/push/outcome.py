@@ -1,4 +1,4 @@
-"""How the push ended for one host."""
+"""The outcome of a push for one host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 
 class Status(StrEnum):
-    """How the push ended for one host, as text for people and in JSON."""
+    """The outcome of a push for one host, as a word for people and in JSON."""
 
     OK = "ok"
     CHANGED = "changed"
@@ -18,9 +18,9 @@ class Status(StrEnum):
     """The manifest of the bundle is not valid on this host."""
     UNREACHABLE = "unreachable"
     MISSING = "missing"
-    """reactor is not installed there."""
+    """reactor is not installed on this host."""
     NOT_TRIED = "not_tried"
-    """The push ended before the wave of this host."""
+    """The push stopped before the wave of this host."""
 
 
 _WELL = (Status.OK, Status.CHANGED, Status.WOULD_CHANGE)
@@ -32,7 +32,7 @@ OWN_EVENTS = ("hostended", "pushended")
 
 
 class Outcome(NamedTuple):
-    """``duration`` is in seconds. ``code`` is that of the error."""
+    """``duration`` is in seconds. ``code`` is the code of the error."""
 
     host: str
     status: Status
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def reported(cls, host: str, record: dict[str, Any]) -> Self | None:
-        """The outcome that a host reports in its event `pushed`; None if that has another form."""
+        """The outcome in the event `pushed` of a host; None if the event is malformed."""
         try:
             status = Status(record.get("result", ""))
         except ValueError:

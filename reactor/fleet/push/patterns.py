@@ -1,7 +1,7 @@
 """Host patterns, as Ansible has them: ``web:db``, ``web:!web3``, ``web:&eu``, ``web*``, ``web[0]``, ``~regex``.
 
-Names are separated by ``:`` or ``,``. First all that are named are taken together, then those with ``&`` are required,
-then those with ``!`` are left out.
+Names are separated by ``:`` or ``,``. A host is selected if it matches any plain name, each ``&``
+name, and no ``!`` name.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from reactor.fleet.push.waves import Amount, exceeds, waves
 
 
 class Plan(NamedTuple):
-    """The hosts, and how many at a time. ``most_failed`` is compared with the hosts that were tried so far."""
+    """The hosts of a push and its limits. ``most_failed`` is compared with the hosts that were tried so far."""
 
     hosts: Sequence[Host]
     serial: Sequence[Amount] = ()
@@ -25,7 +25,7 @@ class Plan(NamedTuple):
 async def push_to_all(
     plan: Plan, push: Push, note: Note, began: Callable[[str], None], ended: Callable[[Outcome], None]
 ) -> list[Outcome]:
-    """Push to all hosts of ``plan``; return how each ended.
+    """Push to all hosts of ``plan``; return the outcome of each.
 
     ``began`` and ``ended`` are called for each host that is tried. After a wave in which more than ``most_failed`` hosts
     failed or could not be reached, the hosts that are left are not tried.

@@ -1,4 +1,7 @@
-"""Ranges in the names of hosts, as Ansible has them: ``web[01:20]``, ``db-[a:f]``, ``r[0:30:10]``, several in a name."""
+"""Ranges in the names of hosts, as in Ansible.
+
+Examples: ``web[01:20]``, ``db-[a:f]``, ``r[0:30:10]``; a name may have several.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ _MOST = 100_000
 
 
 def expanded(name: str) -> list[str]:
-    """Return all names that ``name`` stands for. Raises ValueError for a range that can't be understood."""
+    """Return all names that the ranges in ``name`` give. Raises ValueError for a range that can't be understood."""
     parts: list[list[str]] = []
     position = total = 0
     for found in _RANGE.finditer(name):

@@ -1,6 +1,6 @@
-"""What people see of a push: a line for each change and each host, and a table at the end.
+"""The output of a push for people: a line for each change and each host, and a table at the end.
 
-Everything that comes from a host is escaped: a host must not control the terminal of the one who pushes.
+Everything that comes from a host is escaped: a host must not control the terminal of the user.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def words_for(status: Status) -> str:
 
 
 def clean(value: Any) -> str:
-    """Something that a host sent, safe to print on one line, and not endless."""
+    """Text from a host, escaped and shortened to one line."""
     text = value if isinstance(value, str) else str(value)
     return escaped(text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}...")
 
@@ -68,7 +68,7 @@ def host_line(outcome: Outcome) -> str:
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The lines at the end: how many hosts ended how, and the hosts that are not well."""
+    """The lines at the end: the number of hosts with each outcome, and the hosts that are not as desired."""
     counts = {status: sum(each.status is status for each in outcomes) for status in _WORST_FIRST}
     hosts = "1 host" if len(outcomes) == 1 else f"{len(outcomes)} hosts"
     parts = [f"{words_for(status)} {counts[status]}" for status in reversed(_WORST_FIRST) if counts[status]]

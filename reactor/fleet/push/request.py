@@ -1,4 +1,4 @@
-"""What `reactor push` asks of `reactor receive`: one line of JSON, then the bundle if the host answers that it needs it.
+"""The request of `reactor push` to `reactor receive`: a line of JSON. The bundle follows if the host asks for it.
 
 The command line on the host is always ``reactor receive``. So no value, and no secret among the facts, is in a list of
 processes, and no shell reads any of them.

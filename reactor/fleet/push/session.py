@@ -1,4 +1,4 @@
-"""One host: runs `reactor receive` there, sends the request and the bundle, and reads the events."""
+"""Pushes to one host: runs `reactor receive` there, sends the request and the bundle, and reads the events."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ _STDERR = 8 * 1024
 _LAST_WORDS = 2.0
 """Seconds that ssh may take to end after the host has reported."""
 _FIRST_ANSWER = 60.0
-"""Seconds that a host may take to answer, beyond those for connecting."""
+"""Seconds that a host may take to answer, in addition to those for connecting."""
 
 Note = Callable[[str, dict[str, Any]], None]
 """Called with the name of a host and each event of it."""
 
 
 class Push(NamedTuple):
-    """What is pushed to every host; the request gets the facts of each. ``timeout`` for one host is in seconds."""
+    """The push to all hosts: the bundle, and the request, to which the facts of each host are added.
+
+    ``timeout`` for one host is in seconds.
+    """
 
     request: Request
     data: bytes
@@ -44,7 +47,7 @@ class Push(NamedTuple):
 
 
 async def push_to(host: Host, push: Push, note: Note) -> Outcome:
-    """Push to one host; never raises for what the host or ssh does."""
+    """Push to one host. Failures of the host or of ssh are outcomes, not errors."""
     began = time.monotonic()
     outcome = Outcome(
         host.name, Status.UNREACHABLE, error=f"it did not end within {push.timeout:g} s", code="R0804"
@@ -58,7 +61,7 @@ async def push_to(host: Host, push: Push, note: Note) -> Outcome:
 
 
 class _Session:
-    """One ssh. ``bootstrap`` is sent first, where the command asks for it."""
+    """One ssh process. If the command asks for ``bootstrap``, that is sent first."""
 
     def __init__(self, host: Host, push: Push, note: Note, bootstrap: Bootstrap | None = None) -> None:
         self._host = host
@@ -71,7 +74,7 @@ class _Session:
         self._reported: Outcome | None = None
 
     async def run(self, command: str) -> Outcome:
-        """Run ``command`` on the host, and return how that ended."""
+        """Run ``command`` on the host; return the outcome."""
         words = self._push.ssh.words(self._host, command)
         pipe = subprocess.PIPE
         try:
@@ -93,7 +96,7 @@ class _Session:
             await _end(process)
 
     async def _converse(self, process: trio.Process) -> str | None:
-        """Send and read until the host has reported or the connection has ended. Return what is wrong, if anything."""
+        """Send and read until the host has reported or the connection has ended. Return the error, if any."""
         stdin, stdout = cast(
             "tuple[trio.abc.SendStream, trio.abc.ReceiveStream]", (process.stdin, process.stdout)
         )
@@ -120,7 +123,7 @@ class _Session:
         return self._push.request._replace(facts=self._host.facts()).line()
 
     def _take(self, record: dict[str, Any], nursery: trio.Nursery, stdin: trio.abc.SendStream) -> None:
-        """Take one event of the host: answer what asks for the bundle, and note all others."""
+        """Handle one event of the host: answer the request for the bundle, and record all other events."""
         kind = record["event"]
         if kind in OWN_EVENTS:
             return
@@ -169,7 +172,7 @@ class _Session:
         return self._ended(Status.FAILED, f"reactor receive: {words}", hint, "R0806")
 
     def _missing(self, last: str) -> Outcome:
-        """The outcome where the host has no sudo, no Python, or no reactor."""
+        """The outcome if the host has no sudo, no Python, or no reactor."""
         if re.search(r"sudo: (command )?not found", last):
             return self._ended(
                 Status.FAILED, "sudo is not installed there", "install it, or log in as root", "R0806"
@@ -185,7 +188,7 @@ class _Session:
 
 
 async def _send(stdin: trio.abc.SendStream, pieces: list[bytes]) -> None:
-    """Send, while the host reads. Where the connection has ended, the events tell the reason."""
+    """Send while the host reads. If the connection has ended, ignore that: the events show the reason."""
     with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         for data in pieces:
             for start in range(0, len(data), _PIECE):
@@ -198,7 +201,7 @@ async def _send_last(stdin: trio.abc.SendStream, data: bytes) -> None:
 
 
 async def _end(process: trio.Process) -> None:
-    """End ssh, if it has not ended, and close our ends of its pipes."""
+    """Terminate ssh if it still runs, and close our ends of its pipes."""
     with trio.CancelScope(shield=True):
         if process.poll() is None:
             process.kill()

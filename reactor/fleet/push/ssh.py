@@ -1,4 +1,4 @@
-"""The arguments of the system's ssh. Its configuration, agent and known hosts are used as people have them."""
+"""The arguments of the system's ssh. It uses the configuration, agent and known hosts of the user."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Ssh(NamedTuple):
     timeout: int = 10
 
     def words(self, host: Host, command: str) -> list[str]:
-        """The command line of a session on ``host``. Nothing of the host can be an option."""
+        """The command line of a session on ``host``. No value of the host can be an option."""
         options = [
             "BatchMode=yes",
             f"ConnectTimeout={self.timeout}",

@@ -27,7 +27,7 @@ class Amount(NamedTuple):
         return cls(int(found[1]), bool(found[2]))
 
     def of(self, hosts: int) -> float:
-        """How many hosts that is, out of ``hosts``."""
+        """The number of hosts that this is, out of ``hosts``."""
         return self.number * hosts / _WHOLE if self.percent else self.number
 
 

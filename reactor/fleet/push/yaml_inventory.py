@@ -16,11 +16,11 @@ _DEEPEST = 50
 _MOST_NODES = 2_000_000
 _STANDARD = "tag:yaml.org,2002:"
 _DOES_NOT_FIT = (LookupError, AttributeError, OverflowError)
-"""What PyYAML raises for a value that does not fit its tag, such as ``!!bool x``."""
+"""The errors of PyYAML for a value that does not fit its tag, such as ``!!bool x``."""
 
 
 def read_yaml(text: str, file: str, draft: Draft) -> None:
-    """Add what ``text``, of the file ``file``, says to ``draft``. Raises InventoryError with the place."""
+    """Add the inventory ``text``, of the file ``file``, to ``draft``. Raises InventoryError with the place."""
     try:
         root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -45,7 +45,7 @@ class _Reader:
         self._sizes: dict[int, int] = {}
 
     def check(self, node: Node, depth: int = 0) -> int:
-        """Refuse circles, bombs of aliases, and values that only Ansible can read. Return the number of nodes."""
+        """Refuse cycles, alias bombs, and values that only Ansible can read. Return the number of nodes."""
         if depth > _DEEPEST:
             self._fail(node, "the YAML is nested too deeply, or an alias holds itself")
         if (known := self._sizes.get(id(node))) is not None:

@@ -1,4 +1,4 @@
-"""One entry of the registry: a service that is offered at one address. Byte for byte as CCM writes it."""
+"""An entry of the registry: a service that is offered at one address. The bytes are the same as CCM's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NANOSECOND = 1e-9
 
 
 class Entry(NamedTuple):
-    """``ttl`` is ``never``, a duration as Go writes it (``10m0s``), or None. ``port`` may be None."""
+    """An entry of the registry. ``ttl`` is ``never``, a duration as Go writes it (``10m0s``), or None. ``port`` may be None."""
 
     cluster: str
     service: str
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
     @property
     def instance(self) -> str:
-        """The 16 digits that tell entries of one address apart."""
+        """The 16 digits that distinguish entries of one address."""
         port = _NO_PORT if self.port is None else str(self.port)
         return fnv1a(f"{self.cluster}{self.service}{self.protocol}{self.address}{port}".encode())
 
@@ -64,7 +64,10 @@ class Entry(NamedTuple):
         return text.translate(HTML).encode("utf-8", "replace")
 
     def headers(self, stream: str | None = None, *, rollup: bool = True) -> dict[str, str]:
-        """The headers for JetStream. ``stream``: the one that must take it; without ``rollup`` for one that refuses it."""
+        """The headers for JetStream.
+
+        ``stream``: the stream that must store it. ``rollup``: whether that stream accepts rollups.
+        """
         found = {} if self.ttl is None else {"Nats-TTL": self.ttl}
         if rollup:
             found["Nats-Rollup"] = "sub"
@@ -132,7 +135,7 @@ def entry_of_record(found: Mapping[str, Any]) -> Entry:
 
 
 def entry_of_subject(subject: str) -> Entry:
-    """Return what a subject says of its entry, for one that is gone. The port is not known."""
+    """Return the entry of a subject, for an entry that was removed. Its port is not known."""
     tokens = subject.split(".")
     cluster, protocol, service, address = tokens[4:8] if len(tokens) >= 9 else ("", "", "", "")  # noqa: PLR2004
     return Entry(cluster, service, protocol, address.replace("_", "."), None, 0)

@@ -12,7 +12,7 @@ from reactor.fleet.registry.entry import PREFIX, STREAM, Entry, filter_subject, 
 _MARKER = "Nats-Marker-Reason"
 _GONE = ("MaxAge", "Remove", "Purge")
 _OTHER_STREAM = 10060
-"""The server's number for a subject that another stream takes than the expected one."""
+"""The server's error number for a subject that belongs to another stream than expected."""
 _HINT = "make it with `reactor registration init`"
 
 
@@ -46,7 +46,7 @@ async def make_stream(
 
 
 async def look_up(js: JetStream, pattern: Sequence[str], stream: str = STREAM) -> list[Entry]:
-    """Return the entries that match, by address and port. What is no entry is left out.
+    """Return the entries that match, by address and port. Messages that are no entries are left out.
 
     ``pattern``: cluster, protocol, service and address; ``*`` matches all.
 
@@ -72,7 +72,7 @@ async def _require(js: JetStream, stream: str) -> None:
 
 
 def entry_of(stored: Stored) -> Entry | None:
-    """Return the entry of a message; None for the mark of one that is gone, or a body that is none."""
+    """Return the entry of a message; None for the marker of a removed entry, or an invalid body."""
     if stored.headers.get(_MARKER) in _GONE:
         return None
     try:
@@ -82,12 +82,12 @@ def entry_of(stored: Stored) -> Entry | None:
 
 
 def gone_reason(stored: Stored) -> str:
-    """Return why an entry is gone, by its marker; an empty string for an entry that is there."""
+    """Return why an entry was removed, by its marker; an empty string for an entry."""
     return stored.headers.get(_MARKER, "")
 
 
 async def publish(js: JetStream, entry: Entry, stream: str | None = None) -> None:
-    """Store an entry. Without ``stream``, whichever takes its subject. Raises LinkError."""
+    """Store an entry in ``stream``; by default in the stream of its subject. Raises LinkError."""
     try:
         await js.publish(entry.subject, entry.body, headers=entry.headers(stream), stream=stream)
     except MissingError as error:
@@ -103,7 +103,7 @@ async def publish(js: JetStream, entry: Entry, stream: str | None = None) -> Non
 
 
 async def remove(js: JetStream, entry: Entry, stream: str = STREAM) -> None:
-    """Remove an entry, and leave a mark of that for a minute: a purge alone announces nothing. Raises LinkError."""
+    """Remove an entry, and leave a marker for a minute, because a purge alone announces nothing. Raises LinkError."""
     try:
         purged = await js.purge(stream, entry.subject)
     except MissingError as error:

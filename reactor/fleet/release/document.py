@@ -1,4 +1,4 @@
-"""The release: which bundle a channel has, number N, after number N-1."""
+"""A release: a signed document that names the bundle of a channel, with a serial and the release before it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ _MOST_BYTES_OF_A_BUNDLE = 1 << 40
 
 
 class ReleaseError(ReactorError):
-    """A release can't be made so: its fields contradict each other."""
+    """The fields of a release contradict each other."""
 
     code = "R1004"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release. ``bundle``: its digest; ``size``: the bytes of it; ``previous``: the digest of the release before.
+    """A release.
+
+    ``bundle``: its digest; ``size``: of the bundle in bytes; ``previous``: the digest of the release before.
 
     ``floor``: no host that took this release takes one with a lower serial. ``targets``: an expression of facts that
     must be true on the host; empty for all. ``created``, ``not_before`` and ``expires`` in seconds since 1970.
@@ -50,7 +52,7 @@ class Release:
         return canonical(self.to_fields())
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the release as JSON has it."""
+        """Return the release as values for JSON."""
         return {
             "v": 1,
             "channel": self.channel,
@@ -74,7 +76,7 @@ class Release:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
-        """Read a release. Raises DocumentError, also where the bytes are not canonical."""
+        """Read a release. Raises DocumentError, also if the bytes are not canonical."""
         document = parsed(data, "the release")
         document.require_version()
         document.require_known(_FIELDS)

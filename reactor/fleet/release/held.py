@@ -7,7 +7,7 @@ Beside what `reactor.fleet.bundle.store` keeps, below the state directory::
     fleet/<channel>/floor            the highest floor that this host has accepted
 
 Which release is in force stands in the facts of its channel (``fleet.release``), which are switched together with the
-bundle by one rename. A host that boots without network runs what is in force.
+bundle by one rename. A host that boots without network runs the release in force.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class HeldReleases:
             raise BundleError(f"the floor in {self._floor_path} can't be read: {error}", hint) from error
 
     def document(self, digest: str) -> tuple[bytes, bytes] | None:
-        """A release that is kept here, and its signatures; None if it is not here. They are not verified."""
+        """A stored release and its signatures, not verified; None if it is not stored."""
         try:
             return _read(self._path(digest, "json")), _read(self._path(digest, "sig"))
         except FileNotFoundError:
@@ -84,7 +84,7 @@ class HeldReleases:
         validate: Callable[[str], None],
         limits: BundleLimits = LIMITS,
     ) -> None:
-        """Read the bundle of ``release`` from ``stream``, unpack it, and keep it if it is valid.
+        """Read the bundle of ``release`` from ``stream``, unpack it, and store it if it is valid.
 
         ``validate`` gets the directory, and raises if its manifest does not load on this host. Raises BundleError,
         OSError, and what ``validate`` raises; then nothing is kept.
@@ -96,8 +96,8 @@ class HeldReleases:
     def switch(self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]) -> bool:
         """Put a release with a kept bundle into force. Return whether anything differed. Raises BundleError, OSError.
 
-        ``data`` and ``signatures`` are kept, so that it can be verified again without network. ``facts`` are those
-        of the fleet for the run; what is in force is added to them.
+        ``data`` and ``signatures`` are kept, so that it can be verified again without network. ``facts`` are the
+        fleet facts for the run; the release in force is added to them.
         """
         if release.serial < self.floor:
             raise BundleError(f"release {release.serial} is below the floor {self.floor}")
@@ -117,14 +117,14 @@ class HeldReleases:
         replace_file(self._path(digest, "json"), data, 0o600)
 
     def _raise_floor(self, floor: int) -> None:
-        """Before the switch: a host that is killed between them refuses what the new release forbids."""
+        """Called before the switch: a host that is killed in between refuses older releases as the new one demands."""
         if floor > self.floor:
             with suppress(FileExistsError):
                 os.mkdir(self.channel.path, 0o700)
             replace_file(self._floor_path, f"{floor}\n".encode(), 0o600)
 
     def _remove_old(self, release: Release) -> None:
-        """Remove documents of this channel but the newest; those of the release and of the one before it stay."""
+        """Remove old documents of this channel. The release, the one before it, and the newest documents stay."""
         kept = {release.digest, release.previous}
         found = []
         for name in os.listdir(self._documents):

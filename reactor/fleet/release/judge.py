@@ -1,4 +1,4 @@
-"""Whether this host may take a release now."""
+"""Decides whether this host may take a release now."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from reactor.fleet.rollout.state import ChannelState
 
 
 class ReleaseRefusedError(ReactorError):
-    """A release is refused here, although it is signed. What was in force stays."""
+    """A signed release is refused on this host. The release in force stays."""
 
     code = "R1007"
 
 
 class Answer(StrEnum):
-    """What to do with a release that is not refused."""
+    """The decision about a release that is not refused."""
 
     TAKE = "take"
     WAIT = "wait"
@@ -28,7 +28,7 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The answer, and the sentence that goes with it; empty where there is nothing to say."""
+    """The answer, and a sentence for people, which may be empty."""
 
     answer: Answer
     why: str = ""
@@ -36,7 +36,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What the host knows of itself: its channels, the highest floor it has accepted, the release in force, the time.
+    """The state of the host: its channels, the highest floor it has accepted, the release in force, the time.
 
     ``is_target`` evaluates an expression with the facts of this host; it raises ReactorError if that fails.
     """
@@ -78,15 +78,15 @@ def is_clock_unset(release: Release, now: float) -> bool:
 
 
 def is_expired(release: Release, now: float) -> bool:
-    """Whether a release in force is stale at ``now``, and another one is not taken any more."""
+    """Whether the release has expired at ``now``: a host keeps it, but no longer takes it."""
     return release.expires is not None and now >= release.expires and not is_clock_unset(release, now)
 
 
 def require_signed_neighbours(state: ChannelState, release: Release) -> None:
     """Refuse a state of a channel that moves hosts elsewhere than the signed release does.
 
-    Anyone who may write the state could name an old release as the one to go back to; only the one that the signers
-    named is believed. Raises ReleaseRefusedError.
+    A writer of the state could name an old release as the one to return to. So only the release that the signers
+    named is accepted. Raises ReleaseRefusedError.
     """
     told = (state.channel, state.serial, state.previous)
     signed = (release.channel, release.serial, release.previous)

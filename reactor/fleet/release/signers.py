@@ -1,7 +1,7 @@
-"""The people who may sign, in the format of ``allowed_signers`` of OpenSSH.
+"""The keys that may sign, in the format of ``allowed_signers`` of OpenSSH.
 
 A line is ``PRINCIPALS [OPTIONS] KEYTYPE KEY [COMMENT]``, with the options ``namespaces``, ``valid-after`` and
-``valid-before``. A line that is not understood is an error, not a line less: a file that is read in part could let
+``valid-before``. A line that is not understood is an error and is not ignored: a file that is read in part could let
 the wrong people sign.
 """
 
@@ -23,7 +23,7 @@ _TIME = re.compile(r"(\d{8})(\d{4}(?:\d\d)?)?(Z?)")
 
 
 class SignersError(ReactorError):
-    """The file of the people who may sign is missing or wrong."""
+    """The file of signers is missing or wrong."""
 
     code = "R1006"
 
@@ -39,7 +39,10 @@ class Signer:
     valid_before: float | None = None
 
     def may_sign(self, namespace: str, now: float | None) -> str | None:
-        """Return why this key may not sign in ``namespace`` at ``now``, None if it may. ``now`` None: times are not judged."""
+        """Return why this key may not sign in ``namespace`` at ``now``, None if it may.
+
+        ``now`` None: its times are ignored.
+        """
         if self.namespaces and not any(fnmatchcase(namespace, each) for each in self.namespaces):
             return f"the key of {self.name} may not sign for {namespace}"
         if now is not None and self.valid_after is not None and now < self.valid_after:

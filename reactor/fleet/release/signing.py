@@ -8,7 +8,7 @@ import subprocess
 from reactor.fleet.release.sshsig import SignatureError, parse_signatures
 
 _PATIENCE = 300.0
-"""Seconds in which people enter a passphrase or touch a key."""
+"""Seconds that people have to enter a passphrase or touch a key."""
 
 
 def sign(data: bytes, key_path: str, namespace: str) -> bytes:

@@ -24,7 +24,7 @@ _BLOCK = re.compile(r"-----BEGIN SSH SIGNATURE-----\s*([A-Za-z0-9+/=\s]+?)-----E
 _MAGIC = b"SSHSIG"
 _PLAIN, _HARDWARE = b"ssh-ed25519", b"sk-ssh-ed25519@openssh.com"
 KEY_TYPES = {_PLAIN.decode(): 2, _HARDWARE.decode(): 3}
-"""The types of keys that are understood, and of how many strings each consists."""
+"""The supported types of keys, and the number of strings in each."""
 _HASHES = {b"sha256": hashlib.sha256, b"sha512": hashlib.sha512}
 _TOUCHED = 1
 _AFTER_HARDWARE = 5

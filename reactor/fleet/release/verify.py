@@ -1,4 +1,4 @@
-"""Enough good signatures of different people."""
+"""Requires enough good signatures of different people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reactor.fleet.release.signers import Signer
 from reactor.fleet.release.sshsig import Signature, SignatureError, is_good, parse_signatures
 
 RELEASE, PIN = "reactor-release", "reactor-pin"
-"""The namespaces: a signature of one sort of document is none of another."""
+"""The namespaces: a signature of one type of document is not valid for another."""
 
 _HINT = "reactor fleet sign"
 
@@ -24,7 +24,7 @@ def verify(
 ) -> tuple[str, ...]:
     """Return the names of the people who signed ``data``, at least ``require`` different ones.
 
-    A signature that is not good is not ignored: it raises. ``now`` is in seconds since 1970, None where the clock
+    A bad signature is not ignored: it is an error. ``now`` is in seconds since 1970, None where the clock
     can't be trusted: then no key is too old or too new. Raises SignatureError.
     """
     names: list[str] = []

@@ -1,16 +1,16 @@
 """Which host takes which release, and when: pure functions on frozen data, without clock, network or files.
 
-- ``rank``: where a host stands in the queue of one rollout;
-- ``waves``: the sizes of the waves, from what people write;
+- ``rank``: the position of a host in one rollout;
+- ``waves``: parses the sizes of the waves;
 - ``windows``: the hours of the week in which something may begin;
-- ``gate``: what must be true of a wave before the next one begins;
+- ``gate``: the conditions of a wave before the next one begins;
 - ``state``: the state of a channel, as it is stored;
-- ``hosts``: what the driver knows of a host;
+- ``hosts``: the state of a host, as the driver sees it;
 - ``verdict``: judges a wave by its gate;
 - ``conditions``: the conditions of a gate, one by one, as people see them;
 - ``step``: the next state of a channel, as the driver writes it;
-- ``acts``: what people do to a rollout: begin, pause, resume, halt, roll back, advance, approve;
-- ``wanted``: which release a host should have, as the host itself decides.
+- ``acts``: the commands of people: begin, pause, resume, halt, roll back, advance, approve;
+- ``wanted``: the release that a host should have, as the host itself decides.
 
 Everything is decided on one revision of the state and written with that revision as a condition, so a decision on an
 old state changes nothing.

@@ -1,4 +1,4 @@
-"""What people do to a rollout. Each function returns the new state, or raises RolloutError and says why not."""
+"""The commands of people for a rollout. Each function returns the new state, or raises RolloutError with the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Author:
 
 @dataclass(frozen=True)
 class NewRelease:
-    """What a rollout needs to know of a signed release."""
+    """The fields of a signed release that a rollout uses."""
 
     channel: str
     digest: str
@@ -76,7 +76,7 @@ def _require_successor(before: ChannelState, release: NewRelease) -> None:
 
 
 def _neighbours(before: ChannelState) -> tuple[str | None, ...]:
-    """The releases that hosts have now, which a new one may name as the one before it."""
+    """The releases that hosts may have now. A new release may name any of them as the one before it."""
     if before.phase is Phase.DONE:
         return (before.release,)
     if before.phase is Phase.REVERTED:
@@ -97,13 +97,13 @@ def resume(state: ChannelState, author: Author, gate: Gate | None = None) -> Cha
 
 
 def halt(state: ChannelState, author: Author) -> ChannelState:
-    """Stop, as if too many hosts had failed. Hosts stay at what they have."""
+    """Stop, as if too many hosts had failed. Hosts keep their releases."""
     _require(state, "halted", Phase.ROLLING, Phase.PAUSED, Phase.REVERTING)
     return _changed(state, author, phase=Phase.HALTED)
 
 
 def rollback(state: ChannelState, author: Author) -> ChannelState:
-    """Let every host go back to the release before."""
+    """Let every host return to the release before."""
     _require(state, "rolled back", Phase.ROLLING, Phase.PAUSED, Phase.HALTED, Phase.DONE)
     if state.previous is None:
         raise RolloutError(f"release {state.serial} is the first of {state.channel}: there is none before it")
@@ -111,7 +111,7 @@ def rollback(state: ChannelState, author: Author) -> ChannelState:
 
 
 def advance(state: ChannelState, author: Author) -> ChannelState:
-    """Begin the next wave now, whatever its gate asks for."""
+    """Begin the next wave now, whatever its gate requires."""
     _require(state, "advanced", Phase.ROLLING)
     wave = next_wave(state.waves, state.wave)
     if wave is None:

@@ -14,7 +14,7 @@ from reactor.fleet.rollout.windows import next_opening
 
 @dataclass(frozen=True)
 class Condition:
-    """``name``: the setting of the gate; ``met``: whether it holds; ``words``: what there is, and what is asked for."""
+    """A setting ``name`` of the gate; whether it is ``met``; and the present and the required value, in ``words``."""
 
     name: str
     met: bool

@@ -1,4 +1,4 @@
-"""What must be true of a wave before the next one begins."""
+"""The gate of a rollout: the conditions of a wave before the next one begins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLERATED_ABOVE = 50
 
 @dataclass(frozen=True)
 class Share:
-    """A number of hosts, or a part of those in the wave."""
+    """A number of hosts, or a percentage of the hosts in the wave."""
 
     text: str
 
@@ -31,7 +31,7 @@ class Share:
             raise WavesError(f"{self.text!r} is no number of hosts", "write it as 3 or 2%")
 
     def tolerated(self, hosts: int) -> int:
-        """How many of so many hosts may be bad."""
+        """The number of ``hosts`` that may be bad."""
         if not self.text.endswith("%"):
             return int(self.text)
         exact = float(self.text[:-1]) * hosts / 100
@@ -39,7 +39,7 @@ class Share:
         return max(least, math.floor(exact + 1e-9))
 
     def needed(self, hosts: int) -> int:
-        """How many of so many hosts must be good."""
+        """The number of ``hosts`` that must be good."""
         if not self.text.endswith("%"):
             return min(int(self.text), hosts)
         return math.ceil(float(self.text[:-1]) * hosts / 100 - 1e-9)

@@ -1,4 +1,4 @@
-"""What the driver knows of a host: its newest summary, and when the server received it."""
+"""The state of a host, as the driver sees it: its newest summary, and when the server received it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class HostPhase(StrEnum):
-    """What a host says of itself in one channel.
+    """The state of a host in one channel, as it reports it.
 
     ``excluded``: the targets of the release leave this host out. ``held``: people keep it at its release, or pinned
     it to one.
@@ -34,7 +34,7 @@ OUTSIDE = frozenset({HostPhase.EXCLUDED, HostPhase.HELD})
 class HostView:
     """A host in one channel.
 
-    ``about``: the release that ``phase`` is about, which may not be in force yet; ``in_force``: the one that is;
+    ``about``: the release that ``phase`` is about, which may not be in force yet; ``in_force``: the release in force;
     ``since``: when the phase began, and ``heard``: when the newest summary arrived, both on the server's clock, None
     if none ever did; ``checks``: the status of the health checks that the gate names.
     """
@@ -53,7 +53,7 @@ class HostView:
         return self.about == release and self.phase in BAD
 
     def is_outside(self, release: str) -> bool:
-        """Whether the host says that it does not take ``release``."""
+        """Whether the host reports that it does not take ``release``."""
         return self.about == release and self.phase in OUTSIDE
 
     def is_converged(self, release: str, checks: tuple[str, ...] = ()) -> bool:

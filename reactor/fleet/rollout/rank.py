@@ -1,4 +1,4 @@
-"""Where a host stands in the queue of one rollout."""
+"""The rank of a host: its position in one rollout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ RANKS = 10_000
 
 
 def rank_of(channel: str, serial: int, host: str, *, is_canary: bool = False) -> int:
-    """Return the rank of a host: a canary has 0, and others one that differs from serial to serial."""
+    """Return the rank of a host: 0 for a canary; other hosts get a different one for each serial."""
     if is_canary:
         return 0
     digest = hashlib.sha256(f"{channel}\0{serial}\0{host}".encode()).digest()

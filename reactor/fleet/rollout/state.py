@@ -12,7 +12,7 @@ from reactor.fleet.rollout.rank import RANKS
 
 
 class Phase(StrEnum):
-    """Where a rollout stands."""
+    """The phase of a rollout."""
 
     ROLLING = "rolling"
     PAUSED = "paused"
@@ -27,7 +27,7 @@ class ChannelState:
     """A rollout: hosts with a rank below ``wave`` take ``release``, the others ``previous``.
 
     ``since``: when this wave or phase began, on the server's clock; ``by`` and ``why``: the last change, for people.
-    ``splay``: over how many seconds the hosts of this wave spread the download.
+    ``splay``: the seconds over which the hosts of this wave spread the download.
     """
 
     channel: str
@@ -44,11 +44,11 @@ class ChannelState:
     splay: float = 0.0
 
     def to_bytes(self) -> bytes:
-        """Return the state as it is stored."""
+        """Return the stored form of the state."""
         return canonical(self.to_fields())
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the state as JSON has it."""
+        """Return the state as values for JSON."""
         return {
             "v": 1,
             "channel": self.channel,

@@ -14,7 +14,7 @@ from reactor.fleet.rollout.waves import next_wave
 
 @dataclass(frozen=True)
 class Step:
-    """The state to write, or None to leave it; ``why`` says in words what happens, or what is waited for."""
+    """The state to write, or None to leave it; ``why`` is the reason of the change or of the wait, for people."""
 
     state: ChannelState | None
     why: str
@@ -46,7 +46,7 @@ def _roll(state: ChannelState, hosts: Sequence[HostView], now: float, by: str) -
 
 
 def halted(state: ChannelState, trouble: str, now: float, by: str) -> ChannelState:
-    """Return the state after a wave with too many failures: it is taken back, or stays for people to decide."""
+    """Return the state after a wave with too many failures: it is reverted, or waits for people to decide."""
     small = state.wave < RANKS // 2
     reverts = state.gate.on_halt == "revert" or (state.gate.on_halt == "by-size" and small)
     if reverts and state.previous is not None:

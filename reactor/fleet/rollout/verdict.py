@@ -12,7 +12,7 @@ from reactor.fleet.rollout.windows import is_open
 
 @dataclass(frozen=True)
 class Count:
-    """The hosts in the wave by what is known of them. ``last_converged``: when the last of them converged."""
+    """The numbers of hosts in the wave by their state. ``last_converged``: when the last of them converged."""
 
     hosts: int = 0
     converged: int = 0
@@ -51,7 +51,7 @@ def count_wave(state: ChannelState, hosts: Iterable[HostView]) -> Count:
 
 
 def too_many_failed(state: ChannelState, count: Count) -> str | None:
-    """Return the sentence if more hosts failed than the gate tolerates."""
+    """Return a sentence if more hosts failed than the gate tolerates, else None."""
     tolerated = state.gate.max_failed.tolerated(count.hosts)
     if count.failed <= tolerated:
         return None
@@ -60,7 +60,7 @@ def too_many_failed(state: ChannelState, count: Count) -> str | None:
 
 
 def what_is_missing(state: ChannelState, count: Count, now: float) -> str | None:
-    """Return the sentence that tells what the wave still waits for; None if its gate is open."""
+    """Return a sentence on the conditions that the wave lacks; None if its gate is open."""
     gate = state.gate
     if count.silent > (most := gate.max_silent.tolerated(count.hosts)):
         return f"{count.silent} of {count.hosts} hosts have not reported since the wave began, and {most} may be silent"
@@ -74,7 +74,7 @@ def what_is_missing(state: ChannelState, count: Count, now: float) -> str | None
 
 
 def what_keeps_the_next(state: ChannelState, wave: int, now: float) -> str | None:
-    """Return the sentence that tells why ``wave`` may not begin yet, although the one before it is good."""
+    """Return a sentence on why ``wave`` may not begin yet, although the gate before it is open."""
     if wave in state.gate.approve:
         return f"wave {wave / 100:g} % needs approval: reactor fleet approve {state.channel}"
     if not is_open(state.gate.windows, now):

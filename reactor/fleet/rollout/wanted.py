@@ -1,4 +1,4 @@
-"""Which release a host should have, as the host itself decides from what it read and verified."""
+"""The release that a host should have. The host itself decides, from documents that it has verified."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reactor.fleet.rollout.windows import Window, is_open
 
 @dataclass(frozen=True)
 class Particular:
-    """What people ordered for one host. Times in seconds since 1970; None is without end."""
+    """The pin and the hold of one host. Times in seconds since 1970; None is without end."""
 
     pin: str | None = None
     pin_until: float | None = None
@@ -29,9 +29,9 @@ class Particular:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The release that the host should have, None where there is none; and why, for people.
+    """The release that the host should have or None, and the reason, for people.
 
-    ``waits``: it may not be taken yet. ``is_held``: the channel has no say now.
+    ``waits``: the host must wait with it. ``is_held``: the channel is ignored now.
     """
 
     release: str | None

@@ -1,4 +1,4 @@
-"""The sizes of the waves of a rollout, from what people write: ``1,10%,50%,100%``."""
+"""Parses the sizes of the waves of a rollout: ``1,10%,50%,100%``."""
 
 from __future__ import annotations
 

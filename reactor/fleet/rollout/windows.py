@@ -1,4 +1,4 @@
-"""The hours of the week in which something may begin: ``Mon-Thu 09:00-16:00 Europe/Vienna``.
+"""Windows: the hours of the week in which a wave or a change may begin: ``Mon-Thu 09:00-16:00 Europe/Vienna``.
 
 Several windows are separated by ``;``. Days are one (``Sun``), a range (``Mon-Thu``, also ``Sat-Mon``) or a list of both
 (``Mon,Wed-Thu``); without days it is every day. A window whose end is not after its begin ends on the next day. Without
@@ -46,7 +46,7 @@ def parse_windows(text: str) -> tuple[Window, ...]:
 
 
 def is_open(windows: tuple[Window, ...], now: float) -> bool:
-    """Whether any of the windows is open at ``now``; always, where there is none."""
+    """Whether any of the windows is open at ``now``; always, if there are no windows."""
     return not windows or any(each.contains(now) for each in windows)
 
 

@@ -2,6 +2,6 @@
 
 - ``place``: the parts of such a URL;
 - ``link``: reads and follows them; `reactor.source` finds it by an entry point;
-- ``values``: what `kvGet` and `registrations` give to expressions; ``mirror``: the files that keep it;
+- ``values``: the values of `kvGet` and `registrations` in expressions; ``mirror``: the files that keep it;
 - ``publisher``: publishes the registrations of a run.
 """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONNECTING = 3.0
-"""Seconds within which a server must answer."""
+"""The time limit in seconds for the answer of a server."""
 READING = 60.0
 """Seconds for reading one object or key."""
 _PAUSE = 5.0
@@ -42,7 +42,7 @@ _PAUSE = 5.0
 
 
 class NatsLink:
-    """Reads with the connection of `follow` where there is one, and else with a connection of its own."""
+    """Reads with the connection of `follow` if there is one, else with a connection of its own."""
 
     def __init__(self) -> None:
         self._live: dict[str, tuple[trio.lowlevel.TrioToken, JetStream]] = {}
@@ -95,9 +95,9 @@ class NatsLink:
 
     @asynccontextmanager
     async def live(self, context: str, tell: Callable[[str], None]) -> AsyncIterator[JetStream]:
-        """Yield a connection that stays, for all of this run that use the context. Raises ContextError.
+        """Yield the permanent connection that all users of the context in this run share. Raises ContextError.
 
-        The first user keeps it, so all must end together. In the block, `download` uses it too.
+        The first user owns it, so all must end together. In the block, `download` uses it too.
         """
         if (found := self._live.get(context)) is not None:
             yield found[1]
@@ -191,7 +191,7 @@ async def _read_object(js: JetStream, place: Place, known: Version, to: IO[bytes
 async def _watch(
     js: JetStream, place: Place, changed: Callable[[], None], tell: Callable[[str], None]
 ) -> None:
-    """Call ``changed`` at each change. A bucket that is missing or denied is told once, and tried again."""
+    """Call ``changed`` at each change. A missing or denied bucket is reported once, and tried again."""
     told = ""
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The files that keep the last values of the network, so that they hold while it is away."""
+"""The files with the last values of the network, which are used while the network is unavailable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MODE = 0o600
 
 
 class Mirrored(NamedTuple):
-    """A value, and when it was read: seconds since 1970."""
+    """A value, and the time when it was read, in seconds since 1970."""
 
     value: Any
     read: float
@@ -32,7 +32,7 @@ class Mirrors:
         self.is_kept = False
 
     def keep(self) -> None:
-        """Begin to write. Raises OSError."""
+        """Allow writing. Raises OSError."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self.is_kept = True
 
@@ -53,7 +53,7 @@ class Mirrors:
             return None
 
     def write(self, name: str, value: Any) -> float:
-        """Keep a value; return the time, or 0 if nothing is written yet. Raises OSError."""
+        """Write a value; return the time, or 0 before `keep`. Raises OSError."""
         if not self.is_kept:
             return 0.0
         now = time.time()

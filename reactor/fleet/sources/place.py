@@ -11,7 +11,7 @@ _ARCHIVES = (".tar.gz", ".tgz")
 
 
 class Place(NamedTuple):
-    """Where a manifest or data are kept."""
+    """The place of a manifest or data: a bucket and a key."""
 
     scheme: Literal["kv", "obj"]
     bucket: str
@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 def parse_place(url: str) -> Place:
-    """Parse ``kv://BUCKET/KEY`` or ``obj://BUCKET/KEY``. Raises ValueError with what is wrong."""
+    """Parse ``kv://BUCKET/KEY`` or ``obj://BUCKET/KEY``. Raises ValueError with the reason."""
     scheme, _, rest = url.partition("://")
     bucket, _, key = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):

@@ -1,4 +1,4 @@
-"""Publishes the registrations of a run: after each check that ended well, and again at a third of their time to live."""
+"""Publishes the registrations of a run: after each successful check, and again after a third of their time to live."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 
 _SHARE = 3
-"""An entry is published again after this part of its time to live."""
+"""The fraction of its time to live after which an entry is published again."""
 _LEAST = 1.0
 """Seconds between two messages of one entry that has not changed: a resource may be checked very often."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0

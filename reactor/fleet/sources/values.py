@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 
 LOOK = 30.0
-"""Mean of the seconds between two looks at a value: an event may be lost, and expiry may have none."""
+"""The mean seconds between two reads of a value: an event may be lost, and an expiry may cause none."""
 _SPREAD = 0.2
 _AWAY = 5.0
-"""Seconds for which a network that was away is not asked again by a command without a connection that stays."""
+"""Seconds for which a command without a permanent connection does not retry an unavailable network."""
 _PAUSE = 5.0
 _LARGEST = 1 << 20
 _CONFIRMED = 3600.0
-"""Seconds after which the file of a value gets the time at which it was still current."""
+"""Seconds after which the file of an unchanged value gets a new time."""
 
 
 class Value:
@@ -45,7 +45,7 @@ class Value:
         self.name = _name(*key)
         self.value: Any = None
         self.read = 0.0
-        """When it was known to be current, in seconds since 1970."""
+        """The last time when it was known to be current, in seconds since 1970."""
         self.problem: LinkError | None = None
         self.is_wrong = False
         self.is_asked = False
@@ -57,7 +57,7 @@ class Value:
 
     @property
     def found(self) -> NetworkValue:
-        """The value as expressions get it."""
+        """The value, as expressions read it."""
         mirror = None if self._mirrors is None else self._mirrors.path(self.name)
         value, methods = self.value, None
         if self.function == "registrations" and value is not None:
@@ -67,7 +67,7 @@ class Value:
 
     @property
     def warning(self) -> str | None:
-        """What people should know of a value that is not current."""
+        """The warning about a value that is not current."""
         if self.problem is None or self.value is None:
             return None
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.read))
@@ -93,7 +93,10 @@ class Value:
         return entry.value[:_LARGEST].decode("utf-8", "replace")
 
     def current(self, value: Any) -> None:
-        """Take the current value. Its file is written if it differs, or if its time is old. Raises OSError."""
+        """Store the current value.
+
+        Write its file if the value changed, or if the time of the file is old. Raises OSError.
+        """
         is_new = value != self.value
         self.value, self.read = value, time.time()
         self.problem, self.is_wrong, self.is_asked = None, False, True
@@ -106,7 +109,7 @@ class Value:
             self._written = self._mirrors.write(self.name, self.value)
 
     def failed(self, error: LinkError) -> None:
-        """Keep the last value, and why there is no newer one."""
+        """Record a failed read. The last value stays."""
         if self.problem is None and self.is_asked:
             self.read = time.time()
         self.problem, self.is_asked = error, True
@@ -127,7 +130,7 @@ class NatsValues:
         self._stream = stream or STREAM
 
     def use(self, state: str) -> None:
-        """Read the last values below the state directory."""
+        """Read the stored values below the state directory."""
         self._mirrors = Mirrors(state)
 
     def keep(self) -> None:
@@ -152,7 +155,7 @@ class NatsValues:
         return value.found
 
     def warnings(self) -> list[str]:
-        """What people should know of values that are not current."""
+        """The warnings about values that are not current."""
         return [warning for value in self._values.values() if (warning := value.warning) is not None]
 
     def stale(self) -> dict[str, str]:
@@ -180,7 +183,7 @@ class NatsValues:
                 self._away = (time.monotonic() + _AWAY, error)
 
     async def run(self, tell: Tell) -> None:
-        """Follow all values that were read, and those that are read later, until cancelled."""
+        """Follow all values that expressions have read or will read, until cancelled."""
         try:
             async with self._link.live(self._context, tell) as js:
                 await self._run(js, tell)
@@ -214,7 +217,7 @@ class NatsValues:
                     self._follow_new = None
 
     async def _follow(self, js: JetStream, value: Value, hint: _Hint, tell: Tell) -> None:
-        """Keep one value current: look at each event, and at an interval."""
+        """Keep one value current: read it at each event, and at an interval."""
         told = ""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_hints, js, value, self._stream, hint)
@@ -226,7 +229,7 @@ class NatsValues:
                 await hint.wait(LOOK * random.uniform(1 - _SPREAD, 1 + _SPREAD))  # noqa: S311 - it is no secret
 
     async def _look(self, js: JetStream, value: Value) -> str:
-        """Read a value; return what people should know, an empty string if it is current or the connection is down."""
+        """Read a value; return a warning, an empty string if it is current or the connection is down."""
         await js.connection.wait_up()
         try:
             found = await value.fetch(js, self._stream)
@@ -244,7 +247,7 @@ class NatsValues:
 
 
 class _Hint:
-    """Says that it is time to look."""
+    """A signal to read a value."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -259,7 +262,7 @@ class _Hint:
 
 
 async def _hints(js: JetStream, value: Value, stream: str, hint: _Hint) -> None:
-    """Give a hint at each change. Without the right to watch, the interval must do."""
+    """Signal each change. Without the permission to watch, only the interval is left."""
     while True:
         try:
             if value.function == "registrations":

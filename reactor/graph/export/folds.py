@@ -33,7 +33,7 @@ class Member(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """What the resources of a box have in common: a kind and, if their names are paths, a directory."""
+    """The common features of the resources in a box: a kind and, if their names are paths, a directory."""
 
     kind: str
     parts: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What all pictures of a graph have in common: their vertices and edges, the order of states, and dashes."""
+"""The common parts of all pictures of a graph: vertices and edges, the order of states, and dashes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Edges = list[dict[int, EdgeKind]]
 
 
 def reduced(edges: Edges) -> Edges:
-    """The edges of a DAG without those that follow from others; all edges above `LARGEST` vertices.
+    """The edges of a DAG without redundant ones; above `LARGEST` vertices, all edges.
 
     An ``after`` edge is dropped if another path leads there, a strong edge if another path of strong edges does. So
     the order and the requirements can still be read. ``subscribe`` and ``notify`` edges always stay.

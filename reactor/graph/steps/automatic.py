@@ -36,7 +36,7 @@ _Wanted = Iterator[tuple[int, int, int, str]]
 
 
 class _Paths:
-    """What each resource says about the file system and the accounts, and the edges that follow from it."""
+    """The paths and accounts that each resource declares, and the edges that follow from them."""
 
     def __init__(self, builder: GraphBuilder) -> None:
         self._refs = builder.refs
@@ -65,7 +65,7 @@ class _Paths:
         self._let_members_use(builder)
 
     def _let_members_use(self, builder: GraphBuilder) -> None:
-        """Let members wait for what their composite uses: the provider of their manifest goes before them."""
+        """Add edges from the dependencies of a composite to its members: the provider of their manifest goes first."""
         wholes = members_by_whole(builder)
         for whole in wholes:
             for path in builder.relations(whole).depends_on:

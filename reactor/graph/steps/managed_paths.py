@@ -26,7 +26,7 @@ def find_managed_below(builder: GraphBuilder) -> None:
 
 
 def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Iterator[str]:
-    """Those of ``paths`` that are in ``directory``, which ends with a slash, as paths that begin with ``directory``."""
+    """The ``paths`` in ``directory``, which ends with a slash, as paths that begin with ``directory``."""
     really = f"{real.of(directory[:-1])}/"
     for path in paths:
         if path.startswith(directory):

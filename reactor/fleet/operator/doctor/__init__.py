@@ -1,9 +1,9 @@
-"""What `reactor fleet doctor` tries, and what it says.
+"""The checks of `reactor fleet doctor`.
 
-- ``check``: one thing that was tried;
+- ``check``: the result of one check;
 - ``files``: the directory of the operator, the file of signers, the CA;
 - ``servers``: each server: does it answer, its version, JetStream, its certificate, its clock, its users;
-- ``judgements``: what is right and wrong, as functions on values;
-- ``streams``: the streams against those that `init` makes, their copies, what the operator may do;
-- ``examination``: all of it, within 3 seconds.
+- ``judgements``: decides what is right and wrong, as functions on values;
+- ``streams``: compares the streams with the ones that `init` makes; their copies; the permissions of the operator;
+- ``examination``: runs all checks within 3 seconds.
 """

@@ -1,4 +1,4 @@
-"""One thing that was tried."""
+"""The result of one check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """``name``: what was tried. ``seen``: what was found, if all is well; else ``problem``, and ``hint`` says how to fix it."""
+    """A check called ``name``.
+
+    If it is ok, ``seen`` has the finding; else ``problem`` is set, and ``hint`` says how to fix it.
+    """
 
     name: str
     seen: str = ""
@@ -16,10 +19,10 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether all is well."""
+        """Whether no problem was found."""
         return not self.problem
 
 
 def wrong(name: str, problem: str, hint: str | None) -> Check:
-    """Return that something is wrong."""
+    """Return a failed check."""
     return Check(name, problem=problem, hint=hint or "")

@@ -1,4 +1,4 @@
-"""All checks, one after the other and where they wait, beside each other."""
+"""Runs all checks. Checks that wait for servers run concurrently."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from reactor.fleet.operator.server_config import (
 from reactor.fleet.operator.session import operator_options
 
 _ANSWER, _REST = 1.3, 1.4
-"""Seconds for the first answers of servers, and then for all else: less than 3 together."""
+"""The time limits in seconds of the first answers of servers, and of the other checks: together less than 3."""
 _REQUEST = 1.0
-"""Seconds for one request among the rest: some servers of a cluster may not answer."""
+"""The time limit in seconds of one later request: some servers of a cluster may not answer."""
 _NO_SERVER = "no server answers that lets the operator in, so streams, clocks and permissions are not tried"
 
 Work = Callable[[], Awaitable[list[Check]]]
 
 
 async def examine(home: str, signers: str) -> list[Check]:
-    """Try what can be tried for the fleet of the operator's directory ``home``; takes less than 3 seconds."""
+    """Run all checks for the fleet of the operator's directory ``home``, in less than 3 seconds."""
     try:
         options = operator_options(home)
     except KeyringError as error:
@@ -76,7 +76,7 @@ async def _first_answers(options: Options) -> list[Answer]:
 
 
 def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, Work]]:
-    """Return what to do beside each other, with its name."""
+    """Return the checks that run concurrently, by name."""
     urls = tuple(answer.url for answer in reached)
     operator, system, admitting = (
         replace(options, servers=urls, fixed_servers=True)
@@ -108,7 +108,7 @@ def _works(home: str, reached: Sequence[Answer], init: str) -> list[tuple[str, W
 
 
 async def _beside(works: Sequence[tuple[str, Work]]) -> list[Check]:
-    """Do the works beside each other. What takes too long, or fails, is wrong."""
+    """Run ``works`` concurrently. A check that takes too long, or raises an error, has failed."""
     found: dict[int, list[Check]] = {}
 
     async def do(number: int, name: str, work: Work) -> None:

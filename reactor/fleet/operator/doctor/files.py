@@ -1,4 +1,4 @@
-"""The files of an operator: who may read them, and whether they are whole."""
+"""Checks the files of an operator: their permissions and their content."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OTHERS = 0o077
 
 
 def directory_checks(home: str, init: str) -> Iterator[Check]:
-    """Yield what is found in the directory of the operator. ``init``: the command that makes what is missing."""
+    """Check the directory of the operator. ``init``: the command that makes missing files."""
     try:
         directory = os.stat(home)
     except OSError as error:
@@ -62,7 +62,7 @@ def _mode_check(name: str, path: str, found: os.stat_result) -> Check:
 
 
 def _content_check(home: str, init: str) -> Check:
-    """Return whether the keys can be read, and the accounts are those of this version."""
+    """Check that the keys can be read, and that this version made the accounts."""
     name = "keys and accounts"
     try:
         files = load_operator_directory(home)
@@ -81,7 +81,7 @@ def _content_check(home: str, init: str) -> Check:
 
 
 def signers_check(path: str) -> Check:
-    """Return whether the file of signers can be read, and names a person who may sign now."""
+    """Check that the file of signers can be read, and has a key that may sign now."""
     name = f"signers {path}"
     hint = "write a line NAME ssh-ed25519 KEY for each person who may sign, or give --signers"
     try:
@@ -97,7 +97,7 @@ def signers_check(path: str) -> Check:
 
 
 def authority_checks(options: Options) -> Iterator[Check]:
-    """Yield until when each certificate in the file of the CA is good."""
+    """Check how long each certificate in the file of the CA is valid."""
     if options.ca is None:
         return
     try:

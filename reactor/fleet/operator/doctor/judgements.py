@@ -1,4 +1,4 @@
-"""What is right and wrong, as functions on what servers say."""
+"""Decides what is right and wrong, as functions on the answers of servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _START = "start the servers that are away"
 
 
 def version_check(name: str, version: str) -> Check:
-    """Return whether a server with this ``version``, from its INFO, is new enough."""
+    """Check that a server with this ``version``, from its INFO, is new enough."""
     found = re.match(r"v?(\d+)\.(\d+)", version)
     least = ".".join(map(str, OLDEST))
     if found is None:
@@ -35,7 +35,7 @@ def version_check(name: str, version: str) -> Check:
 
 
 def clock_check(name: str, ahead: float) -> Check:
-    """Return whether the clock here is right. ``ahead``: how many seconds that of the server is ahead of it."""
+    """Compare the local clock with the clock of the server, which is ``ahead`` seconds ahead."""
     if abs(ahead) <= CLOCK_LIMIT:
         return Check(name, f"differs by {abs(ahead):.1f} s")
     side = "behind" if ahead > 0 else "ahead of"
@@ -44,7 +44,7 @@ def clock_check(name: str, ahead: float) -> Check:
 
 
 def certificate_check(name: str, expires: str, now: float | None = None) -> Check:
-    """Return whether a certificate is good for long enough. ``expires``: its ``notAfter``, as `ssl` gives it."""
+    """Check that a certificate is valid for long enough. ``expires``: its ``notAfter``, as `ssl` gives it."""
     left = ssl.cert_time_to_seconds(expires) - (time.time() if now is None else now)
     if left <= 0:
         return wrong(name, f"it expired on {expires}", "install a new certificate, and reload the server")
@@ -54,7 +54,10 @@ def certificate_check(name: str, expires: str, now: float | None = None) -> Chec
 
 
 def quorum_check(name: str, cluster: Mapping[str, Any] | None) -> Check:
-    """Return whether JetStream has a leader that most servers follow. ``cluster``: what a server says of it, None if it is alone."""
+    """Check that JetStream has a leader that most servers follow.
+
+    ``cluster``: as a server reports it, None if it is alone.
+    """
     if cluster is None:
         return Check(name, "one server")
     size = int(cluster.get("cluster_size") or 0)
@@ -67,7 +70,7 @@ def quorum_check(name: str, cluster: Mapping[str, Any] | None) -> Check:
 
 
 def stream_check(stream: str, info: Mapping[str, Any], init: str) -> Check:
-    """Return whether a stream is as `init` makes it. ``init``: the command that puts it right."""
+    """Check that a stream is as ``init`` makes it. ``init``: the command that repairs it."""
     name, config = f"stream {stream}", info["config"]
     replicas = config.get("num_replicas", 1)
     wanted = wanted_streams(replicas)[stream]
@@ -81,7 +84,10 @@ def stream_check(stream: str, info: Mapping[str, Any], init: str) -> Check:
 
 
 def copies_check(infos: Mapping[str, Mapping[str, Any]], servers: int, init: str) -> Check:
-    """Return whether the streams have enough copies, and of each stream most copies answer. ``servers``: those of the cluster."""
+    """Check that the streams have enough copies, and that most copies of each answer.
+
+    ``servers``: the size of the cluster.
+    """
     weak, away, few = [], set(), []
     least = 1
     for stream, info in infos.items():

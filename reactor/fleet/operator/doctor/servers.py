@@ -1,4 +1,4 @@
-"""What each server says of itself, and which users it lets in."""
+"""Checks each server: its answer, its version, its clock, and the users that it accepts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reactor.fleet.operator.server_config import CONFIG, OperatorDirectory
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a first connection. ``identity``: the name that the server gave itself, None if there was no connection."""
+    """The result of a first connection. ``identity``: the id of the server, None if there was no connection."""
 
     url: str
     checks: tuple[Check, ...]
@@ -35,7 +35,7 @@ class Answer:
 
 
 async def first_answer(url: str, options: Options, seconds: float) -> Answer:
-    """Connect to the server at ``url`` as the operator; return what it says."""
+    """Connect to the server at ``url`` as the operator, and check its answer."""
     try:
         server = parse_server(url)
     except LinkError as error:
@@ -83,7 +83,7 @@ async def state_of(answer: Answer, options: Options, seconds: float) -> list[Che
 
 
 async def accounts_checks(files: OperatorDirectory, options: Options, seconds: float) -> list[Check]:
-    """Return whether the servers have the accounts that are in the directory."""
+    """Check that the servers have the accounts that are in the directory."""
     checks = []
     try:
         async with connected(options, seconds=seconds) as connection:
@@ -104,7 +104,7 @@ def _account_check(role: str, is_same: bool, config: str) -> Check:
 
 
 async def user_check(name: str, options: Options, seconds: float) -> Check:
-    """Return whether the servers let a user in."""
+    """Check that the servers accept a user."""
     try:
         async with connected(options, seconds=seconds):
             return Check(name)

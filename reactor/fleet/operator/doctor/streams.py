@@ -1,4 +1,4 @@
-"""The streams as they are, and whether the operator may write them."""
+"""Checks the streams, and the permissions of the operator to write them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TRIED = (
 
 
 async def streams_checks(js: JetStream, servers: int, init: str) -> list[Check]:
-    """Compare the streams with those that ``init`` makes. ``servers``: the size of the cluster."""
+    """Compare the streams with the ones that ``init`` makes. ``servers``: the size of the cluster."""
     infos: dict[str, Mapping[str, Any]] = {}
     failed: dict[str, ReactorError] = {}
 
@@ -71,7 +71,7 @@ def _missing(name: str, error: ReactorError, init: str) -> Check:
 
 
 async def permission_check(js: JetStream) -> Check:
-    """Try what an operator does, without changing anything: reads, and writes that are refused for their revision."""
+    """Try the operations of an operator without changes: reads, and writes that are refused for their revision."""
     name = "permissions of the operator"
     problems: dict[str, LinkError] = {}
 
@@ -93,7 +93,7 @@ async def permission_check(js: JetStream) -> Check:
 
 
 async def _problem_of(js: JetStream, subject: str) -> LinkError | None:
-    """Return why a subject can't be used; None if it can, or if its stream is missing, which has a check of its own."""
+    """Return why a subject can't be used; None if it can, or if its stream is missing, which another check reports."""
     try:
         if subject == _READ:
             await js.asked(subject)
