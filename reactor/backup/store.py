@@ -23,6 +23,7 @@ from reactor.backup import undo_contents
 from reactor.backup.entry import Name, Version, decode, key_of
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, names_in, prune, size_of
 from reactor.clock import is_settled
+from reactor.resource.redaction import holds_secret_from_outside
 from reactor.resource.threads import in_thread
 
 _INLINE_LIMIT = 64 * 1024
@@ -62,7 +63,7 @@ class Store:
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep the content, owner and mode of the regular file open at ``fd`` as a version of ``path``.
 
-        Raises OSError, also for a file over the limit.
+        Raises OSError, also for a file over the limit, and for one with a secret from outside of the manifest.
         """
         found = os.fstat(fd)
         if found.st_size > self._limits.file:
@@ -139,8 +140,11 @@ class Store:
         newest = blake2b(f"{digest} {attributes}".encode(), digest_size=16).digest()
         if self._newest.get(path) == newest:  # alternating content is kept once
             return
+        is_secret = self.is_secret(ref)
+        if is_secret and holds_secret_from_outside(data):
+            raise OSError(errno.EPERM, "it holds a secret that must not be on the disk twice")
         name = Name(key_of(path), self._next_time(), os.urandom(4).hex(), digest)
-        version = Version(name, path, ref, len(data), *attributes, self.is_secret(ref))
+        version = Version(name, path, ref, len(data), *attributes, is_secret)
         try:
             self._write(version, data, lock)
         except FileNotFoundError:

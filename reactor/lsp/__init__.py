@@ -7,5 +7,6 @@
 - ``document``: one open manifest: its text, its problems, its outline;
 - ``positions``: columns in the units of the editor;
 - ``completion``, ``hover``, ``navigation``: the answers to the requests of the editor;
+- ``idle``: what is done while nobody types;
 - ``server``: the server itself.
 """

@@ -28,25 +28,38 @@ _masked: dict[tuple[int, int], int] = {}
 """Hash and length of the long texts that were masked last, with the number of secrets at that time."""
 _known: KnownSecrets | None = None
 """None until there is a secret: most runs have none, and don't need the search."""
+_outside: KnownSecrets | None = None
+"""Those that must not be on the disk, but in what needs them."""
 
 
-def register_secret(value: Any) -> None:
+def register_secret(value: Any, *, from_outside: bool = False) -> None:
     """Never again show ``value`` or anything in it: a string, number, list or map; strings also line by line.
 
     The keys of a map are not secrets: masking words such as "user" and "password" would make every message useless.
+    A value ``from_outside`` is not in a manifest, and a backup of a file that holds it is not kept either.
     """
     if isinstance(value, (dict, list, tuple)):
         for item in value.values() if isinstance(value, dict) else value:
-            register_secret(item)
+            register_secret(item, from_outside=from_outside)
         return
     if value is None or isinstance(value, bool):
         return
-    global _known  # noqa: PLW0603
+    global _known, _outside
     if _known is None:
         from reactor.resource.secret_search import KnownSecrets  # noqa: PLC0415
 
-        _known = KnownSecrets(MASK)
+        _known, _outside = KnownSecrets(MASK), KnownSecrets(MASK)
     _known.add(str(value))
+    if from_outside and _outside is not None:
+        _outside.add(str(value))
+
+
+def holds_secret_from_outside(data: bytes) -> bool:
+    """Whether ``data`` has a secret that the manifest takes from outside, now or earlier in this process."""
+    if _outside is None or not _outside.values:
+        return False
+    text = data.decode(errors="surrogateescape")
+    return _outside.replaced(text, lambda _: MASK) != text
 
 
 def knows_secrets() -> bool:
@@ -70,8 +83,8 @@ def show_names(refs: Iterable[str]) -> None:
 
 def forget_all() -> None:
     """Forget all secrets. For tests."""
-    global _known  # noqa: PLW0603
-    _known = None
+    global _known, _outside  # noqa: PLW0603
+    _known = _outside = None
     _names.clear()
     _masked.clear()
 

@@ -211,7 +211,7 @@ class SecretStore:
 
     @staticmethod
     def _kept(value: Any) -> Any:
-        register_secret(value)
+        register_secret(value, from_outside=True)
         return marked(value)
 
 

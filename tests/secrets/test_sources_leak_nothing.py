@@ -130,6 +130,24 @@ def test_a_secret_of_each_source_is_in_its_file_and_nowhere_else(site, environme
         nothing_in(reactor(site, environment, *command, "--state-dir", state))
 
 
+def test_no_former_content_with_a_secret_is_in_the_backups(site, environment):
+    state, conf = site.parent / "state", site / "conf"
+    conf.write_text("of the administrator")
+    run = ("run", "--converge-once", "--diff", "--state-dir", state, "site.yaml")
+    nothing_in(reactor(site, environment, *run))
+    for content in ("{}\nmore", *(f"{secret}\n" for secret in PLANTED.values())):
+        conf.write_text(content.replace("{}", conf.read_text()))
+        said = reactor(site, environment, *run)
+        nothing_in(said)
+        assert b"no backup of" in said
+    conf.write_text("wrong, without a secret")
+    reactor(site, environment, *run)
+    kept = [file.read_bytes() for file in (state / "backups").rglob("*") if file.is_file()]
+    assert b"of the administrator" in kept
+    assert b"wrong, without a secret" in kept
+    nothing_in(b"\n".join(kept))
+
+
 def test_commands_that_only_show_the_manifest_read_no_secret(site, environment, vault):
     asked = len(vault.asked)
     for command in (["validate"], ["render"], ["graph", "--format", "json"], ["data"]):
