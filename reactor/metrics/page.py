@@ -22,7 +22,7 @@ from prometheus_client.utils import floatToGoString
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
 from reactor.engine.scheduler import Scheduler
-from reactor.metrics.tally import BOUNDS, NETWORK, Histogram, Tally
+from reactor.metrics.tally import BOUNDS, NETWORK, Gauge, Histogram, Tally
 from reactor.resource.entry_points import installed_version
 from reactor.resource.watch import WatchState
 
@@ -55,7 +55,7 @@ class Families(Collector):
         yield from self._manifest()
         for gauges in self._tally.gauges:
             for each in gauges():
-                yield _gauges(each.name, each.text, each.labels, each.values)
+                yield _of_a_part(each)
 
     def _checks(self) -> Iterator[Metric]:
         tally = self._tally
@@ -169,6 +169,13 @@ def _counters(name: str, text: str, labels: Iterable[str], values: Mapping[tuple
 
 def _gauges(name: str, text: str, labels: Iterable[str], values: Mapping[tuple[str, ...], float]) -> Metric:
     return _labelled(GaugeMetricFamily(name, text, labels=tuple(labels)), values)
+
+
+def _of_a_part(gauge: Gauge) -> Metric:
+    metric = Metric(gauge.name, gauge.text, gauge.type)
+    for labels, value in gauge.values.items():
+        metric.add_sample(gauge.name, dict(zip(gauge.labels, labels, strict=True)), value)
+    return metric
 
 
 def _labelled(

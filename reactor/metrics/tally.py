@@ -57,6 +57,10 @@ class Histogram:
         self.sum += value
 
 
+UNTYPED = "unknown"
+"""The type of a metric whose name does not say its type, as Prometheus writes it."""
+
+
 class Gauge(NamedTuple):
     """A metric of a part that only some runs have. ``values``: the values of ``labels`` -> the value of the gauge."""
 
@@ -64,6 +68,7 @@ class Gauge(NamedTuple):
     text: str
     labels: tuple[str, ...]
     values: Mapping[tuple[str, ...], float]
+    type: str = "gauge"
 
 
 class Tally:

@@ -201,6 +201,7 @@ def manifest(tmp_path):
         (["--metrics", "0.0.0.0:9469"], "set a token with --metrics-token-file, or listen on 127.0.0.1"),
         (["--metrics", "127.0.0.1:0", "--converge-once"], "remove --converge-once"),
         (["--metrics-token-file", "{dir}/token"], "--metrics-token-file needs --metrics"),
+        (["--metrics-compat", "ccm"], "--metrics-compat needs --metrics"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/none"], "none"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/short"], "openssl rand -hex 32"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/lines"], "openssl rand -hex 32"),

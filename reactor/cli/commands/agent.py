@@ -22,8 +22,13 @@ from reactor.cli.options.state_dir import state_dir_option
     metavar="NAME",
     help=f"Connect with this context of the nats CLI.  [default: ${CONTEXT_VARIABLE}, else nats_context of FILE]",
 )
+@click.option(
+    "--metrics-compat",
+    type=click.Choice(["ccm"]),
+    help="Serve metrics also under CCM's names, choria_ccm_*.",
+)
 @state_dir_option
-def agent(config: str, context: str | None, state_dir: str | None) -> None:
+def agent(config: str, context: str | None, metrics_compat: str | None, state_dir: str | None) -> None:
     """Run as CCM's agent is configured in FILE: as 'reactor run' with its manifests, data and registration.
 
     The manifests run as one: their resources may refer to each other, and none may be declared twice. Settings that
@@ -34,6 +39,7 @@ def agent(config: str, context: str | None, state_dir: str | None) -> None:
     \b
     Examples:
       reactor agent --config /etc/choria/ccm/config.yaml
+      reactor agent --config /etc/choria/ccm/config.yaml --metrics-compat ccm
     """
     from reactor.cli.commands.run import run
     from reactor.cli.messages import fail_for, warn
@@ -46,6 +52,8 @@ def agent(config: str, context: str | None, state_dir: str | None) -> None:
     if found.unneeded:
         warn(f"{config}: reactor does not need {', '.join(found.unneeded)}: it repairs drift when it happens")
     words = found.words(context)
+    if metrics_compat is not None and found.port:
+        words += ["--metrics-compat", metrics_compat]
     if state_dir is not None:
         words += ["--state-dir", state_dir]
     run.main(words, prog_name="reactor run", standalone_mode=False)

@@ -13,6 +13,7 @@ from reactor.cli.messages import fail, with_hint
 from reactor.cli.options.files import read_option_file
 
 if TYPE_CHECKING:
+    from reactor.cli.running.companions import Companion
     from reactor.control.listen_address import Address
     from reactor.control.tcp_listener import MetricsPort
 
@@ -20,14 +21,26 @@ _SHORTEST_TOKEN = 16
 
 
 class MetricsEndpoint(NamedTuple):
-    """The address that serves metrics, and the token that clients must send; None for no token."""
+    """The address that serves metrics, and the token that clients must send; None for no token.
+
+    ``compat``: metrics are also served under the names of another program.
+    """
 
     address: Address
     token: str | None
+    compat: str | None = None
+
+    def companions(self) -> tuple[Companion, ...]:
+        """What counts for the names of the other program."""
+        if self.compat is None:
+            return ()
+        from reactor.metrics.ccm import CcmMetrics
+
+        return (CcmMetrics(),)
 
 
 def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``endpoint``.
+    """The options ``--metrics``, ``--metrics-token-file`` and ``--metrics-compat``; the command gets ``endpoint``.
 
     Apply this decorator below the options for trusted owners: the token is read when the command is called.
     """
@@ -44,31 +57,46 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Require the bearer token in this file from clients of --metrics.",
     )
 
+    compat = click.option(
+        "--metrics-compat",
+        type=click.Choice(["ccm"]),
+        help="Serve metrics also under CCM's names, choria_ccm_*.",
+    )
+
     @port
     @token
+    @compat
     @wraps(command)
     def with_metrics(
-        *args: Any, metrics: Address | None, metrics_token_file: str | None, **options: Any
+        *args: Any,
+        metrics: Address | None,
+        metrics_token_file: str | None,
+        metrics_compat: str | None,
+        **options: Any,
     ) -> Any:
-        return command(*args, endpoint=metrics_endpoint(metrics, metrics_token_file), **options)
+        endpoint = metrics_endpoint(metrics, metrics_token_file, metrics_compat)
+        return command(*args, endpoint=endpoint, **options)
 
     return with_metrics
 
 
-def metrics_endpoint(address: Address | None, token_file: str | None) -> MetricsEndpoint | None:
+def metrics_endpoint(
+    address: Address | None, token_file: str | None, compat: str | None = None
+) -> MetricsEndpoint | None:
     """The endpoint from the options. Raises UsageError if the file has no token, or other users could change it."""
     if address is None:
         return None
-    return MetricsEndpoint(address, None if token_file is None else _token(token_file))
+    return MetricsEndpoint(address, None if token_file is None else _token(token_file), compat)
 
 
 def check_metrics_options(context: click.Context) -> None:
     """Raise UsageError for options that contradict each other."""
     address, file = context.params.get("metrics"), context.params.get("metrics_token_file")
     if address is None:
-        if file is not None:
-            error = click.UsageError("--metrics-token-file needs --metrics", context)
-            raise with_hint(error, "add --metrics HOST:PORT")
+        for name in ("metrics_token_file", "metrics_compat"):
+            if context.params.get(name) is not None:
+                error = click.UsageError(f"--{name.replace('_', '-')} needs --metrics", context)
+                raise with_hint(error, "add --metrics HOST:PORT")
         return
     if context.params.get("converge_once"):
         error = click.UsageError("--metrics needs a continuous run", context)
@@ -87,7 +115,7 @@ def metrics_listener(endpoint: MetricsEndpoint | None, bad_usage: int) -> Iterat
     from reactor.control.tcp_listener import MetricsPort
 
     with reporting_listen_errors(endpoint.address, "--metrics", bad_usage):
-        port = MetricsPort(*endpoint)
+        port = MetricsPort(endpoint.address, endpoint.token)
     with closing(port):
         yield port
 

@@ -89,7 +89,7 @@ class ConvergeCommand(NamedTuple):
                 reloader,
                 metrics_port=port,
                 reporter=reporter,
-                companions=self.companions,
+                companions=self.companions + (() if endpoint is None else endpoint.companions()),
                 slot_gate=self.slot_gate,
             )
             return self._converge(program, generation, services, window)
