@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
+from reactor.cli.running.heap import share_heap
 from reactor.cli.running.notifications import RunNotifications
 from reactor.cli.running.reloading import Reloader
 from reactor.cli.running.signals import Interruption
@@ -66,6 +67,8 @@ def converge(
     graph: Graph, options: RunOptions, display: Display, services: RunServices
 ) -> tuple[Ended, Interruption]:
     """Run the engine until it ends, and show its events on ``display``."""
+    if options.watch:
+        share_heap()
     sinks = _Sinks(display, services, diffs=options.diff)
     if services.page or services.journal:
         options = options._replace(diff=True)
