@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -67,7 +68,8 @@ class PreviousContent:
     The resource ``ref`` makes the change. ``path`` is the path for messages, ``device`` the device that it is on, if
     known. The file is kept open as a handle (O_PATH), which costs one open(2), and is read only after the new content
     is in place. On a file system that can't open a file without a name, such as FUSE, it is opened for reading at
-    once. ``short`` gets the content too, if it needs it.
+    once. ``short`` gets the content too, if it needs it; if that is in memory, the change is a rename, and the names of the
+    file are counted after it.
 
     It never raises: a failed backup must not prevent the repair. The failure is reported in the output.
     """
@@ -79,6 +81,7 @@ class PreviousContent:
         "_directory",
         "_fd",
         "_is_readable",
+        "_is_single",
         "_path",
         "_ref",
         "_short",
@@ -93,6 +96,7 @@ class PreviousContent:
         device: int | None = None,
         *,
         short: ShortFile | None = None,
+        is_in_memory: bool = False,
     ) -> None:
         self._path = path
         self._ref = ref
@@ -101,6 +105,7 @@ class PreviousContent:
         self._device = device
         self._backup_store = backup_store.get()
         self._short = short if short is not None and short.is_shown else None
+        self._is_single = is_in_memory and short is not None
         self._fd = -1
         self._is_readable = False
 
@@ -113,6 +118,8 @@ class PreviousContent:
             except OSError as error:
                 self._complain(error)
             else:
+                if self._is_single:
+                    return self
                 found = os.fstat(self._fd)
                 self._refuse_foreign(found)
                 if _knows_by_name(found.st_dev if self._device is None else self._device):
@@ -161,7 +168,12 @@ class PreviousContent:
 
     def _open(self) -> None:
         """Replace the handle of a regular file by a descriptor that can be read. Raises OSError."""
-        if not self._is_readable and stat.S_ISREG(os.fstat(self._fd).st_mode):
+        if self._is_readable:
+            return
+        found = os.fstat(self._fd)
+        if self._is_single and found.st_nlink:  # `short` had one name, and that is gone
+            raise OSError(errno.EMLINK, "it had another name")
+        if stat.S_ISREG(found.st_mode):
             handle, self._fd = self._fd, os.open(f"/proc/self/fd/{self._fd}", _READ)
             os.close(handle)
             self._is_readable = True

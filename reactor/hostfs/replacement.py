@@ -126,7 +126,9 @@ async def _replaced(path: str, directory: int, base: str, new: _NewFile, *, is_o
             device = _give_all(temporary.fd, attributes, extended, path)
         if before is not None:
             _require_unchanged(path, directory, base, before)
-        with PreviousContent(path, f"file#{path}", directory, base, device, short=short) as former:
+        with PreviousContent(
+            path, f"file#{path}", directory, base, device, short=short, is_in_memory=not is_on_disk
+        ) as former:
             replaced = (
                 await changing(temporary.replace_target) if is_on_disk else temporary.replace_in_memory()
             )

@@ -24,9 +24,9 @@ OURS = tuple(
     for name in (reactor.__file__, sys.modules[File.__module__].__file__, inotify.__file__)
 )
 TESTING = f"{os.sep}testing{os.sep}"
-MOST_UNTIL_REPAIRED = 22
-"""Source files between the event and the system call that repairs the file. The goal is 20."""
-MOST_UNTIL_REPORTED = 35
+MOST_UNTIL_REPAIRED = 20
+"""Source files between the event and the system call that repairs the file."""
+MOST_UNTIL_REPORTED = 33
 """Source files until the check has been reported, the second look at the file and its backup included."""
 
 

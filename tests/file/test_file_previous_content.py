@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,25 @@ async def test_without_a_keeper_the_old_file_is_not_even_opened(old, monkeypatch
         await action.run()
     assert opened == [str(old.parent)]
     assert not old.exists()
+
+
+async def test_a_file_that_gets_a_second_name_after_the_check_is_neither_kept_nor_shown(box, said):
+    """In memory. The name may be a link that another user has made to a file of root."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        path, secret = Path(name, "f"), Path(name, "secret")
+        path.write_text("old\n")
+        secret.write_text("secret\n")
+        file = make(path, content="new\n")
+        await look(file)
+        (action,) = await look(file)
+        diff = await action.diff()
+        path.unlink()
+        path.hardlink_to(secret)
+        await action.run()
+        assert path.read_text() == "new\n"
+        assert box.kept == []
+        assert said == [f"no backup of {path}: it had another name"]
+        assert "secret" not in (await diff()).replace(name, "")
 
 
 async def test_what_must_be_overwritten_in_place_is_kept_before(box, old, monkeypatch):
