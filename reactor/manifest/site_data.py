@@ -42,7 +42,7 @@ class SiteData:
             *useless_overrides(self._root),
         )
         self.warnings = [warning(each, source) for each in notes]
-        self.is_whole = resolved.is_whole
+        self.is_whole = not self.problems
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:

@@ -33,7 +33,7 @@ async def preflight(desired: Desired, state: FileState) -> None:
     made = first_missing_path(desired.path) if creates_directory else desired.path
     with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
         refuse_read_only(directory)
-        if made != desired.path or _replaces(desired, state):
+        if _replaces(desired, state):
             refuse_unchangeable(directory)
         if state.type in (FileType.FILE, FileType.DIRECTORY):
             _refuse_unchangeable(desired.path)

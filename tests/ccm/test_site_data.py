@@ -107,3 +107,23 @@ def test_the_data_command_says_which_layer_it_is(site, tmp_path, reactor):
         "text",
     )
     assert (done.code, done.out) == (0, f"s  # {tmp_path}/site.yaml\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file or directory"),
+        ("[a]", "a map with the key 'data' is expected here, not a list"),
+        ("data: {name: '{{ Facts.none }}'}", "Facts has no key 'none'"),
+    ],
+)
+def test_keys_that_site_data_with_an_error_may_have_are_not_missed_as_well(tmp_path, text, message):
+    (tmp_path / "m.yaml").write_text(
+        "resources: [{exec: [{say: {command: /bin/true, control: {if: Data.of_the_site}}}]}]"
+    )
+    if text is not None:
+        (tmp_path / "site.yaml").write_text(text)
+    with pytest.raises(ManifestError) as caught:
+        load(str(tmp_path / "m.yaml"), Inputs(site=str(tmp_path / "site.yaml")))
+    (found,) = caught.value.diagnostics
+    assert message in found.message

@@ -204,6 +204,7 @@ def test_other_extended_attributes_are_refused(xattrs, words):
 
 DIRECTORY = {**COMPLETE, "ensure": "directory", "mode": "0755"}
 LINK = {"name": "/x", "ensure": "link", "target": "t"}
+GONE = {"name": "/x", "ensure": "absent"}
 
 
 @pytest.mark.parametrize(
@@ -217,17 +218,19 @@ LINK = {"name": "/x", "ensure": "link", "target": "t"}
         ({**DIRECTORY, "target": "t"}, "target is only valid with 'ensure: link', got 'ensure: directory'"),
         ({**DIRECTORY, "name": "/", "recurse": True}, "recurse cannot be used with the filesystem root"),
         ({**COMPLETE, "sticky": False}, "sticky is only valid with 'ensure: directory'"),
-        ({"name": "/x", "ensure": "absent", "sticky": True}, "sticky is only valid with 'ensure: directory'"),
+        ({**GONE, "sticky": True}, "sticky is only valid with 'ensure: directory'"),
         (
             {"name": "/x", "ensure": "absent", "recurse": True},
             "recurse is only valid with 'ensure: directory'",
         ),
-        ({"name": "/x", "ensure": "absent", "file_mode": "0644"}, "file_mode is only valid with recurse"),
-        ({"name": "/x", "ensure": "absent", "target": "t"}, "target is only valid with 'ensure: link'"),
+        ({**GONE, "file_mode": "0644"}, "file_mode is only valid with recurse"),
+        ({**GONE, "target": "t"}, "target is only valid with 'ensure: link'"),
         ({**COMPLETE, "acl": [], "meta": {"reverse": True}}, "what acl was before is not recorded"),
         ({**COMPLETE, "xattrs": {}, "meta": {"reverse": True}}, "what xattrs was before is not recorded"),
         ({**LINK, "xattrs": {}}, "a link has no xattrs"),
-        ({"name": "/x", "ensure": "absent", "acl": []}, "an absent file has no acl"),
+        ({**GONE, "acl": []}, "an absent file has no acl"),
+        ({**GONE, "content": "x", "validate": "true {path}"}, "there is nothing to validate"),
+        ({**DIRECTORY, "validate": "true {path}"}, "there is nothing to validate"),
         ({**LINK, "name": "/", "force": True}, "cannot be used with the filesystem root"),
     ],
 )

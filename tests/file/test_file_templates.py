@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reactor import ManifestError
-from reactor.engine.events import Cause, Checked, Result
+from reactor.engine.events import Cause, Checked, Output, Result
 from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
@@ -66,6 +66,18 @@ async def test_the_form_of_ccm_has_jet_by_default(tmp_path, out):
     )
     await converge_once(graph=load(str(tmp_path / "site.yaml")).graph)
     assert out.read_text() == "1"
+
+
+async def test_in_the_form_of_ccm_a_missing_value_is_nothing_and_is_reported(tmp_path, out):
+    (tmp_path / "x").write_text("port [[ data.prot ]]")
+    (tmp_path / "site.yaml").write_text(
+        f"data: {{port: 1}}\nccm: {{resources: [{{file: [{{{out}: {{ensure: present, template: x, {OWN}}}}}]}}]}}\n"
+    )
+    _, story = await converge_once(graph=load(str(tmp_path / "site.yaml")).graph)
+    assert out.read_text() == "port "
+    [line] = {each.line for each in story.all(Output)}
+    assert "x:1:" in line
+    assert "there is no key 'prot'" in line
 
 
 async def test_data_of_its_own_take_the_place_of_those_of_the_manifest(site, out):

@@ -41,3 +41,20 @@ def test_without_a_network_no_one_knows_who_is_registered_or_what_a_key_holds(sa
 def test_a_template_that_uses_itself_without_end_is_refused(said, tmp_path):
     (tmp_path / "t.templ").write_text("${{ template('t.templ') }}")
     assert "templates use each other more than 10 deep" in said('template("t.templ")')
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("directory", "not a regular file"), ("bytes", "it is not UTF-8 text")],
+)
+def test_what_is_no_text_file_is_not_read(said, tmp_path, name, reason):
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    assert said(f'file("{name}")').endswith(f": {reason}")
+
+
+@pytest.mark.parametrize("size", [16 * 2**20, 16 * 2**20 - 1])
+def test_a_file_of_16_mib_is_read(said, tmp_path, size):
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", size)
+    assert "nil" in said('len(file("large")) > 0 ? nil : 0')

@@ -181,3 +181,9 @@ async def test_an_edit_of_one_of_10000_elements_touches_one_resource(tmp_path, a
     assert (reloaded.kept, reloaded.changed, reloaded.added, reloaded.gone) == (9_999, ("job#u77",), (), ())
     checked = [each.ref for each in story.events[heard:] if isinstance(each, Checked)]
     assert checked == ["job#u77"]
+
+
+def test_elements_with_a_mistake_in_their_expression_are_reported_once(read):
+    reading = read('resources: [{job: [{a: {for_each: "{{ output( }}"}}]}]\n')
+    assert len(reading.messages) == 1
+    assert reading.positions == [(1, 46)]

@@ -2,6 +2,9 @@
 
 import pytest
 
+from reactor import ManifestError
+from reactor.manifest.directories import manifests_in
+
 MAIL = "to: [a@example.org], from: b@example.org, server: example.org"
 
 
@@ -76,3 +79,27 @@ def test_a_secret_that_is_not_read_is_missed_where_it_can_not_wait(read):
 def test_a_secret_whose_declaration_is_wrong_is_reported_only_there(read):
     reading = read("secrets: {a: x}\nresources: [{job: [{b: {command: '{{ Secrets.a }}'}}]}]\n")
     assert reading.messages == ["a secret is a map that names its source, not 'x'"]
+
+
+@pytest.mark.parametrize("item", ["*nothing", "!unknown x"])
+def test_an_item_that_is_no_value_is_reported_by_the_parser_alone(read, item):
+    reading = read(f"resources:\n- job:\n  - {item}\n  - b:\n")
+    assert len(reading.messages) == 1
+    assert reading.positions == [(3, 5)]
+    assert [each.name for each in reading.manifest.resources] == ["b"]
+
+
+def test_a_key_may_have_an_anchor_a_tag_or_be_an_alias(read):
+    reading = read(
+        "resources:\n- job:\n  - &a one: {command: *a }\n  - !!str 2: {command: x}\n  - *a : {alias: y}\n"
+    )
+    assert reading.messages == ["job#one is declared twice"]
+    assert [(each.name, each.command) for each in reading.manifest.resources] == [("one", "one"), ("2", "x")]
+
+
+def test_a_directory_that_can_not_be_read_has_no_manifests(tmp_path):
+    with pytest.raises(ManifestError) as caught:
+        manifests_in(str(tmp_path / "none"))
+    assert caught.value.code == "R0101"
+    assert caught.value.files == (str(tmp_path / "none"),)
+    assert "No such file or directory" in str(caught.value)
