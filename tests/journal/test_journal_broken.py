@@ -16,6 +16,7 @@ from reactor.engine.events import Cause, Event
 from reactor.journal import row_validation, write_buffer, writer
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME, is_garbage
+from reactor.journal.store import beyond_repair
 from reactor.resources.file import File
 
 
@@ -351,3 +352,32 @@ def test_a_write_ahead_log_is_damaged_if_its_header_is_another(tmp_path, head, i
     (tmp_path / "wal").write_bytes(head)
     assert is_garbage(str(tmp_path / "wal")) is is_bad
     assert not is_garbage(str(tmp_path / "missing"))
+
+
+def failure(code, kind=sqlite3.DatabaseError):
+    """An error as SQLite raises it."""
+    error = kind("it went wrong")
+    if code is not None:
+        error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "is_damage"),
+    [
+        (failure(sqlite3.SQLITE_CORRUPT), True),
+        (failure(sqlite3.SQLITE_CORRUPT | 3 << 8), True),
+        (failure(sqlite3.SQLITE_CONSTRAINT | 7 << 8), True),
+        (failure(sqlite3.SQLITE_IOERR_SHORT_READ), True),
+        (failure(sqlite3.SQLITE_IOERR | 1 << 8), False),
+        (failure(sqlite3.SQLITE_IOERR | 3 << 8), False),
+        (failure(sqlite3.SQLITE_FULL), False),
+        (failure(sqlite3.SQLITE_BUSY | 2 << 8), False),
+        (failure(sqlite3.SQLITE_CANTOPEN | 1 << 8), False),
+        (failure(None, sqlite3.OperationalError), True),
+        (failure(None), False),
+        (OSError("no space"), False),
+    ],
+)
+def test_a_damaged_file_is_told_from_a_disk_that_fails(error, is_damage):
+    assert beyond_repair(error) is is_damage

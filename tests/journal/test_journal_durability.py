@@ -13,6 +13,7 @@ from journal_worlds import MANIFEST, changed, journal_in, kept_refs, owed_on_dis
 
 from reactor.journal.history import EVERYTHING, History
 from reactor.journal.schema import FILE_NAME
+from reactor.journal.writer import PLENTY
 
 INTEND_THEN_DIE = f"""
 import os, signal, sys, trio
@@ -163,6 +164,15 @@ async def test_events_are_written_in_batches_while_the_run_goes_on(directory, mo
         await wait_for(lambda: len(kept_refs(directory)) == 300)
         assert commits.others <= 3
         assert commits.durable == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_more_events_than_one_batch_takes_are_all_written_without_further_ones(directory, nursery):
+    with journal_in(directory) as journal:
+        nursery.start_soon(journal.run)
+        for number in range(3 * PLENTY):
+            journal.record(changed(f"file#/{number}"))
+        await wait_for(lambda: len(kept_refs(directory)) == 3 * PLENTY)
         nursery.cancel_scope.cancel()
 
 

@@ -9,6 +9,7 @@ import trio
 from journal_worlds import changed, fold, journal_in, owed_on_disk
 
 from reactor.journal.history import History
+from reactor.journal.recovery import recover_copy
 from reactor.journal.schema import APPLICATION, FILE_NAME
 from reactor.resources.file import File
 
@@ -96,3 +97,11 @@ def test_nothing_is_taken_from_the_database_of_another_program(directory):
         assert list(journal.pending_refreshes()) == []
         assert journal.reversals({}) == []
     assert notes[0].endswith("; 0 pending refreshes could be read, others are lost")
+
+
+def test_where_there_is_no_journal_nothing_is_lost(tmp_path):
+    for directory in (tmp_path, tmp_path / "missing"):
+        found = recover_copy(str(directory))
+        assert (found.pending, found.originals, found.complete) == ([], [], True)
+    (tmp_path / FILE_NAME).mkdir()
+    assert not recover_copy(str(tmp_path)).complete

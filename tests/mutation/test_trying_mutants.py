@@ -9,7 +9,7 @@ import pytest
 import trying
 from choosing import Choice, choose, telling_lines
 from equivalent import is_equivalent
-from recording import Recording
+from recording import Recording, _innermost
 from workshop import HERE, PROJECT
 
 MODULE = """\
@@ -168,3 +168,11 @@ def test_a_mutant_that_does_the_same_is_not_tried(was, became):
 )
 def test_a_mutant_that_may_do_something_else_is_tried(was, became):
     assert not is_equivalent(was, became, frozenset({"Way"}))
+
+
+def test_what_is_executed_in_a_world_of_its_own_is_charged_to_the_test_in_there():
+    tests = {"t.py::first", "t.py::other[a|b]"}
+    assert _innermost("t.py::first", tests) == "t.py::first"
+    assert _innermost("t.py::first|t.py::other[a|b]", tests) == "t.py::other[a|b]"
+    assert _innermost("t.py::other[a|b]", tests) == "t.py::other[a|b]"
+    assert _innermost("", tests) is None
