@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
@@ -86,18 +87,38 @@ def read_table(name: str) -> Table:
     raise ResourceError("the firewall changes while it is read", hint)
 
 
+_idle: dict[tuple[int, int, int], socket.socket] = {}
+"""Sockets for the next read, by process and network namespace. The kernel closes one only when it has freed all rules that
+were replaced, and that takes up to 20 ms."""
+
+
+def _network_namespace() -> tuple[int, int, int]:
+    found = os.stat("/proc/thread-self/ns/net")
+    return os.getpid(), found.st_dev, found.st_ino
+
+
+def _opened() -> socket.socket:
+    opened = open_here(NETLINK_NETFILTER)
+    opened.setblocking(True)  # the kernel answers as soon as it is asked
+    return opened
+
+
 class _Reader:
     def __init__(self, table: str) -> None:
         self._table = pack_attribute(_NAME, table.encode() + b"\0")
         self._name = table.encode()
-        self._socket = open_here(NETLINK_NETFILTER)
-        self._socket.setblocking(True)  # the kernel answers as soon as it is asked
+        self._space = _network_namespace()
+        try:
+            self._socket = _idle.pop(self._space)
+        except KeyError:
+            self._socket = _opened()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None or _idle.setdefault(self._space, self._socket) is not self._socket:
+            self._socket.close()  # after an error, answers may be left in it
 
     def generation(self) -> int:
         """The number of the last change of any table."""
@@ -146,11 +167,13 @@ class _Reader:
         fixed = GENERATION.pack(0 if request == _GET_GENERATION else INET, 0, 0)
         self._socket.send(pack(Frame(SUBSYSTEM << 8 | request, flags, 1, fixed + body)))
         found: list[Frame] = []
+        is_interrupted = False
         while True:
             for frame in unpack(self._socket.recv(READ_SIZE)):
-                if frame.flags & NLM_F_DUMP_INTR:
-                    raise InterruptedError(errno.EINTR, "the tables changed")
+                is_interrupted |= bool(frame.flags & NLM_F_DUMP_INTR)
                 if frame.type == NLMSG_DONE:
+                    if is_interrupted:  # only now: what is left of a dump would be taken for the next answer
+                        raise InterruptedError(errno.EINTR, "the tables changed")
                     return found
                 if frame.type == NLMSG_ERROR:
                     _refuse(frame)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import trio
 from firewall_worlds import OTHERS, RULES_FILE, UNIT, firewall, nft, ours, rule, tables, world
 from hostkinds_worlds import assert_undone
 
@@ -179,6 +180,21 @@ async def test_what_packets_count_is_no_drift():
     nft("add", "element", "inet", "reactor", "seen", "{ 192.0.2.1 }")
     assert read_table("reactor").form == before
     assert await counting.verify() == ()
+
+
+def test_a_read_that_a_change_interrupts_leaves_nothing_for_the_next_one():
+    trio.run(
+        converge_once, firewall(*(rule(accept=f"tcp/{port}", comment="x" * 100) for port in range(1, 400)))
+    )
+    form, seen = read_table("reactor").form, 0
+    change = "for i in $(seq 15); do nft add table inet another; nft delete table inet another; done"
+    with subprocess.Popen(["sh", "-c", change]) as changing:
+        while changing.poll() is None:
+            with suppress(ResourceError):  # they change all the time
+                assert read_table("reactor").form == form
+                seen += 1
+    assert seen
+    assert read_table("reactor").form == form
 
 
 async def test_a_refused_rule_is_told_before_and_changes_nothing():
