@@ -219,7 +219,7 @@ class CheckCompletion:
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """Remove ``vertex`` from the run if ``checked`` undid a resource that has left the manifest."""
         if checked is self._vertex_table.resources[vertex] and self._reversals.done(checked.ref):
-            self._vertex_table.present.discard(vertex)
+            self._vertex_table.discard(vertex)
             self._results.forget([vertex])
             self._recorder.reversed(vertex)
 

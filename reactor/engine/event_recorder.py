@@ -45,7 +45,7 @@ class Results:
 
     def __init__(self) -> None:
         self._results: dict[int, Result] = {}
-        self._changed: set[int] = set()
+        self._changed: dict[int, None] = {}  # a set takes five times the memory
         self.would_change: set[int] = set()
         """The vertices whose last check only reported what it would change."""
         self.waits: dict[int, str] = {}
@@ -58,7 +58,7 @@ class Results:
         self._results[vertex] = result
         if result is _CHANGED:
             self.changes += 1
-            self._changed.add(vertex)
+            self._changed[vertex] = None
         if result is _WOULD_CHANGE:
             self.would_change.add(vertex)
         elif self.would_change:
@@ -73,7 +73,7 @@ class Results:
         """Forget the results of ``vertices``, which have left the graph."""
         for vertex in vertices:
             self._results.pop(vertex, None)
-            self._changed.discard(vertex)
+            self._changed.pop(vertex, None)
             self.would_change.discard(vertex)
             self.waits.pop(vertex, None)
 
@@ -157,7 +157,7 @@ class EventRecorder:
     def checked_as_desired(self, vertices: Sequence[int], causes: Sequence[Cause], duration: float) -> None:
         """Emit and record that the checks of ``vertices`` found them as desired; each took ``duration`` seconds."""
         refs, emit, now = self._vertex_table.refs, self._emit, time.time()
-        present = self._vertex_table.present.intersection(vertices)
+        present = self._vertex_table.present & set(vertices)
         self._results.record_as_desired(present)
         for vertex, cause in zip(vertices, causes, strict=True):
             if vertex in present:

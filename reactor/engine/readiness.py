@@ -77,6 +77,8 @@ class Readiness:
         self._holds[vertex] -= 1
         if not self._holds[vertex]:
             del self._holds[vertex]
+            if not self._holds:
+                self._holds = {}  # emptied, it would still take the memory of all that it held
         if self._one_less(vertex):
             self._settle(vertex)
 

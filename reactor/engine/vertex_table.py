@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, KeysView, Mapping
 from typing import NamedTuple
 
 from reactor.engine.admission import group_of
@@ -40,7 +40,9 @@ class VertexTable:
         self.resources: list[Resource] = []
         self.limits: dict[int, Limits] = {}
         """Only the vertices that have limits of their own."""
-        self.present: set[int] = set()
+        self._present: dict[int, None] = {}  # a set takes five times the memory
+        self.present: KeysView[int] = self._present.keys()
+        """The vertices of the graph in force."""
         self.left_out: dict[str, list[str]] = {}
         """The subscribers of each ref that are not in this run, as in `Graph`: their refreshes stay pending."""
         self.claimed = Claimed()
@@ -59,6 +61,10 @@ class VertexTable:
         vertex = self._number.get(ref)
         return vertex if vertex in self.present else None
 
+    def discard(self, vertex: int) -> None:
+        """``vertex``, which has undone its resource, is no longer in the graph in force."""
+        self._present.pop(vertex, None)
+
     def noop(self, vertex: int) -> bool:
         """Whether ``vertex`` must not be changed: a check only reports what it would do."""
         return self.limits.get(vertex, DEFAULT_LIMITS).noop
@@ -73,7 +79,8 @@ class VertexTable:
         show_names(graph.resources)
         for vertex in (*difference.changed, *difference.added):
             self.resources[vertex] = graph.resources[self.refs[vertex]]
-        self.present = {self._number[ref] for ref in graph.resources}
+        self._present = {self._number[ref]: None for ref in graph.resources}
+        self.present = self._present.keys()
         self.left_out = graph.left_out
         self.claimed = graph.claimed
         for vertex in (*difference.changed, *difference.added, *difference.gone):
@@ -117,7 +124,7 @@ class VertexTable:
                     declare(known, known.declared._replace(deferred=resource.declared.deferred))
             else:
                 changed.append(vertex)
-        gone = sorted(self.present.difference(kept, changed, added))
+        gone = sorted(set(self.present).difference(kept, changed, added))
         absent = sorted(set(self._number.values()).difference(kept, changed, added))
         return GraphDiff(kept, changed, added, gone, absent)
 

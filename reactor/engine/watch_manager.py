@@ -66,7 +66,7 @@ class WatchManager:
             watches.append(TimerWatch(resource.meta.poll))
         watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]
         for kind in {type(watch): None for watch in watches}:
-            self._add(vertex, [watch for watch in watches if type(watch) is kind])
+            self._add(vertex, tuple([watch for watch in watches if type(watch) is kind]))
 
     def listen(
         self, watch: Watch, callback: Callable[[], None], armed: Callable[[], None] | None = None
@@ -79,7 +79,7 @@ class WatchManager:
         self.listeners[self._last_listener] = callback
         if armed is not None:
             self.armed_callbacks[self._last_listener] = armed
-        self._add(self._last_listener, [watch])
+        self._add(self._last_listener, (watch,))
         return self._last_listener
 
     def unlisten(self, number: int) -> None:
@@ -95,7 +95,7 @@ class WatchManager:
             for source in self._sources.values():
                 source.forget(vertex)
 
-    def _add(self, vertex: int, watches: list[Watch]) -> None:
+    def _add(self, vertex: int, watches: tuple[Watch, ...]) -> None:
         kind = type(watches[0])
         source = self._sources.get(kind)
         if source is None:
@@ -122,7 +122,7 @@ class Source:
         self._emit = watch_manager.emit
         self._class = watcher
         self._watcher: Watcher | None = None
-        self._watches: dict[int, list[Watch]] = {}
+        self._watches: dict[int, tuple[Watch, ...]] = {}
         self._unarmed: dict[int, None] = {}
         self._held: set[int] = set()
         self._new_data = trio.Event()
@@ -154,7 +154,7 @@ class Source:
 
     # ---- the engine's side ----
 
-    def add(self, vertex: int, watches: list[Watch]) -> None:
+    def add(self, vertex: int, watches: tuple[Watch, ...]) -> None:
         """Serve ``vertex`` too. It is held until its watches are armed."""
         self._watches[vertex] = watches
         self._unarmed[vertex] = None
@@ -210,6 +210,9 @@ class Source:
         while True:
             while self._unarmed:
                 await self._arm_one(watcher, next(iter(self._unarmed)))
+            self._unarmed = {}  # emptied, it would still take the memory of all that it held
+            if not self._held:
+                self._held = set()
             if not armed.is_set():
                 armed.set()
                 self.report(WatchState.ARMED, f"{len(self._watches)} watched")

@@ -34,6 +34,8 @@ class Digests:
         """
         found, digest = self._found.pop(resource.ref, (None, ""))  # a digest is usually needed only once
         stamps = [*map(_stamp, resource.source_files())]
+        if not self._found:
+            self._found = {}  # emptied, it would still take the memory of all that it held
         if found is resource and not stamps:
             return digest
         return _digest("\n".join([_properties(resource), *stamps]))

@@ -172,7 +172,7 @@ class Journal:
     def begin_generation(self, resources: Iterable[Resource]) -> None:
         """Record a generation of the manifest with ``resources``. The same manifest again is the same generation."""
         resources = list(resources)
-        former, in_force = self._writer.store.in_force, frozenset(resource.ref for resource in resources)
+        former, in_force = self._writer.store.in_force, dict.fromkeys(resource.ref for resource in resources)
         self._writer.store.in_force = in_force
         self._applied = {ref: each for ref, each in self._applied.items() if ref in in_force}
         # Digests of the former version may not be on disk yet, and its resources may come back before they are.

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ class Store:
         self._unpruned = retention.PRUNE_EVERY
         self._unpruned_diffs = 0
         self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
-        self.in_force: frozenset[str] = frozenset()
+        self.in_force: Collection[str] = frozenset()
         """The refs of the manifest; their digests are never deleted."""
 
     def load(self) -> Found:
