@@ -30,7 +30,7 @@ README = HERE / "README.md"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 BENCHMARKS = (
     "drift", "convergence", "foreign_writes", "idle", "oneshot", "scheduler", "chain", "network", "tools", "services",
-    "packages", "reload", "archive", "scaffold", "parts", "editor", "clients", "nats", "fleet", "loading", "expressions", "malformed",
+    "packages", "reload", "archive", "scaffold", "parts", "editor", "clients", "nats", "without_network", "fleet", "loading", "expressions", "malformed",
 )  # fmt: skip
 """In the order of the table. The other benchmarks of malformed input take hours and print tables of their own."""
 COUNTS = {"expressions": "20000", "malformed": "5000"}

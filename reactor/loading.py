@@ -82,8 +82,28 @@ def validated(
     """Return the manifest ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
     files, known = all_located(path, inputs, warn), with_roles(with_site(inputs, warn))
     with gc_paused():
-        manifest, problems = read_manifests(files, inputs=known)
-        return manifest, _connected(manifest, problems, external)
+        try:
+            manifest, problems = read_manifests(files, inputs=known)
+            return manifest, _connected(manifest, problems, external)
+        except ManifestError as error:
+            fetched_from = [name for name in _names(path) if is_elsewhere(name)]
+            raise (_with_origins(error, fetched_from, inputs) if fetched_from else error) from error.__cause__
+
+
+def _with_origins(error: ManifestError, urls: Sequence[str], inputs: Inputs) -> ManifestError:
+    """Return the same problems; those of a file in the cache say where it is from."""
+    from reactor.source.cache import directory_of  # noqa: PLC0415 - most manifests are files
+
+    origins = {directory_of(url, inputs.cache, inputs.context): shown(url) for url in urls}
+
+    def with_origin(problem: Diagnostic) -> Diagnostic:
+        file = os.path.abspath(problem.place.file) if problem.place else ""
+        notes = [
+            (f"the file is in {url}", None) for above, url in origins.items() if file.startswith(f"{above}/")
+        ]
+        return problem._replace(notes=(*problem.notes, *notes))
+
+    return ManifestError([with_origin(each) for each in error.diagnostics], error.files, error.texts)
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> LoadedManifest:

@@ -84,9 +84,22 @@ def fetched_data(
     return _newest(address, partial(_put_alone, address, fault), cache, warn)
 
 
+def directory_of(url: str, cache: str | None, context: str) -> str:
+    """Return the directory of all versions of the archive at ``url``. Raises ManifestError."""
+    return str(_kept(parse_address(url, context), _home(cache)).absolute())
+
+
+def _home(cache: str | None) -> Path:
+    return Path(cache) if cache is not None else cache_directory()
+
+
+def _kept(address: Address, home: Path) -> Path:
+    return home / hashlib.sha256(address.identity.encode()).hexdigest()[:32]
+
+
 def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str], None]) -> str:
-    home = Path(cache) if cache is not None else cache_directory()
-    kept = home / hashlib.sha256(address.identity.encode()).hexdigest()[:32]
+    home = _home(cache)
+    kept = _kept(address, home)
     _refuse_shared(home)
     _refuse_shared(kept)
     source = _Source(kept, put)
@@ -148,7 +161,7 @@ def _diagnostic(error: Exception, home: Path, shown: str) -> Diagnostic:
 
 def _put_alone(address: Address, fault: Callable[[Path], str | None], file: Path, into: Path) -> str:
     if (problem := fault(file)) is not None:
-        raise DownloadError(f"{address.shown} is invalid: {problem}")
+        raise DownloadError(f"{address.shown} is invalid: {problem}", "correct it there")
     shutil.copyfile(file, into / _ALONE)
     return _ALONE
 
