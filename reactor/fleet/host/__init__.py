@@ -5,6 +5,7 @@ network sends but verified bundles, and nothing here stops the run: without netw
 
 - ``ports``: what this part needs of the host: its identity, its disk, its run;
 - ``documents``: reads releases and pins from the network or the disk, and verifies them;
+- ``download``: brings a bundle, and goes on where it broke off;
 - ``follow``: follows one channel;
 - ``report``: sends the newest summary, not too often;
 - ``event_sender``: sends the events of the journal;
