@@ -70,12 +70,16 @@ class HostConfigError(ReactorError):
 
 
 class HostConfig(NamedTuple):
-    """Who the host is, and how it connects. ``card_key``: the public key of cards, without which nothing is renewed."""
+    """Who the host is, and how it connects. ``card_key``: the public key of cards, without which nothing is renewed.
+
+    ``card``: the file of its card, None without one.
+    """
 
     identity: Identity
     options: Options
     pace: Pace = Pace()
     card_key: str | None = None
+    card: str | None = None
 
 
 def read_config(path: str, version: str = "", parse: Callable[[str], object] = str) -> HostConfig:
@@ -116,7 +120,8 @@ class _Reader:
         except ContextError as error:
             raise HostConfigError(error.message, error.hint) from error
         identity = Identity(name, channels, believed, groups, require, windows, version, facts)
-        return HostConfig(identity, options, pace, self._card_key())
+        card = self._file("card") if "card" in self._values else None
+        return HostConfig(identity, options, pace, self._card_key(), card)
 
     def _channels_and_groups(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What the card says, if there is one, else the settings."""
