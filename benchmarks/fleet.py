@@ -59,6 +59,9 @@ def memory_of(pid: int) -> float:
 def new_fleet(directory: Path, hosts: int) -> Any:
     """Hosts whose server is not started yet, and which report as they do outside of tests, but sooner."""
     fleet = SimFleet(directory, [f"h{number}" for number in range(hosts)])
+    if hosts > MANY:
+        with open(fleet.fleet_server.server.directory / "server.conf", "a") as file:
+            file.write("authorization { timeout: 120 }\n")
     for host in fleet.hosts.values():
         if hosts > MANY:
             host.host.pace = Pace(summary=1.0, burst=100)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.incoming import Arrived
 from reactor.fleet.host.fleet_host import FleetHost
 from reactor.fleet.host.ports import Host, Identity, Pace
 from reactor.fleet.link.connection import Connection
@@ -34,6 +35,8 @@ class SimReleases:
         self.facts: dict[str, Any] = {}
         self._documents: dict[str, tuple[bytes, bytes]] = {}
         self._bundles: set[str] = set()
+        self._arrived = Arrived()
+        self._data = bytearray()
 
     def document(self, digest: str) -> tuple[bytes, bytes] | None:
         """A kept release and its signatures."""
@@ -43,8 +46,25 @@ class SimReleases:
         """Whether the bundle is here."""
         return release.bundle in self._bundles
 
-    async def receive(self, release: Release, data: bytes) -> None:
-        """Store a bundle. Raises BundleError if it is not the announced one."""
+    async def arrived(self) -> Arrived:
+        """What has arrived of a bundle."""
+        return self._arrived
+
+    async def begin(self, bundle: str, copy: str) -> Arrived:
+        """Forget what has arrived."""
+        self._data.clear()
+        self._arrived = Arrived(bundle, copy)
+        return self._arrived
+
+    async def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
+        """Keep one more chunk."""
+        self._data += data
+        self._arrived = arrived._replace(sequence=sequence, size=len(self._data))
+        return self._arrived
+
+    async def receive(self, release: Release) -> None:
+        """Keep the bundle that has arrived. Raises BundleError if it is not the announced one."""
+        data, self._data, self._arrived = bytes(self._data), bytearray(), Arrived()
         if "sha256-" + hashlib.sha256(data).hexdigest() != release.bundle:
             raise BundleError("the bundle is not the one that was announced")
         self._bundles.add(release.bundle)

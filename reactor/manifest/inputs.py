@@ -84,6 +84,7 @@ class Inputs(NamedTuple):
     ``known_outputs`` are kept by a run; None if nothing runs.
     ``context`` names the settings of the network that manifests and data are read from. ``network`` gives the values
     that expressions read from it; without one, such an expression is an error.
+    ``applied_notify``: manifests that the manifest of the run applies may declare channels for notifications.
     ``unsaved`` has the texts of manifests that an editor shows instead of the files, by absolute path. ``bound`` has
     what its last check made of them; a manifest that was loaded with it must not run.
     """
@@ -105,6 +106,7 @@ class Inputs(NamedTuple):
     network: Network | None = None
     known_outputs: KnownOutputs | None = None
     bound: BoundItems | None = None
+    applied_notify: bool = False
 
     def loaded_now(self) -> Self:
         """Return the same inputs with the clock frozen now, for one load of the manifest and its children."""

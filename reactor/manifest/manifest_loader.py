@@ -200,7 +200,7 @@ class ManifestLoader:
         from reactor.manifest.notify_section import channels_in  # noqa: PLC0415 - most manifests declare no channels
 
         at = root.key_at(_CHANNELS)
-        if composite is not None:
+        if composite is not None and not (self._inputs.applied_notify and len(self._children.above) == 1):
             hint = "move it to the manifest that is run"
             problems.add("R0105", "a manifest that is applied declares no channels", at, hint)
             return

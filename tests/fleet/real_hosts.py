@@ -144,6 +144,7 @@ class RealHost:
 
     async def summary(self, js, wanted, seconds=20.0):
         """Return the first summary from now on of which ``wanted`` is true."""
+        found = None
         with trio.move_on_after(seconds):
             async with js.key_value(STATE).watch(self.name) as entries:
                 async for entry in entries:
@@ -152,7 +153,7 @@ class RealHost:
                     found = read_summary(entry.value, self.name)
                     if wanted(found):
                         return found
-        raise AssertionError(self.said())
+        raise AssertionError(f"{found}\n{self.said()}")
 
     async def phase(self, js, *phases, channel="web", release=None):
         """Wait until the host reports one of these phases; return its report of the channel."""

@@ -1,6 +1,6 @@
 """Simulated hosts, an operator who signs, and a driver, on a real server."""
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 
 import trio
@@ -12,7 +12,7 @@ from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.pack import Bundle
 from reactor.fleet.host.ports import Pace
 from reactor.fleet.host_spec import HostSpec
-from reactor.fleet.link.connection import connected
+from reactor.fleet.link.connection import Connection
 from reactor.fleet.operator.channels import Channels
 from reactor.fleet.operator.publishing import publish_bundle, publish_release
 from reactor.fleet.release.document import Release
@@ -25,7 +25,7 @@ from reactor.fleet.testing import SimHost
 PACE = Pace(look=5.0, summary=0.02, beat=2.0, burst=100)
 GATE = Gate(soak=0.1)
 MADE = 1_700_000_000.0
-CONNECTING = 200
+CONNECTING = 20
 """How many hosts of one process connect at the same time: the others would lose patience with it."""
 
 
@@ -71,11 +71,12 @@ class SimFleet:
             await js.key_value(HOSTS).put(host.name, spec.to_bytes())
 
     async def run_host(self, name):
-        async with AsyncExitStack() as stack:
+        connection = Connection(self.fleet_server.options(name))
+        async with trio.open_nursery() as nursery:
             async with self._connecting:
-                options = self.fleet_server.options(name)
-                connection = await stack.enter_async_context(connected(options, seconds=10))
-            await self.hosts[name].run(connection)
+                nursery.start_soon(connection.run)
+                await connection.wait_up()
+            nursery.start_soon(self.hosts[name].run, connection)
 
     @asynccontextmanager
     async def running(self):

@@ -13,7 +13,7 @@ from fleet_server import FleetServer
 from signers_of_tests import new_key, public
 
 from reactor.fleet.documents import DocumentError
-from reactor.fleet.enrolment.card import CardError, SignedCard, sign_card
+from reactor.fleet.enrolment.card import Card, CardError, SignedCard, sign_card
 from reactor.fleet.enrolment.invitation import Invitation, Token, TokenError, secret_of
 from reactor.fleet.enrolment.requests import SUBJECT, Answer, Received, Request
 from reactor.fleet.host.config import HostConfigError, read_config
@@ -514,6 +514,27 @@ async def test_nobody_renews_for_another_and_a_failure_keeps_what_is_there(fleet
         with pytest.raises(CardError):
             await renewal.renew()
     assert Path(config.options.credentials).read_bytes() == before
+
+
+async def test_a_card_that_has_changed_comes_with_the_next_renewal_and_an_older_one_does_not(fleet):
+    config, told = await fleet.joined("renew4"), []
+    keys, path = FileKeys(config.options.credentials), Path(config.card)
+    cards, before = fleet.fleet_server.keys.cards, path.read_bytes()
+
+    async def renewed(issued, channel):
+        card = Card("renew4", keys.public, None, (channel,), (), issued)
+        spec = HostSpec("renew4", (channel,), card=sign_card(card, cards))
+        await operator.key_value("reactor_hosts").put("renew4", spec.to_bytes())
+        credentials, tell = config.options.credentials, told.append
+        await Renewal(connection, "renew4", credentials, config.card_key, card=config.card, tell=tell).renew()
+
+    async with fleet.admitting(), fleet.connected() as operator, connected(config.options) as connection:
+        await renewed(1_600_000_000.0, "old")
+        assert path.read_bytes() == before
+        await renewed(time.time() + 10, "db")
+    assert told[-1] == "the card of renew4 has changed: restart this run to follow db"
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert read_config(fleet.config("renew4")).identity.channels == ("db",)
 
 
 # --- expelling

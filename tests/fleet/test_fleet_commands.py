@@ -1,6 +1,7 @@
 """The commands of operators, on a real server: from nothing to a release and back."""
 
 import json
+import os
 import re
 
 import pytest
@@ -78,6 +79,13 @@ def test_init_makes_the_streams_and_again_changes_nothing(fleet, server, url):
     assert "wrote" not in done.out
     assert fleet("init", url).out == "all is as it should be\n"
 
+    done = fleet("init", url, "--ccm-publishers")
+    assert done.out == "made the stream REGISTRATION\n"
+    assert "any host that registers can wipe the registry" in done.err
+    assert fleet("init", url).out == "all is as it should be\n", "without the option it stays"
+    assert fleet("init", url, "--no-ccm-publishers").out == "made the stream REGISTRATION\n"
+    assert fleet("init", url).out == "all is as it should be\n"
+
 
 def test_without_a_release_there_is_nothing_to_see(fleet):
     assert fleet("status").out == "no channel has a release\n"
@@ -106,6 +114,29 @@ def test_a_manifest_that_is_not_valid_is_not_released(fleet, place, key):
     assert done.code == 2
     assert "error[R0107]" in done.err
     assert fleet("status").out == "no channel has a release\n"
+
+
+def test_it_is_packed_when_it_is_valid_with_each_set_of_facts(fleet, reactor, tmp_path):
+    text = "resources:\n  - file: [/etc/motd: {ensure: present, content: '{{ Facts.site.name }}', owner: root, group: root, mode: '0644'}]\n"
+    (tmp_path / "manifest.yaml").write_text(text)
+    assert "Facts.site" in reactor("fleet", "pack", tmp_path).err
+    (tmp_path / "fleet-tests").mkdir()
+    (tmp_path / "fleet-tests/web.yaml").write_text("site: {name: web}\n")
+    assert reactor("fleet", "pack", tmp_path).code == 0
+    (tmp_path / "fleet-tests/db.yaml").write_text("role: db\n")
+    done = reactor("fleet", "pack", tmp_path)
+    assert done.code == 2
+    assert f"the manifest is not valid with the facts in {tmp_path}/fleet-tests/db.yaml" in done.err
+
+
+def test_a_bundle_may_be_larger_only_when_asked(reactor, tmp_path):
+    (tmp_path / "manifest.yaml").write_text(MANIFEST)
+    (tmp_path / "large").write_bytes(os.urandom(3000))
+    done = reactor("fleet", "pack", "--max-size", "2KiB", tmp_path)
+    assert (done.code, "at most 2 KiB are allowed" in done.err) == (2, True), done.err
+    assert "or raise --max-size" in done.err
+    assert reactor("fleet", "pack", "--max-size", "4k", tmp_path).code == 0
+    assert reactor("fleet", "pack", "--max-size", "large", tmp_path).code == 2
 
 
 def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, place):
@@ -144,7 +175,7 @@ def test_a_release_is_foreseen_begun_driven_and_rolled_back(fleet, site, key, pl
     assert done.code == 0, done.err
     assert "release 2 of web begins with wave 100 %" in done.out
     assert fleet("rollback", "web").out == "web: release 2 is reverting, wave 0 %\n"
-    assert fleet("drive", "web", "--until-ended").code == 1
+    assert fleet("drive", "web", "--until-ended").code == 0
     assert fleet("status").out.startswith("web: release 2 reverted; no hosts\n")
 
 

@@ -19,6 +19,7 @@ from reactor.errors import ReactorError
 from reactor.fleet.bucket_names import EVENTS, SLOTS
 from reactor.fleet.bundle.digest import digest_of
 from reactor.fleet.bundle.errors import BundleError
+from reactor.fleet.bundle.incoming import Arrived
 from reactor.fleet.bundle.pack import pack
 from reactor.fleet.bundle.store import BundleStore, StoreLockedError
 from reactor.fleet.event_batch import decode_batch, parse_batch_id
@@ -255,6 +256,18 @@ def test_what_is_not_valid_here_is_refused_with_its_place_in_the_bundle(tmp_path
     made.validate(str(tmp_path), release)
 
 
+def test_a_release_may_declare_channels_for_notifications(tmp_path):
+    made = manifests(tmp_path / "state")
+    release = Release("web", 7, digest_of(b"x"), 1, None, 1_700_000_000.0)
+    notify = "notify: {ops: {on: [failed], webhook: {url: 'http://127.0.0.1/x'}}}\n"
+    (tmp_path / "manifest.yaml").write_text(notify + "resources: []\n")
+    made.validate(str(tmp_path), release)
+    (tmp_path / "child.yaml").write_text(notify + "resources: []\n")
+    (tmp_path / "manifest.yaml").write_text("resources:\n  - apply: [child.yaml: {}]\n")
+    with pytest.raises(BundleError, match="a manifest that is applied declares no channels"):
+        made.validate(str(tmp_path), release)
+
+
 def test_a_channel_in_force_that_does_not_load_any_more_is_left_out_until_its_next_release(tmp_path):
     made = manifests(tmp_path / "state", "base", "web")
     (tmp_path / "site").mkdir()
@@ -313,6 +326,11 @@ def test_targets_are_judged_with_the_facts_of_this_host(tmp_path):
         made.is_target("1 ==")
 
 
+async def arrive(store, release, data):
+    arrived = await store.begin(release.bundle, "x")
+    await store.add(arrived, 1, data)
+
+
 async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site/manifest.yaml").write_text("resources: []\n")
@@ -328,10 +346,13 @@ async def test_the_disk_takes_what_is_valid_only_and_tells_a_busy_lock(tmp_path)
             raise BundleError("not here")
 
     store = DiskReleases(held, validate)
+    await arrive(store, release, bundle.data)
     with pytest.raises(BundleError, match="not here"):
-        await store.receive(release, bundle.data)
+        await store.receive(release)
     assert not store.has_bundle(release)
-    await store.receive(release, bundle.data)
+    assert await store.arrived() == Arrived()
+    await arrive(store, release, bundle.data)
+    await store.receive(release)
     assert store.has_bundle(release)
     with held.store.locked(), pytest.raises(StoreLockedError):
         await store.switch(release, release.to_bytes(), b"signed", {})

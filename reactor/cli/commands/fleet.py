@@ -71,13 +71,13 @@ def fleet() -> None:
     help="The number of copies of each stream.  [default: as it is; at first 3 in a cluster of three, else 1]",
 )
 @click.option(
-    "--ccm-publishers",
-    is_flag=True,
-    help="Let publishers of CCM register. Any host that registers can then wipe the registry.",
+    "--ccm-publishers/--no-ccm-publishers",
+    default=None,
+    help="Let publishers of CCM register, or not. Any host that registers can then wipe the registry.  [default: as it is; at first not]",
 )
 @home_option
 def init(
-    servers: tuple[str, ...], ca: str | None, replicas: int | None, ccm_publishers: bool, home: str
+    servers: tuple[str, ...], ca: str | None, replicas: int | None, ccm_publishers: bool | None, home: str
 ) -> None:
     """Make the accounts and streams of a fleet on the NATS servers at URL, or renew what differs.
 
@@ -104,7 +104,8 @@ def drive(channels: tuple[str, ...], until_ended: bool, home: str) -> None:
 
     One drives a channel at a time, by a lease of 15 seconds; the others wait.
 
-    Exit codes: 0 ended; 1 halted, or no server answers; 2 bad usage.
+    Exit codes: 0 stopped, the release is done, or a rollback that had begun before has ended; 1 halted, paused or taken
+    back, or no server answers; 2 bad usage.
 
     \b
     Examples:

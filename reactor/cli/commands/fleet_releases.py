@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.options.fleet import home_option, host_argument, key_option, why_option
 from reactor.cli.options.formats import Format, format_option
 from reactor.cli.options.moments import moment_ahead
+from reactor.cli.options.sizes import max_size_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
+
+if TYPE_CHECKING:
+    from reactor.fleet.bundle.limits import BundleLimits
 
 _changed = format_option("what was changed as JSON")
 
@@ -88,6 +92,7 @@ _changed = format_option("what was changed as JSON")
     "--dry-run", is_flag=True, help="Show which hosts would take it in which wave, and change nothing."
 )
 @click.option("--wait", is_flag=True, help="Drive the rollout, and end with it.")
+@max_size_option
 @home_option
 @format_option("what was changed as JSON")
 @trust_option
@@ -96,7 +101,7 @@ def release(
 ) -> None:
     """Pack DIRECTORY, sign it as the next release of CHANNEL, and begin its rollout.
 
-    The manifest must be valid here. Without --wait, 'reactor fleet drive' moves the waves. --again begins the bundle of an
+    The manifest must be valid as for 'reactor fleet pack'. Without --wait, 'reactor fleet drive' moves the waves. --again begins the bundle of an
     earlier release once more, with a new serial.
 
     Exit codes: 0 begun, or with --wait done; 1 refused, halted, or no server answers; 2 bad usage.
@@ -124,12 +129,20 @@ def release(
 @click.command(short_help="Pack a directory, and say what its bundle is.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False))
 @click.option("-o", "--output", metavar="FILE", help="Write the bundle to FILE.")
+@max_size_option
 @format_option("the bundle as JSON")
 @trust_option
-def pack(directory: str, output: str | None, form: Format, trusted_owners: tuple[Owner, ...]) -> None:
+def pack(
+    directory: str,
+    output: str | None,
+    limits: BundleLimits,
+    form: Format,
+    trusted_owners: tuple[Owner, ...],
+) -> None:
     """Pack DIRECTORY as a release would, and show the name, the size and the number of files of the bundle.
 
-    The same files give the same bundle on every machine. The manifest must be valid here.
+    The same files give the same bundle on every machine. The manifest must be valid here; where there are files of facts
+    fleet-tests/*.yaml, it must be valid with the facts of each of them instead.
 
     Exit codes: 0 packed; 2 bad usage, or an invalid manifest.
 
@@ -140,7 +153,7 @@ def pack(directory: str, output: str | None, form: Format, trusted_owners: tuple
     from reactor.cli.running.fleet_releases import pack_directory
 
     with trusting_owners(trusted_owners):
-        pack_directory(directory, output, form)
+        pack_directory(directory, output, form, limits)
 
 
 @click.command(short_help="Add a signature to a release.")

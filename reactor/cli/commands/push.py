@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from reactor.cli.messages import with_hint
 from reactor.cli.options.formats import Format, format_option
+from reactor.cli.options.sizes import max_size_option
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
+
+if TYPE_CHECKING:
+    from reactor.fleet.bundle.limits import BundleLimits
 
 _HELP = """Bring DIRECTORY to hosts over ssh, and run its manifest.yaml there until it has converged.
 
@@ -59,15 +63,6 @@ def _amount(text: str) -> Any:
     return Amount.parse(text)
 
 
-def _size(text: str) -> int:
-    units = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-    number = text.lower().removesuffix("b").removesuffix("i")
-    unit = number[-1:] if number[-1:].isalpha() else ""
-    if unit not in units or not number.removesuffix(unit).isdecimal():
-        raise ValueError(f"{text!r} is not a size, as in 64MiB")
-    return int(number.removesuffix(unit)) * units[unit]
-
-
 def _which_hosts(command: _Command) -> _Command:
     """The options that say which hosts, and in which order."""
     for option in (
@@ -91,7 +86,7 @@ def _what_to_do(command: _Command) -> _Command:
         click.option("--stay", is_flag=True, help="Install reactor as a service on each host, which follows the bundle and repairs drift."),
         click.option("--sudo", is_flag=True, help="Run reactor through 'sudo -n' on each host, also without 'ansible_become' in the inventory."),
         click.option("--bootstrap", is_flag=True, help="Where reactor is missing, send it along, with its libraries. The host needs the same version of Python as this one."),
-        click.option("--max-size", metavar="SIZE", callback=_parsed(_size), default="64MiB", show_default=True, help="Refuse a larger bundle."),
+        max_size_option,
     ):  # fmt: skip
         command = option(command)
     return command
@@ -119,7 +114,7 @@ def push(
     words: tuple[str, ...],
     rollback: bool,
     trusted_owners: tuple[Owner, ...],
-    max_size: int,
+    limits: BundleLimits,
     form: Format,
     **options: Any,
 ) -> None:
@@ -135,5 +130,5 @@ def push(
     from reactor.cli.running.pushing import PushCommand
 
     with trusting_owners(trusted_owners):
-        code = PushCommand(directory, names, max_size, form, **options).push()
+        code = PushCommand(directory, names, limits, form, **options).push()
     raise click.exceptions.Exit(code)

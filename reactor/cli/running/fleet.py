@@ -22,7 +22,7 @@ from reactor.fleet.operator.hosts import admit_by_hand, change_host_spec, freed,
 from reactor.fleet.operator.keyring import KeyringError, save_credentials
 from reactor.fleet.operator.server_config import CONFIG, load_operator_directory, make_operator_directory
 from reactor.fleet.operator.session import operator_session, save_servers
-from reactor.fleet.operator.streams import make_streams, wanted_streams
+from reactor.fleet.operator.streams import lets_ccm_publish, make_streams, wanted_streams
 from reactor.fleet.rollout import acts
 from reactor.fleet.rollout.state import ChannelState, Phase
 
@@ -37,7 +37,7 @@ _ACTS: dict[str, Callable[[ChannelState, acts.Author], ChannelState]] = {
 
 
 def initialize(
-    home: str, servers: Sequence[str], ca: str | None, replicas: int | None, ccm_publishers: bool
+    home: str, servers: Sequence[str], ca: str | None, replicas: int | None, ccm_publishers: bool | None
 ) -> int:
     """Make the accounts and the streams. Returns the exit code."""
     try:
@@ -51,7 +51,8 @@ def initialize(
     async def streams() -> list[str]:
         async with operator_session(home) as js:
             copies = replicas or await usual_copies(js, home)
-            changes = await make_streams(js, wanted_streams(copies, ccm_publishers=ccm_publishers))
+            ccm = await lets_ccm_publish(js) if ccm_publishers is None else ccm_publishers
+            changes = await make_streams(js, wanted_streams(copies, ccm_publishers=ccm))
         return [
             f"made the stream {each.stream}"
             if each.made
@@ -94,12 +95,13 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
     def tell(state: ChannelState, why: str) -> None:
         click.echo(f"{state.channel}: release {state.serial} {state.phase} {state.wave / 100:g} %: {why}")
 
-    async def all_of_them(js: JetStream) -> list[ChannelState]:
-        ended: list[ChannelState] = []
+    async def all_of_them(js: JetStream) -> list[bool]:
+        ended: list[bool] = []
 
         async def one(channel: str) -> None:
+            begun, _ = await Channels(js).read(channel)
             found = await Driver(js, channel, author(), tell=tell).run(until_ended=until_ended)
-            ended.extend([found] if found else [])
+            ended.extend([_went_well(begun, found)] if found else [])
 
         async with trio.open_nursery() as nursery:
             for channel in channels:
@@ -110,7 +112,14 @@ def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> 
         ended = within(home, all_of_them)
     except KeyboardInterrupt:
         return 0
-    return 0 if all(state.phase is Phase.DONE for state in ended) else 1
+    return 0 if all(ended) else 1
+
+
+def _went_well(begun: ChannelState | None, ended: ChannelState) -> bool:
+    """Whether what was going on has ended: a release is done, or the hosts are back if that was the aim already."""
+    if begun is not None and begun.phase in (Phase.REVERTING, Phase.REVERTED):
+        return ended.phase is Phase.REVERTED
+    return ended.phase is Phase.DONE
 
 
 def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:

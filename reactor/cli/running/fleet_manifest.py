@@ -131,7 +131,12 @@ class ChannelManifests:
         environ, _ = environment(read_file=False)
         facts = {"fleet": self._merged(fleets)}
         return Inputs(
-            Facts(facts, parse=parse_values), environ, {}, context=DEFAULT_CONTEXT, network=self.shared
+            Facts(facts, parse=parse_values),
+            environ,
+            {},
+            context=DEFAULT_CONTEXT,
+            network=self.shared,
+            applied_notify=True,
         )
 
     def _merged(self, fleets: Mapping[str, Fleet]) -> dict[str, Any]:

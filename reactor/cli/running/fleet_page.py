@@ -62,6 +62,11 @@ def picture(fleet: FleetView, found: list[Overview], failed: list[Failure]) -> d
                     {"host": line.host, "phase": line.phase, "serial": line.serial, "why": line.why}
                     for line in unwell[:_MOST_HOSTS]
                 ],
+                "lacks": [
+                    {"host": host, "secrets": list(names)}
+                    for host, names in list(each.lacks.items())[:_MOST_HOSTS]
+                ],
+                "lacks_count": len(each.lacks),
             }
         )
     grouped = [

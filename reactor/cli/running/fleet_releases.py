@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import click
 
 from reactor.atomic_write import replace_file
 from reactor.cli import exitcodes
-from reactor.cli.messages import fail_for, reporting_manifest_errors
+from reactor.cli.messages import fail_for, notice, reporting_manifest_errors
 from reactor.cli.options.formats import Format
 from reactor.cli.running.fleet import drive_channels
 from reactor.cli.running.fleet_session import author, said, within
@@ -35,28 +36,42 @@ from reactor.fleet.release.verify import PIN, RELEASE
 from reactor.fleet.rollout.gate import Gate, Share
 from reactor.fleet.rollout.state import ChannelState
 from reactor.fleet.rollout.waves import parse_waves
+from reactor.resource.diagnostic import ManifestError
 from reactor.trust.inputs import open_input
 
 
 def packed(directory: str, limits: BundleLimits = LIMITS) -> Bundle:
-    """The directory as a bundle, if its manifest is valid here."""
+    """The directory as a bundle, if its manifest is valid."""
+    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
+        _require_valid(directory)
+    return pack(directory, limits, opener=open_input)
+
+
+def _require_valid(directory: str) -> None:
+    """Load the manifest with each set of facts in ``fleet-tests``; without any, with those of this host. Raises ManifestError."""
     from reactor.cli.options.inputs import Given, host_facts
+    from reactor.documents import read_values
     from reactor.fleet.host.shared_values import SharedValues
     from reactor.loading import load
     from reactor.manifest.inputs import Inputs
 
-    with reporting_manifest_errors(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        load(
-            (os.path.join(directory, MANIFEST),),
-            Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=SharedValues(None)),
-        )
-    return pack(directory, limits, opener=open_input)
+    manifests, network = (os.path.join(directory, MANIFEST),), SharedValues(None)
+    files = sorted(glob.glob(os.path.join(glob.escape(directory), "fleet-tests", "*.yaml")))
+    if not files:
+        load(manifests, Inputs(host_facts(Given(None, ())), os.environ, {}, (), network=network))
+    for file in files:
+        facts = read_values(file)
+        try:
+            load(manifests, Inputs(facts, os.environ, {}, (), network=network))
+        except ManifestError:
+            notice(f"the manifest is not valid with the facts in {file}", None)
+            raise
 
 
-def pack_directory(directory: str, output: str | None, form: Format) -> None:
+def pack_directory(directory: str, output: str | None, form: Format, limits: BundleLimits) -> None:
     """Pack a directory, and print its bundle."""
     try:
-        bundle = packed(directory)
+        bundle = packed(directory, limits)
     except ReactorError as error:
         fail_for(error)
     if output is not None:
@@ -95,7 +110,7 @@ def begin(home: str, directory: str | None, channel: str, form: Format, **wishes
     """Pack, sign, publish and begin. Returns the exit code."""
     try:
         wish = Wish(channel, author(), wishes["waves"], _gate(wishes), wishes["note"], wishes["targets"])
-        bundle = packed(directory) if directory else None
+        bundle = packed(directory, wishes["limits"]) if directory else None
     except ReactorError as error:
         fail_for(error)
     again, signed = wishes["again"], wishes["signed"]

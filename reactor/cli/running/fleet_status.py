@@ -44,7 +44,7 @@ class RunStatus:
         self._failed_now: set[str] = set()
         """What failed since the release was loaded, and failed again, or is not retried soon."""
         self._failed_once: set[str] = set()
-        """What failed for the first time, and is retried soon."""
+        """What failed once, and is retried soon."""
         self._errors: dict[str, str] = {}
         self._health: dict[str, dict[str, HealthStatus]] = {}
         self._facts: Mapping[str, Any] = {}
@@ -60,10 +60,13 @@ class RunStatus:
         if type(event) is Checked:
             self._take_check(event)
         elif type(event) is Reloaded:
-            self._loaded = dict(self._being_loaded())
-            self._failed_now.clear()
-            self._failed_once.clear()
+            loaded = dict(self._being_loaded())
+            if loaded != self._loaded:
+                self._failed_now.clear()
+            self._loaded = loaded
             self._rejected.clear()
+            self._failed_now.difference_update(event.gone)
+            self._failed_once.difference_update(event.gone)
             for ref in event.gone:
                 self._errors.pop(ref, None)
                 self._health.pop(ref, None)
@@ -106,6 +109,7 @@ class RunStatus:
         if engine is None:
             return HostPhase.MOVING
         members = self._of_channel(channel)
+        members -= self._composites  # these are as their members
         failed = engine.scheduler.blocking.failed & members
         bad = failed | engine.scheduler.blocking.blocked & members
         if any(engine.vertex_table.refs[vertex] in self._failed_now for vertex in bad):

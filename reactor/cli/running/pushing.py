@@ -14,7 +14,7 @@ from reactor.cli.messages import fail_for
 from reactor.cli.running.push_sockets import directory_of_sockets
 from reactor.console.jsonlines import line
 from reactor.errors import ReactorError, first_of
-from reactor.fleet.bundle.limits import LIMITS
+from reactor.fleet.bundle.limits import BundleLimits
 from reactor.fleet.bundle.pack import Bundle, pack
 from reactor.fleet.push.bootstrap import make_bootstrap
 from reactor.fleet.push.errors import InventoryError
@@ -40,7 +40,7 @@ class PushCommand(NamedTuple):
 
     directory: str | None
     names: Sequence[str]
-    max_size: int
+    limits: BundleLimits
     form: str
     inventory: str | None
     inventory_command: str | None
@@ -86,8 +86,7 @@ class PushCommand(NamedTuple):
     def _bundle(self) -> Bundle | None:
         if self.directory is None:
             return None
-        limits = LIMITS.raised_for(self.max_size)._replace(packed=self.max_size)
-        return pack(self.directory, limits, open_input)
+        return pack(self.directory, self.limits, open_input)
 
     def _push(self, hosts: Sequence[Host], bundle: Bundle | None) -> list[Outcome]:
         ssh = Ssh(directory_of_sockets(), self.ssh_config, self.connect_timeout)

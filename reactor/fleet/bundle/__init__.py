@@ -4,6 +4,7 @@
 - ``digest``: the name of a bundle;
 - ``limits``: how large a bundle may be;
 - ``pack``: packs a directory into the same bytes on every machine;
+- ``incoming``: a bundle on its way to a host;
 - ``store``: the bundles that a host keeps, by digest;
 - ``channel``: the bundle in force and the one before, switched by one rename.
 

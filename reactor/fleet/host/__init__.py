@@ -5,6 +5,7 @@ bundles are run, and nothing here stops the run: without network the release in 
 
 - ``ports``: the interfaces to the host: its identity, its disk, its run;
 - ``documents``: reads releases and pins from the network or the disk, and verifies them;
+- ``download``: brings a bundle, and goes on where it broke off;
 - ``follow``: follows one channel;
 - ``report``: sends the newest summary, not too often;
 - ``event_sender``: sends the events of the journal;

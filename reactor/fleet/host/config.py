@@ -73,12 +73,14 @@ class HostConfig(NamedTuple):
     """The id of the host, and its connection.
 
     ``card_key``: the fleet's public card key; without it, nothing is renewed.
+    ``card``: the file of its card; None without one.
     """
 
     identity: Identity
     options: Options
     pace: Pace = Pace()
     card_key: str | None = None
+    card: str | None = None
 
 
 def read_config(path: str, version: str = "", parse: Callable[[str], object] = str) -> HostConfig:
@@ -119,7 +121,8 @@ class _Reader:
         except ContextError as error:
             raise HostConfigError(error.message, error.hint) from error
         identity = Identity(name, channels, believed, groups, require, windows, version, facts)
-        return HostConfig(identity, options, pace, self._card_key())
+        card = self._file("card") if "card" in self._values else None
+        return HostConfig(identity, options, pace, self._card_key(), card)
 
     def _channels_and_groups(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The channels and groups of the card if there is one, else of the settings."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import trio
 
+from reactor.fleet.bundle.incoming import Arrived, IncomingBundle
+from reactor.fleet.bundle.limits import LIMITS
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.held import HeldReleases
 
@@ -21,6 +22,7 @@ class DiskReleases:
 
     def __init__(self, held: HeldReleases, validate: Callable[[str, Release], None]) -> None:
         self._held = held
+        self._incoming = IncomingBundle(held.store.root, held.name)
         self._validate = validate
 
     @property
@@ -41,15 +43,36 @@ class DiskReleases:
         """Whether the bundle is here."""
         return self._held.has_bundle(release)
 
-    async def receive(self, release: Release, data: bytes) -> None:
-        """Store the bundle of ``release`` if ``validate`` accepts it. Raises BundleError, OSError."""
-        await trio.to_thread.run_sync(self._receive, release, data)
+    async def arrived(self) -> Arrived:
+        """What has arrived of the bundle that the channel waits for."""
+        return await trio.to_thread.run_sync(self._incoming.arrived)
 
-    def _receive(self, release: Release, data: bytes) -> None:
+    async def begin(self, bundle: str, copy: str) -> Arrived:
+        """Forget what has arrived, and wait for this copy of a bundle. Raises OSError."""
+        return await trio.to_thread.run_sync(self._incoming.begin, bundle, copy)
+
+    async def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
+        """Keep one more chunk; return what has arrived then. Raises OSError."""
+        return await trio.to_thread.run_sync(self._incoming.add, arrived, sequence, data)
+
+    async def receive(self, release: Release) -> None:
+        """Keep the bundle that has arrived, if its manifest loads here; else forget it.
+
+        Raises BundleError, OSError, and what ``validate`` raises.
+        """
+        await trio.to_thread.run_sync(self._receive, release)
+
+    def _receive(self, release: Release) -> None:
+        limits = LIMITS.raised_for(release.size)
         with self._held.store.locked():
-            self._held.receive(
-                release, io.BytesIO(data), lambda directory: self._validate(directory, release)
-            )
+            try:
+                with self._incoming.opened() as stream:
+                    self._held.receive(release, stream, partial(self._validated, release), limits)
+            finally:
+                self._incoming.remove()
+
+    def _validated(self, release: Release, directory: str) -> None:
+        self._validate(directory, release)
 
     async def switch(
         self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]

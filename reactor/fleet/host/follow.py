@@ -15,6 +15,7 @@ from reactor.fleet.bundle.store import StoreLockedError
 from reactor.fleet.debounced_event import DebouncedEvent
 from reactor.fleet.documents import DocumentError
 from reactor.fleet.host.documents import VerifiedRelease, read_pin, read_release
+from reactor.fleet.host.download import download
 from reactor.fleet.host.ports import Host
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.link.errors import LinkError
@@ -138,10 +139,10 @@ class ChannelFollower:
         release = chosen.release
         if not self._store.has_bundle(release):
             self._say(HostPhase.FETCHING, about)
-            if splay:
+            if splay and (await self._store.arrived()).bundle != release.bundle:
                 await trio.sleep(random.uniform(0, splay))  # noqa: S311 - no secret
-            data = await self._js.objects(BUNDLES).read(release.bundle, largest=release.size)
-            await self._store.receive(release, data)
+            await download(self._js.objects(BUNDLES), release, self._store)
+            await self._store.receive(release)
         await self._store.switch(
             release, chosen.data, chosen.signatures, {"groups": list(self._host.identity.groups)}
         )

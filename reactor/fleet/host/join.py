@@ -37,7 +37,7 @@ CREDENTIALS, AGE_KEY, CARD, CA, SIGNERS = (
     "fleet-ca.pem",
     "fleet-signers",
 )
-_PUBLIC = 0o644
+PUBLIC = 0o644
 _AGAIN = 1.0
 """Seconds that a request waits for its answer, and between two requests."""
 _JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
@@ -210,9 +210,9 @@ def _write(  # noqa: PLR0917 - what `join` has
     if token.ca is not None:
         files[CA] = token.ca.encode()
     for name, content in files.items():
-        replace_file(os.path.join(directory, name), content, _PUBLIC)
+        replace_file(os.path.join(directory, name), content, PUBLIC)
     keys.save(jwt)
-    replace_file(config, _config(token, card.verified(token.card_key)).encode(), _PUBLIC)
+    replace_file(config, _config(token, card.verified(token.card_key)).encode(), PUBLIC)
     names = (*files, CREDENTIALS, AGE_KEY)
     return (*(os.path.join(directory, each) for each in names), config)
 

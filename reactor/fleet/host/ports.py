@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from reactor.fleet.bundle.incoming import Arrived
 from reactor.fleet.release.document import Release
 from reactor.fleet.release.signers import Signer
 from reactor.fleet.rollout.hosts import HostPhase
@@ -64,8 +65,17 @@ class ReleaseStore(Protocol):
     def has_bundle(self, release: Release) -> bool:
         """Whether the bundle is here."""
 
-    async def receive(self, release: Release, data: bytes) -> None:
-        """Store the bundle of ``release`` if its manifest is valid on this host. Raises ReactorError, OSError."""
+    async def arrived(self) -> Arrived:
+        """What has arrived of the bundle that the channel waits for. Raises OSError."""
+
+    async def begin(self, bundle: str, copy: str) -> Arrived:
+        """Forget what has arrived, and wait for this copy of a bundle. Raises OSError."""
+
+    async def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
+        """Keep one more chunk; return what has arrived then. Raises OSError."""
+
+    async def receive(self, release: Release) -> None:
+        """Keep the bundle that has arrived, if its manifest loads here. Raises ReactorError, OSError."""
 
     async def switch(
         self, release: Release, data: bytes, signatures: bytes, facts: Mapping[str, Any]

@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import trio
 
+from reactor.atomic_write import replace_file
 from reactor.errors import ReactorError
+from reactor.fleet.documents import DocumentError, parsed
+from reactor.fleet.enrolment.card import Card, CardError, SignedCard
 from reactor.fleet.enrolment.requests import Request
-from reactor.fleet.host.join import admitted, ask
+from reactor.fleet.host.join import PUBLIC, admitted, ask
 from reactor.fleet.host.keys import FileKeys
 from reactor.fleet.link.connection import Connection
 from reactor.fleet.link.errors import ContextError
@@ -23,7 +26,7 @@ _FIRST_RETRY, _LONGEST_RETRY = 30.0, 3600.0
 
 
 class Renewal:
-    """Renews the file ``credentials``.
+    """Renews the files ``credentials`` and ``card``.
 
     ``card_key``: the fleet's public card key. ``tell`` gets a sentence for people.
     """
@@ -35,6 +38,7 @@ class Renewal:
         credentials: str,
         card_key: str,
         *,
+        card: str | None = None,
         tell: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -42,6 +46,7 @@ class Renewal:
         self._host = host
         self._credentials = credentials
         self._card_key = card_key
+        self._card = card
         self._tell = tell
         self._clock = clock
 
@@ -75,10 +80,23 @@ class Renewal:
         return issued + (expires - issued) * 2 / 3
 
     async def renew(self) -> None:
-        """Ask for a new JWT and write it. Raises LinkError, CardError, DocumentError, NotAdmittedError, OSError."""
+        """Ask for a new JWT and write it, and the card if it has changed. Raises LinkError, CardError, DocumentError, NotAdmittedError, OSError."""
         keys = FileKeys(self._credentials)
         request = Request("renew", self._host, keys.public)
         answer = await ask(self._connection, request.sealed(keys.sign), self._card_key, request.nonce)
-        jwt, _, _ = admitted(answer, request, self._card_key)
+        jwt, signed, card = admitted(answer, request, self._card_key)
         keys.save(jwt)
         self._tell(f"the credentials of {self._host} are renewed")
+        if self._card is not None and self._is_newer(self._card, signed, card):
+            replace_file(self._card, signed.to_bytes(), PUBLIC)
+            self._tell(
+                f"the card of {self._host} has changed: restart this run to follow {', '.join(card.channels)}"
+            )
+
+    def _is_newer(self, path: str, signed: SignedCard, card: Card) -> bool:
+        """Whether a card is another than that in the file, and not an older one. A file that can't be read is replaced."""
+        try:
+            there = SignedCard.of(parsed(read_small_file(path, "card", "").encode(), path))
+            return there != signed and card.issued >= there.verified(self._card_key).issued
+        except (CardError, ContextError, DocumentError):
+            return True

@@ -88,13 +88,13 @@ class ObjectStore:
         if largest is not None and info.size > largest:
             raise DamagedError(f"{self._shown(name)} has {info.size:,} bytes; at most {largest:,} are read")
         digest, size = hashlib.sha256(), 0
-        async with aclosing(self._chunks(info)) as chunks:
+        async with aclosing(self.chunks(info)) as chunks:
             async for chunk in chunks:
-                size += len(chunk)
+                size += len(chunk.data)
                 if size > info.size:
                     raise DamagedError(f"{self._shown(name)} has more bytes than its information says")
-                digest.update(chunk)
-                write(chunk)
+                digest.update(chunk.data)
+                write(chunk.data)
         if size != info.size or _digest(digest.digest()) != info.digest:
             hint = "put it there again; or it was replaced while it was read"
             raise DamagedError(f"{self._shown(name)} is damaged: its size or digest is wrong", hint)
@@ -123,24 +123,31 @@ class ObjectStore:
         async with self.js.reading(self.stream, [subject], **how) as reader:
             yield Watch(reader, self.info_of, self.missing)
 
-    async def _chunks(self, info: ObjectInfo) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks: directly, or through a consumer where the stream does not allow that."""
+    async def chunks(
+        self, info: ObjectInfo, *, after: int = 0, at_once: int = _PAGE
+    ) -> AsyncGenerator[Stored, None]:
+        """Yield the chunks, those after a sequence number: directly, or through a consumer where the stream forbids that.
+
+        So many are asked for ``at_once``. They are not verified.
+        """
         subject = f"$O.{self.bucket}.C.{info.nuid}"
         if not info.size:
             return
         direct = True
         try:
-            async with aclosing(messages_from(self.js, self.stream, subject, page=_PAGE)) as chunks:
+            found = messages_from(self.js, self.stream, subject, after + 1, page=at_once)
+            async with aclosing(found) as chunks:
                 async for stored in chunks:
-                    yield stored.data
+                    yield stored
         except NoRespondersError:
             direct = False
         if not direct:
             async with self.js.reading(self.stream, [subject], start="all") as reader:
-                async for found in reader:
-                    if found is None:
+                async for each in reader:
+                    if each is None:
                         return
-                    yield found.data
+                    if each.sequence > after:
+                        yield each
 
     # --- writing
 

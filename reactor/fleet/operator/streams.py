@@ -127,8 +127,19 @@ def _registrations(ccm_publishers: bool) -> dict[str, Any]:
     return common
 
 
+async def lets_ccm_publish(js: JetStream) -> bool:
+    """Return whether the registry takes what publishers of CCM send; False if it is not there yet. Raises LinkError."""
+    try:
+        return (await js.stream_info(REGISTRATIONS))["config"].get("allow_rollup_hdrs") is True
+    except MissingError:
+        return False
+
+
 async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -> list[Change]:
-    """Make the streams that are missing, and change what differs. Return the changes. Raises LinkError."""
+    """Make the streams that are missing, and change what differs. Return the changes. Raises LinkError.
+
+    The registry is made anew when publishers of CCM shall write to it, or no more: hosts register again soon.
+    """
     changes = []
     for name, fields in wanted.items():
         try:
@@ -137,7 +148,12 @@ async def make_streams(js: JetStream, wanted: Mapping[str, Mapping[str, Any]]) -
             await _made(js, name, fields)
             changes.append(Change(name, made=True))
             continue
-        if differing := differing_fields(there, fields):
+        differing = differing_fields(there, fields)
+        if name == REGISTRATIONS and "deny_purge" in differing:  # no server takes that back
+            await js.delete_stream(name)
+            await _made(js, name, fields)
+            changes.append(Change(name, made=True))
+        elif differing:
             _require_taken(name, await js.update_stream(name, {**there, **fields}), fields)
             changes.append(Change(name, made=False, fields=differing))
     return changes

@@ -33,6 +33,7 @@ class HeldReleases:
 
     def __init__(self, store: BundleStore, channel: str) -> None:
         self.store = store
+        self.name = channel
         self.channel = Channel(store, channel)
         self._documents = os.path.join(store.root, "releases")
         self._floor_path = os.path.join(self.channel.path, "floor")

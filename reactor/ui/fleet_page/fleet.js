@@ -17,11 +17,17 @@ function channel(each) {
     element("tr", {}, element("td", {}, host.host), element("td", {}, host.phase), element("td", {}, host.serial || "-"),
       element("td", { class: "problem" }, host.why)));
   const more = each.unwell_count - each.unwell.length;
+  const lacks = each.lacks.filter((one) => one.host.includes(wanted)).map((one) =>
+    element("li", {}, `${one.host} lacks ${one.secrets.map((name) => `secret ${name}`).join(", ")}`));
+  if (each.lacks_count > each.lacks.length) {
+    lacks.push(element("li", {}, `and ${each.lacks_count - each.lacks.length} more hosts that lack a secret`));
+  }
   const heads = ["Host", "Phase", "Serial", "Why"].map((title) => element("th", { scope: "col" }, title));
   return element("section", { "aria-label": `Channel ${each.channel}` },
     element("h2", {}, each.headline), each.why ? element("p", {}, each.why) : null,
     element("p", { class: "counts" }, counts), element("ul", { class: "conditions" }, conditions),
     rows.length ? element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)) : null,
+    element("ul", { class: "lacks" }, lacks),
     more > 0 ? element("p", {}, `and ${more} more hosts that are not well`) : null);
 }
 

@@ -12,9 +12,10 @@ import trio
 from fleet_server import FleetServer
 from known_fleet import NOSPACE, put_host, put_state, remember, state, summary
 
-from reactor.fleet.bucket_names import STATE
+from reactor.fleet.bucket_names import SECRETS, STATE
 from reactor.fleet.host_spec import HostSpec
 from reactor.fleet.rollout.hosts import HostPhase
+from reactor.fleet.sealed_secret import OPERATORS, SealedSecret
 
 HOSTS = 10_000
 
@@ -32,6 +33,8 @@ async def filled(server):
             await js.connection.publish(f"$KV.{STATE}.{name}", told.to_bytes())
         await js.connection.flush(30)
         await put_host(js, "late", summary("late"))
+        wanted = SealedSecret(OPERATORS, "db-password", "late", b"sealed")
+        await js.key_value(SECRETS).put(f"{OPERATORS}.db-password", wanted.to_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,7 @@ def test_only_hosts_that_are_not_well_are_listed_and_changes_arrive(tab, served)
     assert "ok max_failed: " in tab.text(".conditions")
     assert "waits soak: 60 s" in tab.text(".conditions")
     assert f"4 hosts {NOSPACE[0]}" in re.sub(r"\s+", " ", tab.text("#failures"))
+    assert tab.text(".lacks") == "late lacks secret db-password"
     # What hosts and operators write is text.
     assert tab.evaluate("document.querySelectorAll('img, b').length") == 0
     assert "<img src=x>" in tab.text("tbody")
