@@ -155,7 +155,7 @@ class Binder:
         body = declaration.body
         if body is not None and self._loops.is_late(body):
             context = self._loops.outside.expression_context
-            with self._factory.late_loop(model, name, declaration, context) as elements:
+            with self._factory.deferred_loop(model, name, declaration, context) as elements:
                 if elements is not NOT_KNOWN:
                     yield from self._each(model, body, self._loops.over(body, elements))
             return

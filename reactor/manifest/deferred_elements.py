@@ -15,11 +15,11 @@ from reactor.manifest.phrasing import shown
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.declared import Outputs
-from reactor.resource.late_loop import LateLoop
+from reactor.resource.deferred_loop import DeferredLoop
 from reactor.resource.plan import ResourceError
 
 
-class LateElements(DeferredBinding):
+class DeferredElements(DeferredBinding):
     """Evaluates the elements of the loop ``ref``.
 
     ``known`` has the outputs with which each loop was evaluated last. It is kept while the manifest is loaded again,
@@ -34,7 +34,7 @@ class LateElements(DeferredBinding):
         expression_context: ExpressionContext,
         known: KnownOutputs,
     ) -> None:
-        super().__init__(LateLoop, declaration, values, (), expression_context)
+        super().__init__(DeferredLoop, declaration, values, (), expression_context)
         self._ref = ref
         self._known = known
         self._written = tuple(self.takes)
@@ -67,7 +67,7 @@ class LateElements(DeferredBinding):
         named = self._outputs_by_own_names(outputs)
         now = {name: named(name) for name in self._written}
         if None in now.values():
-            assert isinstance(resource, LateLoop)  # noqa: S101 - for mypy
+            assert isinstance(resource, DeferredLoop)  # noqa: S101 - for mypy
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
         values = super().settle(resource, outputs, briefly=briefly)
         elements = values.for_each  # type: ignore[attr-defined]

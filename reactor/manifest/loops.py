@@ -83,7 +83,7 @@ class Loops:
         return None if elements is None else self._over(body, elements)
 
     def over(self, body: Mapping, value: Any) -> list[Iteration] | None:
-        """Return the iterations over ``value``, the elements of a late loop. If they are invalid, report why: None."""
+        """Return the iterations over ``value``, the elements of a deferred loop. If they are invalid, report why: None."""
         elements = self._checked(body, FOR_EACH, value)
         return None if elements is None else self._over(body, elements)
 

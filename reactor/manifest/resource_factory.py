@@ -119,7 +119,7 @@ class ResourceFactory:
         self._add(resource, origin)
 
     @contextmanager
-    def late_loop(
+    def deferred_loop(
         self,
         model: type[Resource],
         name: str,
@@ -130,20 +130,22 @@ class ResourceFactory:
 
         What is made in the block is what the loop makes.
         """
-        from reactor.manifest.late_elements import LateElements  # noqa: PLC0415 - few loops are over outputs
-        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415
+        from reactor.manifest.deferred_elements import DeferredElements  # noqa: PLC0415 - few loops are over outputs
+        from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415
 
         label = f"{model.kind}#{self._scope}{name}"
         body = declaration.body
         assert body is not None  # noqa: S101 - for mypy: a loop has a body
         reader = ValueReader(self._problems, expression_context.scope)
-        values = reader.read(body, LateLoop, body.keys() - {FOR_EACH})
+        values = reader.read(body, DeferredLoop, body.keys() - {FOR_EACH})
         values.plain["name"] = label
-        number = self._resource_table.repeat(f"{LateLoop.kind}#{label}", declaration.at, self._problems)
-        ref = numbered(f"{LateLoop.kind}#{label}", number)
-        deferred = LateElements(ref, declaration, values, expression_context, self._known_outputs)
+        number = self._resource_table.repeat(f"{DeferredLoop.kind}#{label}", declaration.at, self._problems)
+        ref = numbered(f"{DeferredLoop.kind}#{label}", number)
+        deferred = DeferredElements(ref, declaration, values, expression_context, self._known_outputs)
         elements = deferred.expand(self._report_late)
-        loop = LateLoop.model_validate(values.plain | ({} if elements is NOT_KNOWN else {FOR_EACH: elements}))
+        loop = DeferredLoop.model_validate(
+            values.plain | ({} if elements is NOT_KNOWN else {FOR_EACH: elements})
+        )
         declare(loop, Declared(ref, self._form, declaration.at, deferred))
         self._add(loop, Origin(self._problems.source, declaration))
         first = len(self._resource_table.resources)

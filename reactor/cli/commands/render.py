@@ -93,8 +93,8 @@ def _rendered_text(
 
 def _note_late_loops(resources: Iterable[Resource]) -> None:
     """Say which loops are shown as written, because their elements are not known."""
-    from reactor.resource.late_loop import LateLoop
+    from reactor.resource.deferred_loop import DeferredLoop
 
     for loop in resources:
-        if isinstance(loop, LateLoop):
+        if isinstance(loop, DeferredLoop):
             notice(f"{loop.declared.place}: {loop.unknown}", None)
