@@ -74,12 +74,12 @@ if TYPE_CHECKING:
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.escaping import escaped
     from reactor.resource.health import HealthResult, HealthStatus
-    from reactor.resource.left_alone import left_alone
     from reactor.resource.mount_health import follow_mounts, fragile_mounts
     from reactor.resource.output import emit_note, emit_output
     from reactor.resource.own_renames import own_renames
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.property_types import AbsolutePath, Duration, Flag, Rate, Reference, References
+    from reactor.resource.protected_processes import protect_process
     from reactor.resource.redaction import register_header_secrets, register_secret, register_url_secrets
     from reactor.resource.relations import Claim, Contradiction, Exclusion, Relations, SandboxAccess
     from reactor.resource.role import RemoteRole, RoleResource
@@ -119,7 +119,7 @@ _HOMES = {
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
     "reactor.resource.escaping": ("escaped",),
     "reactor.resource.health": ("HealthResult", "HealthStatus"),
-    "reactor.resource.left_alone": ("left_alone",),
+    "reactor.resource.protected_processes": ("protect_process",),
     "reactor.resource.mount_health": ("follow_mounts", "fragile_mounts"),
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
@@ -210,10 +210,10 @@ __all__ = [
     "http_response",
     "in_thread",
     "is_shared_mount",
-    "left_alone",
     "load",
     "open_input",
     "own_renames",
+    "protect_process",
     "read_mounts",
     "register_header_secrets",
     "register_secret",

@@ -13,7 +13,7 @@ from reactor.graph.steps.cycles import report_cycles
 from reactor.graph.steps.managed_paths import find_covered, find_managed_below
 from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order, release_declined
-from reactor.graph.steps.references import add_late_loops, add_outputs, add_references
+from reactor.graph.steps.references import add_deferred_loops, add_outputs, add_references
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.gc_control import gc_paused
@@ -25,7 +25,7 @@ STEPS: tuple[Step, ...] = (
     find_managed_below,
     add_references,
     add_outputs,
-    add_late_loops,
+    add_deferred_loops,
     add_manifest_order,
     add_members,
     report_cycles,

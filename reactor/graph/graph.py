@@ -148,9 +148,9 @@ class Graph:
         """Whether it has the resource ``ref``, or a loop of unknown elements that may make it."""
         if ref in self.resources:
             return True
-        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415 - few manifests have such a loop
+        from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415 - few manifests have such a loop
 
-        return any(isinstance(each, LateLoop) and each.may_make(ref) for each in self.resources.values())
+        return any(isinstance(each, DeferredLoop) and each.may_make(ref) for each in self.resources.values())
 
     @cached_property
     def refs(self) -> list[str]:

@@ -83,13 +83,13 @@ class GraphBuilder:
         return frozenset(vertex for vertex, deferred in self.deferred.items() if deferred.is_declined)
 
     @cached_property
-    def late_loops(self) -> list[int]:
+    def deferred_loops(self) -> list[int]:
         """The loops over outputs of other resources."""
         if not self.deferred:
             return []
-        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415 - few manifests have such a loop
+        from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415 - few manifests have such a loop
 
-        return [vertex for vertex in self.deferred if isinstance(self.resources[vertex], LateLoop)]
+        return [vertex for vertex in self.deferred if isinstance(self.resources[vertex], DeferredLoop)]
 
     @cached_property
     def managed(self) -> list[int]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from reactor.graph.globs import HOW_TO_WRITE, covers
 from reactor.graph.graph import REFRESHING, Edge, EdgeKind, Graph
 from reactor.graph.names import Names
+from reactor.resource.deferred_loop import DeferredLoop
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.late_loop import LateLoop
 
 
 class Follower(NamedTuple):
@@ -153,7 +153,7 @@ def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> list[set[st
 
 def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
     found = {graph.refs[vertex] for name, vertex in names.items() if covers(pattern, (name,))}
-    loops = (each for each in graph.resources.values() if isinstance(each, LateLoop))
+    loops = (each for each in graph.resources.values() if isinstance(each, DeferredLoop))
     return found.union(each.ref for each in loops if each.may_make(pattern))
 
 

@@ -168,12 +168,12 @@ class Binder:
     def _iterations(self, model: type[Resource], name: str, declaration: Declaration) -> Iterator[Iteration]:
         """Yield an iteration for each resource that the declaration makes. ``name`` is their name as written."""
         body = declaration.body
-        if body is not None and self._loops.is_late(body):
+        if body is not None and self._loops.is_deferred(body):
             if not self._loops.is_valid(body):
                 self._resource_table.unread = True
                 return
             context = self._loops.outside.expression_context
-            with self._factory.late_loop(model, name, declaration, context) as elements:
+            with self._factory.deferred_loop(model, name, declaration, context) as elements:
                 if elements is not None:
                     yield from self._each(model, body, self._loops.over(body, elements))
             return

@@ -56,7 +56,7 @@ class Element(NamedTuple):
     secrets: Secrets
 
 
-class LateValues(NamedTuple):
+class LoopValues(NamedTuple):
     """The elements of a loop over outputs; ``nested`` has those inside of each if they use outputs too, else None."""
 
     elements: Any
@@ -76,7 +76,7 @@ class Loops:
         """Return the keys that make the declaration with this body a loop, and are no properties. Empty for others."""
         return _KEYS if body is not None and FOR_EACH in body and self._allowed else _NONE
 
-    def is_late(self, body: Mapping | None) -> bool:
+    def is_deferred(self, body: Mapping | None) -> bool:
         """Whether the elements of the loop with this body are known only in a run."""
         return body is not None and any(uses_outputs(body[key]) for key in self.keys(body) if key in body)
 
@@ -91,7 +91,7 @@ class Loops:
         elements = self._elements(body, FOR_EACH, self.outside)
         return None if elements is None else self._over(body, elements)
 
-    def over(self, body: Mapping, late: LateValues) -> list[Iteration] | None:
+    def over(self, body: Mapping, late: LoopValues) -> list[Iteration] | None:
         """Return the iterations of a loop over outputs. If its elements are invalid, report why: None."""
         elements = self._checked(body, FOR_EACH, late.elements)
         return None if elements is None else self._over(body, elements, late.nested)

@@ -10,7 +10,7 @@ from reactor.manifest.child_manifests import Part
 from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.manifest import Manifest
 from reactor.resource.base import Resource
-from reactor.resource.late_loop import LateLoop
+from reactor.resource.deferred_loop import DeferredLoop
 from reactor.resource.redaction import MASK, redacted
 
 
@@ -50,7 +50,7 @@ def rendered_child(manifest: Manifest, ref: str, part: Part) -> dict[str, Any]:
 
 def _entry(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any]:
     """Return one entry of the list of resources. A loop whose elements are not known is shown as written."""
-    if not isinstance(resource, LateLoop):
+    if not isinstance(resource, DeferredLoop):
         return {resource.kind: _properties(resource, written)}
     kind, _, name = resource.name.partition("#")
     return {kind: {"name": redacted(name)} | redacted(written)}

@@ -14,7 +14,7 @@ from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.loops import FOR_EACH, SUBITEMS, LateValues, uses_outputs
+from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, uses_outputs
 from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -155,33 +155,33 @@ class ResourceFactory:
             )
 
     @contextmanager
-    def late_loop(
+    def deferred_loop(
         self,
         model: type[Resource],
         name: str,
         declaration: Declaration,
         expression_context: ExpressionContext,
-    ) -> Iterator[LateValues | None]:
+    ) -> Iterator[LoopValues | None]:
         """Add the loop of ``declaration``, which makes resources of ``model``, and yield its elements; None if they are not known.
 
         What is made in the block is what the loop makes.
         """
-        from reactor.manifest.late_elements import LateElements  # noqa: PLC0415 - few loops are over outputs
-        from reactor.resource.late_loop import LateLoop  # noqa: PLC0415
+        from reactor.manifest.deferred_elements import DeferredElements  # noqa: PLC0415 - few loops are over outputs
+        from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415
 
         label = f"{model.kind}#{self._scope}{name}"
         body = declaration.body
         assert body is not None  # noqa: S101 - for mypy: a loop has a body
         reader = ValueReader(self._problems, expression_context.scope)
         late = {FOR_EACH, *(key for key in (SUBITEMS,) if uses_outputs(body.get(key)))}
-        values = reader.read(body, LateLoop, body.keys() - late)
+        values = reader.read(body, DeferredLoop, body.keys() - late)
         values.plain["name"] = label
-        number = self._resource_table.repeat(f"{LateLoop.kind}#{label}", declaration.at, self._problems)
-        ref = numbered(f"{LateLoop.kind}#{label}", number)
-        deferred = LateElements(ref, declaration, values, expression_context, self._known_outputs)
+        number = self._resource_table.repeat(f"{DeferredLoop.kind}#{label}", declaration.at, self._problems)
+        ref = numbered(f"{DeferredLoop.kind}#{label}", number)
+        deferred = DeferredElements(ref, declaration, values, expression_context, self._known_outputs)
         elements = deferred.expand(self._report_late)
         known = {} if elements is None else {FOR_EACH: elements.elements, SUBITEMS: elements.nested}
-        loop = LateLoop.model_validate(values.plain | known)
+        loop = DeferredLoop.model_validate(values.plain | known)
         declare(loop, Declared(ref, self._form, declaration.at, deferred))
         self._add(loop, Origin(self._problems.source, declaration))
         first = len(self._resource_table.resources)

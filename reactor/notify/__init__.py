@@ -4,7 +4,7 @@ Failures, recoveries, flapping and drift that the audit found are grouped, and s
 could not be sent is kept, also over a restart: in the state directory. Repairs never wait for a channel.
 
 - ``alerts``: groups the events of one channel, and decides when to send; it does no I/O;
-- ``kept_alerts``: keeps the alerts in the state directory;
+- ``alert_file``: keeps the alerts in the state directory;
 - ``message``: a group of alerts as text, as JSON and as the body that a template gives;
 - ``webhook``, ``mail``, ``command``: send one message;
 - ``sender``: sends a message through the channel that is declared;

@@ -21,8 +21,8 @@ from reactor.engine.events import (
     Reversed,
 )
 from reactor.manifest.notify_channels import Channel
+from reactor.notify.alert_file import AlertFile
 from reactor.notify.alerts import Alerts
-from reactor.notify.kept_alerts import KeptAlerts
 from reactor.notify.message import Message
 from reactor.notify.sender import SendError, send
 from reactor.resource.redaction import redact
@@ -58,7 +58,7 @@ class Notifications:
         self._may_have = may_have
         self._warn = warn
         self._is_single = is_single
-        self._kept = KeptAlerts(directory)
+        self._kept = AlertFile(directory)
         self._declared = channels
         self._channels: dict[str, Channel] = {}
         self._alerts: dict[str, Alerts] = {}

@@ -84,7 +84,7 @@ async def call(fd: int, *words: str, accepted: tuple[int, ...] = (0,)) -> None:
     """
     device = f"/proc/self/fd/{fd}"
     filled = tuple(device if word == "{device}" else word for word in words)
-    done = await run(Command(filled, "/", ENVIRONMENT, inherited=(fd,), left_alone=True))
+    done = await run(Command(filled, "/", ENVIRONMENT, inherited=(fd,), is_protected=True))
     if done.exit_code not in accepted:
         tail = output_tail(done.stdout, done.stderr)
         raise ResourceError(f"{words[0]} failed with exit code {done.exit_code}{tail}", missing_rights())

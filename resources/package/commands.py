@@ -130,8 +130,8 @@ class PackageCommands:
     ) -> Command:
         """The command to run. Without a timeout, it survives this process: half a transaction is worse than none."""
         if progress is None:
-            return Command(arguments, "/", self._environment, time_limit, left_alone=math.isinf(time_limit))
+            return Command(arguments, "/", self._environment, time_limit, is_protected=math.isinf(time_limit))
         program, *others = arguments
         descriptor = progress.fileno()
         reported = (program, f"{status}{descriptor}", *others)
-        return Command(reported, "/", self._environment, inherited=(descriptor,), left_alone=True)
+        return Command(reported, "/", self._environment, inherited=(descriptor,), is_protected=True)

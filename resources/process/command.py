@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import trio
 
-from reactor import ResourceError, left_alone
+from reactor import ResourceError, protect_process
 from reactor.resources.process.identity import Identity
 from reactor.resources.process.output import TAIL_BYTES, Output, follow, memory_file, output_tail
 from reactor.resources.process.process_tree import end_group
@@ -47,7 +47,7 @@ class Command:
     """A command to start: its arguments, with the program first, and its settings. ``timeout`` is in seconds.
 
     ``input`` is its standard input, which other users can't see, unlike the arguments. ``inherited`` are descriptors
-    of ours that it inherits under the same numbers. A ``left_alone`` command, such as a package manager, must not be
+    of ours that it inherits under the same numbers. A protected command, such as a package manager, must not be
     interrupted, so it continues if this process is killed. It writes to files in memory, because a pipe would break.
     """
 
@@ -57,7 +57,7 @@ class Command:
     timeout: float = math.inf
     input: bytes = field(default=b"", repr=False)
     inherited: tuple[int, ...] = ()
-    left_alone: bool = False
+    is_protected: bool = False
     identity: Identity | None = None
     """The user that it runs as; by default the user of this process."""
     umask: int = UMASK
@@ -94,7 +94,7 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
     stdout, stderr = Output(tell), Output(tell)
     with _start(command, await _program_of(command)) as child:
         async with trio.open_nursery() as nursery:
-            read, grace = (follow, 0.0) if command.left_alone else (_pump, _DRAIN_GRACE)
+            read, grace = (follow, 0.0) if command.is_protected else (_pump, _DRAIN_GRACE)
             nursery.start_soon(read, child.stdout, stdout)
             nursery.start_soon(read, child.stderr, stderr)
             in_time = await _wait(child, command)
@@ -114,10 +114,10 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
 @contextmanager
 def _start(command: Command, program: str) -> Iterator[_Child]:
     """Start the command; close its descriptors after the block."""
-    if not command.left_alone:
+    if not command.is_protected:
         ensure_reaper()
     with ExitStack() as held:
-        if command.left_alone:
+        if command.is_protected:
             ours = [held.enter_context(memory_file()) for _ in range(2)]
             process = _spawn(command, program, ours)
         else:
@@ -208,7 +208,7 @@ async def _wait(child: _Child, command: Command) -> bool:
     """Wait until the leader has ended, or kill its group. Returns whether it ended by itself before the timeout."""
     try:
         program, pid = command.arguments[0], child.process.pid
-        with left_alone(pid, program) if command.left_alone else killed_with_us(pid):
+        with protect_process(pid, program) if command.is_protected else killed_with_us(pid):
             return await _ends(child, command.timeout)
     finally:
         child.process.poll()

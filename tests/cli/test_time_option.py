@@ -5,7 +5,7 @@ from datetime import datetime
 import click
 import pytest
 
-from reactor.cli.options.moments import moment, moment_of
+from reactor.cli.options.times import moment, moment_of
 
 NOW = datetime.fromisoformat("2026-03-01 15:30:20")
 

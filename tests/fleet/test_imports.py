@@ -40,13 +40,13 @@ UNUSED = {
     "reactor.manifest.assertions",
     "reactor.manifest.ccm_parts",
     "reactor.manifest.kind_defaults",
-    "reactor.manifest.late_elements",
+    "reactor.manifest.deferred_elements",
     "reactor.manifest.notify_section",
     "reactor.manifest.outside",
     "reactor.manifest.parameters",
     "reactor.manifest.role_calls",
     "reactor.manifest.site_data",
-    "reactor.resource.late_loop",
+    "reactor.resource.deferred_loop",
     "reactor.resource.role",
 }
 """Modules for what the manifest of the test has none of: expressions, roles, defaults, channels, events that are sent."""

@@ -13,9 +13,9 @@ import click
 
 from reactor.cli.messages import fail_for
 from reactor.cli.options.formats import Format, format_option
-from reactor.cli.options.moments import moment
 from reactor.cli.options.resource_names import TEXT, warn_if_unknown
 from reactor.cli.options.state_dir import directory_of, hint_about, state_dir_option
+from reactor.cli.options.times import moment
 from reactor.console.history_lines import entry_line, headline
 from reactor.console.jsonlines import line
 from reactor.console.style import Style, wants_colour

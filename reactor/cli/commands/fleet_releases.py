@@ -8,8 +8,8 @@ import click
 
 from reactor.cli.options.fleet import home_option, host_argument, key_option, why_option
 from reactor.cli.options.formats import Format, format_option
-from reactor.cli.options.moments import moment_ahead
 from reactor.cli.options.sizes import max_size_option
+from reactor.cli.options.times import moment_ahead
 from reactor.cli.options.trust import Owner, trust_option, trusting_owners
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import click
 
 from reactor.cli.options.fleet import channel_argument, home_option, host_argument, where_option
 from reactor.cli.options.formats import Format, format_option
-from reactor.cli.options.moments import moment
+from reactor.cli.options.times import moment
 
 
 @click.command(short_help="Show all channels, and the hosts that are not well.")

@@ -81,7 +81,7 @@ def _rendered_text(
     from reactor.manifest.rendering import rendered, rendered_child
 
     manifest, _ = validated(names, inputs, warn, external)
-    _note_late_loops(manifest.resources)
+    _note_deferred_loops(manifest.resources)
     parts = [rendered(manifest, part) for part in manifest.parts]
     if children:
         parts += (rendered_child(manifest, ref, part) for ref, part in manifest.children)
@@ -91,10 +91,10 @@ def _rendered_text(
     return yaml_text(parts[0]) if is_one else "".join(f"---\n{yaml_text(part)}" for part in parts)
 
 
-def _note_late_loops(resources: Iterable[Resource]) -> None:
+def _note_deferred_loops(resources: Iterable[Resource]) -> None:
     """Say which loops are shown as written, because their elements are not known."""
-    from reactor.resource.late_loop import LateLoop
+    from reactor.resource.deferred_loop import DeferredLoop
 
     for loop in resources:
-        if isinstance(loop, LateLoop):
+        if isinstance(loop, DeferredLoop):
             notice(f"{loop.declared.place}: {loop.unknown}", None)

@@ -14,7 +14,7 @@ import trio
 from reactor.console.number_format import counted
 from reactor.console.open_problems import name_some
 from reactor.engine.engine import Engine
-from reactor.resource.left_alone import LEFT_ALONE
+from reactor.resource.protected_processes import PROTECTED_PROCESSES
 
 TIMEOUT = 15.0
 """Seconds after SIGTERM or SIGHUP until the next step is taken, if the run has not ended."""
@@ -85,14 +85,14 @@ class Interruption:
     def _kill(self) -> None:
         groups = kill_children()
         self._notify(f"killed {counted(groups, 'process group')}")
-        if LEFT_ALONE:
-            names = ", ".join(f"{program} (pid {number})" for number, program in LEFT_ALONE.items())
+        if PROTECTED_PROCESSES:
+            names = ", ".join(f"{program} (pid {number})" for number, program in PROTECTED_PROCESSES.items())
             what = f"{names} is not killed: that could leave packages half installed"
             self._notify(f"{what}; interrupt again to end without waiting for it")
 
     def _leave(self) -> None:
         """End without waiting for the package manager: it finishes alone, and the next run goes on from there."""
-        if not LEFT_ALONE:
+        if not PROTECTED_PROCESSES:
             self._kill()
             return
         self._notify("ending; the package manager goes on")
@@ -102,11 +102,11 @@ class Interruption:
 def kill_children() -> int:
     """Send SIGKILL to each child with its process group; return the number of groups.
 
-    Commands run in their own process groups. A child in our group is killed alone. Children in `LEFT_ALONE` are not killed.
+    Commands run in their own process groups. A child in our group is killed alone. Children in `PROTECTED_PROCESSES` are not killed.
     """
     ours = os.getpgrp()
     groups: set[int] = set()
-    for child in set(_children(os.getpid())) - LEFT_ALONE.keys():
+    for child in set(_children(os.getpid())) - PROTECTED_PROCESSES.keys():
         with suppress(ProcessLookupError):
             group = os.getpgid(child)
             if group == ours:

@@ -5,7 +5,7 @@
 - ``inventory_host``: one host of an inventory: its variables, and how ssh reaches it;
 - ``inventory``: the hosts and groups of an inventory file, of a command, or of the command line;
 - ``ini``, ``yaml_inventory``, ``json_inventory``: its formats; ``ranges``: ``web[01:20]``;
-- ``draft``: an inventory while it is read; it puts the variables of groups and hosts together;
+- ``inventory_builder``: an inventory while it is read; it puts the variables of groups and hosts together;
 - ``patterns``: ``web:!web3``, as Ansible has them;
 - ``waves``: ``--serial`` and ``--max-failed``;
 - ``ssh``: the arguments of ssh; ``lines``: the lines that a host sends, with limits;

@@ -11,8 +11,8 @@ import shlex
 from typing import Any
 
 from reactor.errors import Place
-from reactor.fleet.push.draft import ALL, UNGROUPED, Draft
 from reactor.fleet.push.errors import InventoryError
+from reactor.fleet.push.inventory_builder import ALL, UNGROUPED, InventoryBuilder
 from reactor.suggestions import did_you_mean
 
 _SECTION = re.compile(r"\[([^\[\]:]+)(?::(\w+))?\]\s*(?:[#;].*)?")
@@ -20,8 +20,8 @@ _PARTS = ("children", "vars")
 _COMMENTS = ("#", ";")
 
 
-def read_ini(text: str, file: str, draft: Draft) -> None:
-    """Add the inventory ``text``, of the file ``file``, to ``draft``. Raises InventoryError with the place."""
+def read_ini(text: str, file: str, builder: InventoryBuilder) -> None:
+    """Add the inventory ``text``, of the file ``file``, to ``builder``. Raises InventoryError with the place."""
     group, part = UNGROUPED, ""
     declared: set[str] = {ALL, UNGROUPED}
     named: dict[str, Place] = {}
@@ -35,19 +35,19 @@ def read_ini(text: str, file: str, draft: Draft) -> None:
             if part not in ("", *_PARTS):
                 hint = "write [group], [group:children] or [group:vars]"
                 raise InventoryError(f"a section can't be a group's {part!r}", hint, place=place)
-            group = draft.group(section[1].strip(), place)
+            group = builder.group(section[1].strip(), place)
             if part == "vars":
                 named.setdefault(group, place)
             else:
                 declared.add(group)
         elif part == "vars":
-            draft.variables(group, dict([_setting(line, place)]))
+            builder.variables(group, dict([_setting(line, place)]))
         elif part == "children":
             child = _without_comment(line)
-            draft.child(group, child, place)
+            builder.child(group, child, place)
             named.setdefault(child, place)
         else:
-            _host(line, group if group != ALL else UNGROUPED, draft, place)
+            _host(line, group if group != ALL else UNGROUPED, builder, place)
     for name, place in named.items():
         if name not in declared:
             hint = did_you_mean(name, sorted(declared)) or f"write [{name}] and its hosts"
@@ -58,7 +58,7 @@ def _without_comment(line: str) -> str:
     return re.split(r"\s[#;]", line, maxsplit=1)[0].strip()
 
 
-def _host(line: str, group: str, draft: Draft, place: Place) -> None:
+def _host(line: str, group: str, builder: InventoryBuilder, place: Place) -> None:
     try:
         name, *words = shlex.split(line, comments=True)
     except ValueError as error:
@@ -78,7 +78,7 @@ def _host(line: str, group: str, draft: Draft, place: Place) -> None:
                 f"{word!r} is not a variable, as in key=value", hint, place=place._replace(column=column)
             )
         variables[key] = _value(value)
-    draft.host(name, group, variables, place)
+    builder.host(name, group, variables, place)
 
 
 def _setting(line: str, place: Place) -> tuple[str, Any]:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 import trio
 
 from reactor.errors import Place
-from reactor.fleet.push.draft import UNGROUPED, Draft
 from reactor.fleet.push.errors import InventoryError
 from reactor.fleet.push.ini import read_ini
+from reactor.fleet.push.inventory_builder import UNGROUPED, InventoryBuilder
 from reactor.fleet.push.inventory_host import Host
 from reactor.fleet.push.json_inventory import read_json
 from reactor.fleet.push.yaml_inventory import read_yaml
@@ -40,9 +40,9 @@ def read_inventory(path: str, opener: Opener = os.open) -> list[Host]:
 
 def hosts_in(text: str, file: str) -> list[Host]:
     """Return the hosts of an inventory in any of the formats. ``file`` names it in errors."""
-    draft = Draft()
-    _reader_for(text, file)(text, file, draft)
-    return draft.hosts()
+    builder = InventoryBuilder()
+    _reader_for(text, file)(text, file, builder)
+    return builder.hosts()
 
 
 async def inventory_of(command: str) -> list[Host]:
@@ -76,14 +76,14 @@ def _words_of(command: str) -> list[str]:
 
 def hosts_named(names: Iterable[str]) -> list[Host]:
     """Return the hosts of the command line: each word is a host, or several with commas; ``user@host:port`` works."""
-    draft = Draft()
+    builder = InventoryBuilder()
     for name in (each for word in names for each in word.split(",") if each):
         user, at, rest = name.rpartition("@")
-        draft.host(rest, UNGROUPED, {"ansible_user": user} if at else {}, None)
-    return draft.hosts()
+        builder.host(rest, UNGROUPED, {"ansible_user": user} if at else {}, None)
+    return builder.hosts()
 
 
-def _reader_for(text: str, file: str) -> Callable[[str, str, Draft], None]:
+def _reader_for(text: str, file: str) -> Callable[[str, str, InventoryBuilder], None]:
     suffix = os.path.splitext(file)[1].lower()
     first = next(
         (line.strip() for line in text.splitlines() if line.strip() and line.strip()[0] not in "#;"), ""

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from reactor.errors import Place
-from reactor.fleet.push.draft import ALL, UNGROUPED, Draft
 from reactor.fleet.push.errors import InventoryError
+from reactor.fleet.push.inventory_builder import ALL, UNGROUPED, InventoryBuilder
 
 
-def read_json(text: str, file: str, draft: Draft) -> None:
-    """Add the inventory ``text``, of the file or command ``file``, to ``draft``. Raises InventoryError."""
+def read_json(text: str, file: str, builder: InventoryBuilder) -> None:
+    """Add the inventory ``text``, of the file or command ``file``, to ``builder``. Raises InventoryError."""
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
@@ -25,19 +25,19 @@ def read_json(text: str, file: str, draft: Draft) -> None:
     meta = _map(groups.pop("_meta", {}), "_meta", place)
     hostvars = _map(meta.get("hostvars", {}), "_meta.hostvars", place)
     for name, group in groups.items():
-        _group(name, {"hosts": group} if isinstance(group, list) else group, hostvars, draft, place)
+        _group(name, {"hosts": group} if isinstance(group, list) else group, hostvars, builder, place)
 
 
-def _group(name: str, group: Any, hostvars: dict[str, Any], draft: Draft, place: Place) -> None:
-    draft.group(name, place)
+def _group(name: str, group: Any, hostvars: dict[str, Any], builder: InventoryBuilder, place: Place) -> None:
+    builder.group(name, place)
     parts = _map(group, name, place)
     for host in _names(parts.get("hosts", []), f"{name}.hosts", place):
         variables = _map(hostvars.get(host, {}), f"the variables of {host}", place)
-        draft.host(host, name if name != ALL else UNGROUPED, variables, place)
+        builder.host(host, name if name != ALL else UNGROUPED, variables, place)
     for child in _names(parts.get("children", []), f"{name}.children", place):
         if child != UNGROUPED:
-            draft.child(name, child, place)
-    draft.variables(name, _map(parts.get("vars", {}), f"{name}.vars", place))
+            builder.child(name, child, place)
+    builder.variables(name, _map(parts.get("vars", {}), f"{name}.vars", place))
 
 
 def _map(value: Any, what: str, place: Place) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from reactor.fleet.push.draft import ALL, UNGROUPED
 from reactor.fleet.push.errors import InventoryError
+from reactor.fleet.push.inventory_builder import ALL, UNGROUPED
 from reactor.fleet.push.inventory_host import Host
 from reactor.suggestions import did_you_mean
 

@@ -9,8 +9,8 @@ from yaml import MappingNode, Node, ScalarNode
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from reactor.errors import Place
-from reactor.fleet.push.draft import ALL, UNGROUPED, Draft
 from reactor.fleet.push.errors import InventoryError
+from reactor.fleet.push.inventory_builder import ALL, UNGROUPED, InventoryBuilder
 
 _DEEPEST = 50
 _MOST_NODES = 2_000_000
@@ -19,8 +19,8 @@ _DOES_NOT_FIT = (LookupError, AttributeError, OverflowError)
 """The errors of PyYAML for a value that does not fit its tag, such as ``!!bool x``."""
 
 
-def read_yaml(text: str, file: str, draft: Draft) -> None:
-    """Add the inventory ``text``, of the file ``file``, to ``draft``. Raises InventoryError with the place."""
+def read_yaml(text: str, file: str, builder: InventoryBuilder) -> None:
+    """Add the inventory ``text``, of the file ``file``, to ``builder``. Raises InventoryError with the place."""
     try:
         root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -32,16 +32,16 @@ def read_yaml(text: str, file: str, draft: Draft) -> None:
     except RecursionError as error:
         raise InventoryError("the YAML is nested too deeply", place=Place(file, 1, 1)) from error
     if root is not None:
-        reader = _Reader(file, draft)
+        reader = _Reader(file, builder)
         reader.check(root)
         for name, key, value in reader.items(root):
             reader.group(name, key, value, ALL)
 
 
 class _Reader:
-    def __init__(self, file: str, draft: Draft) -> None:
+    def __init__(self, file: str, builder: InventoryBuilder) -> None:
         self._file = file
-        self._draft = draft
+        self._builder = builder
         self._sizes: dict[int, int] = {}
 
     def check(self, node: Node, depth: int = 0) -> int:
@@ -75,16 +75,18 @@ class _Reader:
     def group(self, name: str, key: Node, node: Node, parent: str) -> None:
         """Add a group with all that is below it."""
         place = self._place(key)
-        self._draft.group(name, place)
+        self._builder.group(name, place)
         if name not in (ALL, UNGROUPED):
-            self._draft.child(parent, name, place)
+            self._builder.child(parent, name, place)
         for part, part_key, value in self.items(node):
             if part == "hosts":
                 for pattern, host_key, variables in self.items(value):
                     own = self._values(variables)
-                    self._draft.host(pattern, name if name != ALL else UNGROUPED, own, self._place(host_key))
+                    self._builder.host(
+                        pattern, name if name != ALL else UNGROUPED, own, self._place(host_key)
+                    )
             elif part == "vars":
-                self._draft.variables(name, self._values(value))
+                self._builder.variables(name, self._values(value))
             elif part == "children":
                 for child, child_key, below in self.items(value):
                     self.group(child, child_key, below, name)

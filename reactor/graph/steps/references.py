@@ -14,7 +14,7 @@ from reactor.resource.composite import Composite
 from reactor.resource.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from reactor.resource.late_loop import LateLoop
+    from reactor.resource.deferred_loop import DeferredLoop
 
 
 def may_come_later(builder: GraphBuilder, edge: BuilderEdge, target: str) -> bool:
@@ -30,7 +30,7 @@ def may_come_later(builder: GraphBuilder, edge: BuilderEdge, target: str) -> boo
 
 def wait_for_loops(builder: GraphBuilder, edge: BuilderEdge, target: str) -> bool:
     """Let the owner of ``edge`` wait for each loop that may make a ``target`` later; return whether there is any."""
-    found = [vertex for vertex in builder.late_loops if _loop(builder, vertex).may_make(target)]
+    found = [vertex for vertex in builder.deferred_loops if _loop(builder, vertex).may_make(target)]
     for vertex in found:
         if vertex != edge.owner:
             reason = f"{edge.reason}, which may be in {builder.refs[vertex]}"
@@ -39,20 +39,20 @@ def wait_for_loops(builder: GraphBuilder, edge: BuilderEdge, target: str) -> boo
     return bool(found)
 
 
-def _loop(builder: GraphBuilder, vertex: int) -> LateLoop:
-    from reactor.resource.late_loop import LateLoop  # noqa: PLC0415 - few manifests have such a loop
+def _loop(builder: GraphBuilder, vertex: int) -> DeferredLoop:
+    from reactor.resource.deferred_loop import DeferredLoop  # noqa: PLC0415 - few manifests have such a loop
 
     resource = builder.resources[vertex]
-    assert isinstance(resource, LateLoop)  # noqa: S101 - for mypy
+    assert isinstance(resource, DeferredLoop)  # noqa: S101 - for mypy
     return resource
 
 
-def add_late_loops(builder: GraphBuilder) -> None:
+def add_deferred_loops(builder: GraphBuilder) -> None:
     """Let the resources that a loop over outputs makes wait for the loop."""
-    if not builder.late_loops:
+    if not builder.deferred_loops:
         return
     number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
-    for loop in builder.late_loops:
+    for loop in builder.deferred_loops:
         for ref in _loop(builder, loop).made:
             edge = BuilderEdge(EdgeKind.REQUIRE, f"{ref} is made by {builder.refs[loop]}", loop)
             builder.connect(loop, number[ref], edge)

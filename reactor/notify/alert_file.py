@@ -15,7 +15,7 @@ _VERSION = 1
 _MAX_BYTES = 16 * 2**20
 
 
-class KeptAlerts:
+class AlertFile:
     """The file of alerts in the state directory ``directory``, which this run has locked; None keeps nothing."""
 
     def __init__(self, directory: str | None) -> None:

@@ -10,17 +10,17 @@ from reactor.manifest.deferred import OUTPUT, DeferredBinding
 from reactor.manifest.evaluation import MisplacedError, evaluated, expressives, unevaluated
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import KnownOutputs
-from reactor.manifest.loops import FOR_EACH, SUBITEMS, LateValues, elements_of, inside
+from reactor.manifest.loops import FOR_EACH, SUBITEMS, LoopValues, elements_of, inside
 from reactor.manifest.phrasing import shown
 from reactor.manifest.values import Values
 from reactor.resource.base import Resource
 from reactor.resource.declared import Outputs
+from reactor.resource.deferred_loop import DeferredLoop
 from reactor.resource.diagnostic import PropertyPath
-from reactor.resource.late_loop import LateLoop
 from reactor.resource.plan import ResourceError
 
 
-class LateElements(DeferredBinding):
+class DeferredElements(DeferredBinding):
     """Evaluates the elements of the loop ``ref``.
 
     ``known`` has the outputs with which each loop was evaluated last. It is kept while the manifest is loaded again,
@@ -36,13 +36,13 @@ class LateElements(DeferredBinding):
         known: KnownOutputs,
     ) -> None:
         self._nested = values.deferred.pop(SUBITEMS, None)
-        super().__init__(LateLoop, declaration, values, (), expression_context)
+        super().__init__(DeferredLoop, declaration, values, (), expression_context)
         self._ref = ref
         self._known = known
         self._written = tuple(self.takes)
-        self._expanded: LateValues | None = None
+        self._expanded: LoopValues | None = None
 
-    def expand(self, report: Callable[[MisplacedError], None]) -> LateValues | None:
+    def expand(self, report: Callable[[MisplacedError], None]) -> LoopValues | None:
         """Return the elements with the outputs known from before this load; None if these are not known.
 
         Calls ``report`` if they can't be evaluated with these outputs.
@@ -55,14 +55,14 @@ class LateElements(DeferredBinding):
                 values = self._evaluated(context, outputs.get, briefly=False)
         except MisplacedError as found:
             report(found)
-            return LateValues(None)
+            return LoopValues(None)
         self._read_by_values = frozenset(reads)
         self._values = values
         self._expanded = self._late_values(values)
         return self._expanded
 
-    def _late_values(self, values: Mapping[str, Any]) -> LateValues:
-        return LateValues(values.get(FOR_EACH, self._plain.get(FOR_EACH)), values.get(SUBITEMS))
+    def _late_values(self, values: Mapping[str, Any]) -> LoopValues:
+        return LoopValues(values.get(FOR_EACH, self._plain.get(FOR_EACH)), values.get(SUBITEMS))
 
     def _evaluated(
         self, expression_context: ExpressionContext, outputs: Outputs, *, briefly: bool
@@ -98,11 +98,11 @@ class LateElements(DeferredBinding):
         named = self._outputs_by_own_names(outputs)
         now = {name: named(name) for name in self._written}
         if None in now.values():
-            assert isinstance(resource, LateLoop)  # noqa: S101 - for mypy
+            assert isinstance(resource, DeferredLoop)  # noqa: S101 - for mypy
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
         values = super().settle(resource, outputs, briefly=briefly)
-        assert isinstance(values, LateLoop)  # noqa: S101 - for mypy
-        late = LateValues(values.for_each, values.subitems)
+        assert isinstance(values, DeferredLoop)  # noqa: S101 - for mypy
+        late = LoopValues(values.for_each, values.subitems)
         self._require_elements(FOR_EACH, late.elements)
         for each in late.nested or ():
             self._require_elements(SUBITEMS, each)
@@ -114,7 +114,7 @@ class LateElements(DeferredBinding):
 
     def _require_elements(self, name: str, elements: Any) -> None:
         if not isinstance(elements, dict | list):
-            at = self._declaration.find(LateLoop, (name,)).at
+            at = self._declaration.find(DeferredLoop, (name,)).at
             place = self._expression_context.source.lines.place(at)
             raise ResourceError(f"{place}: {name} must be a list or a map, not {shown(elements)}")
 

@@ -23,7 +23,7 @@ class _Group:
     variables: dict[str, Any] = field(default_factory=dict)
 
 
-class Draft:
+class InventoryBuilder:
     """Collects the entries of an inventory, in its order. Every method raises InventoryError, with the place."""
 
     def __init__(self) -> None:

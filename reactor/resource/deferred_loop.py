@@ -11,7 +11,7 @@ from reactor.resource.base import Resource
 from reactor.resource.plan import Plan
 
 
-class LateLoop(Resource[None], kind="for_each"):
+class DeferredLoop(Resource[None], kind="for_each"):
     """The loop itself. It comes after the resources whose outputs it uses, and before those that it makes.
 
     Its name is ``kind#name`` of the resources that it makes, with the name as written. The loader makes it; no

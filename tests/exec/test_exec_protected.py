@@ -20,7 +20,7 @@ async def test_its_lines_arrive_while_it_runs_and_its_outputs_are_kept_apart(tmp
     lines = Lines()
     command = sh(
         f"echo out; echo err >&2; until test -e {tmp_path}/go; do sleep 0.02; done; echo last; exit 3",
-        left_alone=True,
+        is_protected=True,
     )
     async with trio.open_nursery() as nursery:
 
@@ -36,12 +36,12 @@ async def test_its_lines_arrive_while_it_runs_and_its_outputs_are_kept_apart(tmp
 
 
 async def test_a_script_that_opens_stderr_again_loses_nothing_of_what_follows():
-    done = await run(sh("echo first >/dev/stderr; echo second >&2; echo third >&2", left_alone=True))
+    done = await run(sh("echo first >/dev/stderr; echo second >&2; echo third >&2", is_protected=True))
     assert done.stderr.endswith("second\nthird\n")
 
 
 async def test_what_it_has_left_running_neither_holds_us_nor_fills_the_memory(tmp_path):
-    await run(sh(f"(yes; touch {tmp_path}/refused) 2>/dev/null & :", left_alone=True))
+    await run(sh(f"(yes; touch {tmp_path}/refused) 2>/dev/null & :", is_protected=True))
     while not (tmp_path / "refused").exists():
         await trio.lowlevel.checkpoint()
 
@@ -49,6 +49,6 @@ async def test_what_it_has_left_running_neither_holds_us_nor_fills_the_memory(tm
 async def test_it_is_ended_like_any_other_when_its_time_is_over():
     lines = Lines()
     with pytest.raises(ResourceError, match=r"^timed out after 0.5s"):
-        await run(sh("echo $$; sleep 60 & sleep 60", left_alone=True, timeout=0.5), lines)
+        await run(sh("echo $$; sleep 60 & sleep 60", is_protected=True, timeout=0.5), lines)
     assert living(int(lines[0])) == []
     assert not os.path.exists(f"/proc/{lines[0]}")

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 _running: dict[int, str] = {}
 
-LEFT_ALONE: Mapping[int, str] = MappingProxyType(_running)
+PROTECTED_PROCESSES: Mapping[int, str] = MappingProxyType(_running)
 """The children that must not be killed: process number -> name of the program."""
 
 
 @contextmanager
-def left_alone(process: int, program: str) -> Iterator[None]:
+def protect_process(process: int, program: str) -> Iterator[None]:
     """Within this context, the child ``process``, which leads its own process group, must not be killed."""
     _running[process] = program
     try:
