@@ -102,11 +102,11 @@ class DeferredElements(DeferredBinding):
             raise ResourceError(resource.unknown, _NO_OUTPUTS, missing="outputs of other resources")
         values = super().settle(resource, outputs, briefly=briefly)
         assert isinstance(values, DeferredLoop)  # noqa: S101 - for mypy
-        late = LoopValues(values.for_each, values.subitems)
-        self._require_elements(FOR_EACH, late.elements)
-        for each in late.nested or ():
+        found = LoopValues(values.for_each, values.subitems)
+        self._require_elements(FOR_EACH, found.elements)
+        for each in found.nested or ():
             self._require_elements(SUBITEMS, each)
-        if late == self._expanded:
+        if found == self._expanded:
             return values
         self._known[self._ref] = {name: value for name, value in now.items() if value is not None}
         self.must_reload = True

@@ -81,7 +81,7 @@ class Loops:
         return body is not None and any(uses_outputs(body[key]) for key in self.keys(body) if key in body)
 
     def is_valid(self, body: Mapping) -> bool:
-        """Whether the elements of a late loop are valid, as far as they are known without outputs. If not, report why."""
+        """Whether the elements of a deferred loop are valid, as far as they are known without outputs. If not, report why."""
         return uses_outputs(body[FOR_EACH]) or self._elements(body, FOR_EACH, self.outside) is not None
 
     def iterations(self, body: Mapping | None) -> list[Iteration] | None:
@@ -91,10 +91,10 @@ class Loops:
         elements = self._elements(body, FOR_EACH, self.outside)
         return None if elements is None else self._over(body, elements)
 
-    def over(self, body: Mapping, late: LoopValues) -> list[Iteration] | None:
+    def over(self, body: Mapping, values: LoopValues) -> list[Iteration] | None:
         """Return the iterations of a loop over outputs. If its elements are invalid, report why: None."""
-        elements = self._checked(body, FOR_EACH, late.elements)
-        return None if elements is None else self._over(body, elements, late.nested)
+        elements = self._checked(body, FOR_EACH, values.elements)
+        return None if elements is None else self._over(body, elements, values.nested)
 
     def _over(
         self, body: Mapping, elements: list[Element], nested: list[Any] | None = None

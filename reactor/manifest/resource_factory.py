@@ -173,8 +173,8 @@ class ResourceFactory:
         body = declaration.body
         assert body is not None  # noqa: S101 - for mypy: a loop has a body
         reader = ValueReader(self._problems, expression_context.scope)
-        late = {FOR_EACH, *(key for key in (SUBITEMS,) if uses_outputs(body.get(key)))}
-        values = reader.read(body, DeferredLoop, body.keys() - late)
+        deferred_keys = {FOR_EACH, *(key for key in (SUBITEMS,) if uses_outputs(body.get(key)))}
+        values = reader.read(body, DeferredLoop, body.keys() - deferred_keys)
         values.plain["name"] = label
         number = self._resource_table.repeat(f"{DeferredLoop.kind}#{label}", declaration.at, self._problems)
         ref = numbered(f"{DeferredLoop.kind}#{label}", number)
