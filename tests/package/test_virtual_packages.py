@@ -70,6 +70,14 @@ async def test_a_virtual_package_has_no_versions(mail):
     assert check.error == '"editor" is a virtual package, which has no versions'
 
 
+async def test_what_only_provides_a_name_stays_when_that_is_absent(mail):
+    mail.install("postfix")
+    for options in ({"noop": True}, {}):
+        check = await converge(package(mail, "mta", "absent"), **options)
+        assert (check.error, check.result) == (None, Result.OK)
+        assert mail.packages.keys() == {"postfix"}
+
+
 async def test_a_package_that_is_real_is_installed_whoever_provides_it(mail):
     mail.install("fake")
     check = await converge(package(mail, "real"))
