@@ -1,7 +1,8 @@
 """What nobody should feel: a reload under a running apply, a fight over one file, and the journal.
 
 One of 1,000 files gets other content in the manifest while a command of 3 s runs: until the file has it. 10,000 files
-and a hangup: until the reload is through. One file that somebody else writes 10,000 times, once a millisecond: what
+and a hangup: until the reload is through. One of 10,000 gets other content: for how long putting the new version into
+force holds the event loop, in one piece, journal included. One file that somebody else writes 10,000 times, once a millisecond: what
 that costs, and until it is right after the last. The drift benchmark's write, with the journal and without.
 """
 
@@ -48,6 +49,23 @@ WITHOUT_JOURNAL = (
     "from reactor.cli.group import reactor; reactor()"
 )
 """The same program, but for its memory."""
+
+
+TIMED_SWAP = """
+import time
+from reactor.engine.engine import Engine
+swap = Engine.reload
+def timed(*arguments):
+    start = time.perf_counter()
+    reloaded = swap(*arguments)
+    with open({path!r}, "a") as file:
+        print(1000 * (time.perf_counter() - start), file=file)
+    return reloaded
+Engine.reload = timed
+from reactor.cli.group import reactor
+reactor()
+"""
+"""The same program, which appends to a file how many milliseconds each swap to a new version took."""
 
 
 def wait_for(condition: Callable[[], object], patience: float = 30.0) -> float:
@@ -109,6 +127,30 @@ def reloads_of_what_is_unchanged(space: Path, files: int, turns: int) -> list[fl
     world.make_directories()
     with reactor_running(write_manifest(world, space / "manifest.yaml")) as running:
         return [1000 * reload_of_all(running, files) for _ in range(turns)]
+
+
+def swaps_with_one_changed(space: Path, files: int, turns: int) -> list[float]:
+    """Milliseconds for which each swap to a version with one other file of so many holds the event loop."""
+    world, swaps = World(space / "w", 100, files), space / "swaps"
+    world.make_directories()
+    manifest = write_manifest(world, space / "manifest.yaml")
+    command = [
+        sys.executable,
+        "-c",
+        TIMED_SWAP.format(path=str(swaps)),
+        "run",
+        str(manifest),
+        "--format",
+        "json",
+    ]
+    target, before = Path(world.path(0)), "# managed file 0"
+    with started(command, lambda line: '"event":"converged"' in line):
+        for turn in range(turns):
+            after = f"# version {turn} of file 0"
+            edit(manifest, f"{before}\\n", f"{after}\\n")
+            wait_for(partial(begins_with, target, after))
+            before = after
+    return [float(line) for line in swaps.read_text().split()]
 
 
 def reload_of_all(running: Running, files: int) -> float:
@@ -188,6 +230,8 @@ def main() -> None:
     with workspace(options.dir) as space:
         reloads = reloads_of_what_is_unchanged(space, large, turns)
     with workspace(options.dir) as space:
+        swaps = swaps_with_one_changed(space, large, turns)
+    with workspace(options.dir) as space:
         percent, last, rows, kilobytes = fight(space, writes)
     with workspace(options.dir) as space:
         ours, bare = journal_cost(space, large, samples, turns)
@@ -197,6 +241,7 @@ def main() -> None:
             Row(f"one of {small} in force under a {SLOW_APPLY:g} s apply", median(edits), "ms", 100),
             Row("the slowest of them", max(edits), "ms"),
             Row(f"reload of {large} unchanged", median(reloads), "ms", 1000),
+            Row(f"swap of {large}, one changed, in one piece", median(swaps), "ms", 30),
             Row(f"{writes} foreign writes of one file, CPU", percent, "%", 50),
             Row("until it is right after the last", last, "ms", 1500),
             Row("events in the journal", rows, "", 200),

@@ -53,29 +53,28 @@ class Result(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Event:
     """The base of all events. ``time`` is seconds since 1970.
 
     Events are never changed. They are not frozen, because creating the most frequent event would take six times as
-    long. Methods that the base can define for all events are not generated for each class, because that would delay
-    the start of every run.
+    long. They have slots, because the status keeps one or two for each resource. Methods that the base can define for
+    all events are not generated for each class, because that would delay the start of every run.
     """
 
     time: float
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
+        return type(other) is type(self) and _fields_of(other) == _fields_of(self)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-        )
+        fields = (f"{name}={value!r}" for name, value in _fields_of(self).items())
+        return f"{type(self).__name__}({', '.join(fields)})"
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Checked(Event):
     """A check ended. ``duration`` and ``retry_in`` are seconds; ``actions`` are sentences."""
 
@@ -109,7 +108,7 @@ class Checked(Event):
         )
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Blocked(Event):
     """A resource can't be checked because ``culprits``, which it requires directly or not, have failed.
 
@@ -121,14 +120,14 @@ class Blocked(Event):
     detail: str | None = None
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Unblocked(Event):
     """Everything the resource requires is ok again."""
 
     ref: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Skipped(Event):
     """The resource was not attempted because of ``reason``: its ``control`` condition, or the run ended first."""
 
@@ -136,7 +135,7 @@ class Skipped(Event):
     reason: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Paused(Event):
     """No check of the resource starts before ``until`` (seconds since 1970), for ``reason``; watching continues."""
 
@@ -145,14 +144,14 @@ class Paused(Event):
     reason: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Resumed(Event):
     """The pause of the resource was ended or ran out; a check that became due meanwhile starts now."""
 
     ref: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class SlotWaited(Event):
     """The resource differs, and waits for a slot of the fleet because of ``reason``: its holders, or the network."""
 
@@ -161,7 +160,7 @@ class SlotWaited(Event):
     reason: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Output(Event):
     """A running check wrote one line of output."""
 
@@ -169,7 +168,7 @@ class Output(Event):
     line: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Noted(Event):
     """A lasting fact about a resource that is as desired, which people may not expect."""
 
@@ -177,7 +176,7 @@ class Noted(Event):
     line: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class WatcherChanged(Event):
     """The state of a watcher changed, for one resource or (``ref`` is None) as a whole."""
 
@@ -187,7 +186,7 @@ class WatcherChanged(Event):
     ref: str | None = None
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class EventsLost(Event):
     """A watcher lost events; every resource that it serves is checked."""
 
@@ -195,14 +194,14 @@ class EventsLost(Event):
     reason: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class AuditFound(Event):
     """The audit repaired drift that no event had announced."""
 
     ref: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Flapping(Event):
     """The resource differs again as fast as it is repaired. ``actions`` says how often each repair was made.
 
@@ -215,7 +214,7 @@ class Flapping(Event):
     expressions: tuple[str, ...] = ()
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Reloaded(Event):
     """Another generation of the manifest is in force.
 
@@ -228,7 +227,7 @@ class Reloaded(Event):
     gone: tuple[str, ...]
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class ReloadRejected(Event):
     """The manifest has changed and is invalid; the last valid generation stays in force.
 
@@ -238,21 +237,21 @@ class ReloadRejected(Event):
     problems: tuple[str, ...]
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Reversing(Event):
     """The resource has left the manifest with ``reverse: true``; its checks now undo it."""
 
     ref: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Reversed(Event):
     """The resource has been undone, and the engine forgets it."""
 
     ref: str
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Converged(Event):
     """No vertex is active, failed or blocked. ``duration``: the seconds since there was work to do."""
 
@@ -260,7 +259,7 @@ class Converged(Event):
     duration: float
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, slots=True)
 class Ended(Event):
     """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts the changes of the whole run.
 
@@ -276,9 +275,13 @@ class Ended(Event):
     outdated: tuple[str, ...] = ()
 
 
+def _fields_of(event: Any) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in event.__dataclass_fields__}
+
+
 def as_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object: ``event`` (its type, in lower case), ``time``, then its own fields."""
-    fields = dict(vars(event))
+    fields = _fields_of(event)
     if isinstance(event, Checked):
         fields["causes"] = event.causes.words
         if event.health:

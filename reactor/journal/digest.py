@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic_core import PydanticSerializationError
 
@@ -22,10 +22,22 @@ class Digests:
     def __init__(self) -> None:
         self._found: dict[str, tuple[Resource, str]] = {}
 
-    def of_manifest(self, resources: Iterable[Resource]) -> str:
-        """The digest of all resources of a manifest; their order does not matter."""
-        self._found = {each.ref: (each, _digest(_properties(each))) for each in resources}
-        return _digest("".join(sorted(f"{ref}\n{digest}\n" for ref, (_, digest) in self._found.items())))
+    def of_manifest(self, resources: Iterable[Resource], known: Mapping[str, tuple[Resource, str]]) -> str:
+        """The digest of all resources of a manifest; their order does not matter.
+
+        ``known`` has digests that were made before, by ref: a reload makes those of the resources that differ.
+        """
+        lines = []
+        self._found = {}
+        for resource in resources:
+            ref = resource.ref
+            found, digest = known.get(ref, (None, ""))
+            if found is not resource:
+                digest = _digest(_properties(resource))
+                self._found[ref] = (resource, digest)
+            lines.append(f"{ref}\n{digest}\n")
+        lines.sort()
+        return _digest("".join(lines))
 
     def of_desired(self, resource: Resource) -> str:
         """The digest of the desired state: all properties in the manifest except those in `_ABOUT_THE_RUN`.

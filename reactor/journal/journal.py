@@ -179,12 +179,20 @@ class Journal:
         self._digests = {ref: each for ref, each in self._digests.items() if ref in in_force or ref in former}
         self._load_digests([resource.ref for resource in resources])
         self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
-        digest = self._desired.of_manifest(resources)
+        digest = self._desired.of_manifest(resources, self._applied_digests())
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
             self._write_buffer.add_generation(self._generation, in_force)
             self._writer.wake()
+
+    def _applied_digests(self) -> dict[str, tuple[Resource, str]]:
+        """The resources that were applied and their digests, unless the digests include stamps of source files."""
+        return {
+            ref: (each, digest)
+            for ref, each in self._applied.items()
+            if (digest := self._digests.get(ref)) is not None and not each.source_files()
+        }
 
     def _note_aliases(self, aliases: dict[str, str]) -> None:
         if aliases != self._aliases:

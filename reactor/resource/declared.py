@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,15 +127,20 @@ _UNSET = object()
 
 
 @cache
-def _names_of(kind: type[Resource]) -> tuple[str, ...]:
-    return tuple(kind.model_fields)
+def _names_of(kind: type[Resource]) -> frozenset[str]:
+    return frozenset(kind.model_fields)
 
 
 def _has_same_properties(one: Resource, other: Resource) -> bool:
     """Whether two resources of one kind have equal properties. A reload compares 10,000 of them."""
-    names = _names_of(type(one))
-    ours, theirs = (tuple(map(found.__dict__.get, names, repeat(_UNSET))) for found in (one, other))
-    return ours == theirs or all(getattr(one, name) == getattr(other, name) for name in names)
+    names, ours, theirs = _names_of(type(one)), one.__dict__, other.__dict__
+    for name, value in theirs.items():
+        if name in names and ours.get(name, _UNSET) != value:
+            break
+    else:
+        if names.isdisjoint(ours.keys() - theirs.keys()):
+            return True
+    return all(getattr(one, name) == getattr(other, name) for name in names)  # one may hold a default value
 
 
 def desires_the_same(one: Resource, other: Resource) -> bool:
