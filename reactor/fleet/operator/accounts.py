@@ -43,15 +43,18 @@ HOST_PUBLISHES = (
     f"reactor.event.{_ME}",
     f"$KV.reactor_shared.{_ME}.*",
     f"$KV.reactor_slots.*.*.{_ME}",
-    "choria.ccm.registration.v1.>",
-    f"{_GET}.KV_reactor_channels.$KV.reactor_channels.*",
+    "choria.>",
+    f"{_GET}.KV_reactor_channels.>",
     f"{_GET}.KV_reactor_hosts.$KV.reactor_hosts.{_ME}",
     f"{_GET}.KV_reactor_secrets.$KV.reactor_secrets.{_ME}.*",
-    f"{_GET}.KV_reactor_slots.$KV.reactor_slots.>",
-    f"{_GET}.OBJ_reactor_bundles.$O.reactor_bundles.M.*",
+    f"{_GET}.KV_reactor_slots.>",
+    f"{_GET}.OBJ_reactor_bundles.>",
     *MANY_ANSWERS,
     JOIN,
 )
+"""Each word of these takes memory of the server for each connected host. Where all hosts may do the same, they are short: what
+FLEET offers is the limit, and in HOSTS nobody may listen.
+"""
 HOST_SUBSCRIBES = (
     f"_INBOX_{_ME}.>",
     f"reactor.changed.host.{_ME}",
