@@ -44,7 +44,7 @@ from reactor.resources.process import (
 )
 from reactor.resources.trusted_directory import (
     make_directory_for,
-    refuse_stranger,
+    refuse_other_owner,
     refuse_unwritable,
     refuse_way,
 )
@@ -272,11 +272,13 @@ class PackageDirectory(Resource[DirectoryState]):
             found = os.fstat(fd)
             if not stat.S_ISDIR(found.st_mode):
                 return DirectoryState(Found.FILE)
-            refuse_stranger(self.name, found, uid)
+            refuse_other_owner(self.name, found, uid)
             refuse_way(self.name, uid)
             names = set(os.listdir(f"/proc/self/fd/{fd}"))
             for name in sorted(names & self.parts):
-                refuse_stranger(f"{self.name}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False), uid)
+                refuse_other_owner(
+                    f"{self.name}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False), uid
+                )
             if names - self.parts:
                 return DirectoryState(Found.OTHER)
             return DirectoryState(Found.OURS, self.read_installed(fd))

@@ -24,7 +24,7 @@ from reactor.resources.process import Identity
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def refuse_stranger(path: str, found: os.stat_result, uid: int) -> None:
+def refuse_other_owner(path: str, found: os.stat_result, uid: int) -> None:
     """Raise ResourceError when ``path`` does not belong to ``uid``, or when root would trust what others can write."""
     owner, who = names_of(found.st_uid, 0)[0], names_of(uid, 0)[0]
     if found.st_uid != uid:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from reactor.hostfs import Stamp, open_path, stamp_of
 from reactor.resources.git.state import Found
-from reactor.resources.trusted_directory import refuse_stranger, refuse_way
+from reactor.resources.trusted_directory import refuse_other_owner, refuse_way
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 CONFIG, MOVING = "config", "refs/reactor/moving/next"
@@ -45,7 +45,7 @@ def look(path: str, uid: int, branch: str | None) -> Looked:
         found = os.fstat(fd)
         if not stat.S_ISDIR(found.st_mode):
             return Looked(Found.LINK if stat.S_ISLNK(found.st_mode) else Found.FILE)
-        refuse_stranger(path, found, uid)
+        refuse_other_owner(path, found, uid)
         refuse_way(path, uid)
         return _look_into(path, fd, uid, branch)
     finally:
@@ -63,10 +63,10 @@ def _look_into(path: str, handle: int, uid: int, branch: str | None) -> Looked:
             raise
         return Looked(Found.LINKED)
     try:
-        refuse_stranger(f"{path}/.git", os.fstat(git), uid)
+        refuse_other_owner(f"{path}/.git", os.fstat(git), uid)
         with os.scandir(git) as entries:
             for entry in entries:
-                refuse_stranger(f"{path}/.git/{entry.name}", entry.stat(follow_symlinks=False), uid)
+                refuse_other_owner(f"{path}/.git/{entry.name}", entry.stat(follow_symlinks=False), uid)
         names = (*_STAMPED, *(() if branch is None else (f"refs/heads/{branch}",)))
         return Looked(Found.CHECKOUT, {name: _stamp(name, git) for name in names})
     finally:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from packaging.utils import canonicalize_name
 
 from reactor.hostfs import open_path
-from reactor.resources.trusted_directory import refuse_stranger, refuse_way
+from reactor.resources.trusted_directory import refuse_other_owner, refuse_way
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARTS = {"bin", "include", "lib", "lib64", "pyvenv.cfg", "share"}
@@ -52,7 +52,7 @@ def read_environment(path: str, uid: int) -> Environment:
         found = os.fstat(fd)
         if not stat.S_ISDIR(found.st_mode):
             return Environment(Found.FILE)
-        refuse_stranger(path, found, uid)
+        refuse_other_owner(path, found, uid)
         refuse_way(path, uid)
         return _read(path, fd, uid)
     finally:
@@ -62,7 +62,7 @@ def read_environment(path: str, uid: int) -> Environment:
 def _read(path: str, handle: int, uid: int) -> Environment:
     names = set(os.listdir(f"/proc/self/fd/{handle}"))
     for name in names & _PARTS:
-        refuse_stranger(f"{path}/{name}", os.stat(name, dir_fd=handle, follow_symlinks=False), uid)
+        refuse_other_owner(f"{path}/{name}", os.stat(name, dir_fd=handle, follow_symlinks=False), uid)
     if "pyvenv.cfg" not in names:
         return Environment(Found.OTHER if names - _PARTS else Found.UNFINISHED)
     if not os.path.exists(f"/proc/self/fd/{handle}/bin/python"):
@@ -92,7 +92,7 @@ def _installed(path: str, handle: int, uid: int) -> tuple[str | None, Mapping[st
     finally:
         os.close(libraries)
     try:
-        refuse_stranger(f"{path}/lib/{below}", os.fstat(packages), uid)
+        refuse_other_owner(f"{path}/lib/{below}", os.fstat(packages), uid)
         for name in os.listdir(packages):
             if name.endswith(_METADATA) and not name.startswith("~") and _has_metadata(name, packages):
                 package, _, version = name.removesuffix(_METADATA).rpartition("-")

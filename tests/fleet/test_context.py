@@ -140,8 +140,10 @@ def test_malformed_urls_are_refused_without_their_password(text):
 def test_the_pool_takes_told_servers_and_forgets_them_when_they_are_not_told_any_more():
     pool = Pool(["tls://u:p@one.example:4222"])
     one = pool.next()
-    pool.told(["10.0.0.2:4222", "two.example:4222", "one.example:4222", 7, "x" * 1000, "bad:port"], one)
-    told = {each.host: each for each in pool if each.told}
+    pool.update_discovered(
+        ["10.0.0.2:4222", "two.example:4222", "one.example:4222", 7, "x" * 1000, "bad:port"], one
+    )
+    told = {each.host: each for each in pool if each.discovered}
     assert set(told) == {"10.0.0.2", "two.example"}
     assert told["10.0.0.2"].tls_name == "one.example", "a certificate is for a name"
     assert (told["two.example"].tls_name, told["two.example"].secure, told["two.example"].user) == (
@@ -149,8 +151,8 @@ def test_the_pool_takes_told_servers_and_forgets_them_when_they_are_not_told_any
         True,
         "u",
     )
-    pool.told(["10.0.0.3:4222"], one)
+    pool.update_discovered(["10.0.0.3:4222"], one)
     assert {each.host for each in pool} == {"one.example", "10.0.0.3"}
-    pool.told("nonsense", one)
-    pool.told([f"h{number}:1" for number in range(10_000)], one)
+    pool.update_discovered("nonsense", one)
+    pool.update_discovered([f"h{number}:1" for number in range(10_000)], one)
     assert len(pool) == 65

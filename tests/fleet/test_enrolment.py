@@ -29,7 +29,7 @@ from reactor.fleet.operator.accounts import host_token
 from reactor.fleet.operator.admission import Admission
 from reactor.fleet.operator.expulsion import expel
 from reactor.fleet.operator.hosts import admit_by_hand
-from reactor.fleet.operator.invitations import Wanted, invite, withdraw
+from reactor.fleet.operator.invitations import TokenOptions, invite, withdraw
 from reactor.fleet.operator.keyring import AdmittingKeys, Keyring, KeyringError
 from reactor.fleet.operator.server_config import ADMITTING_CREDENTIALS, load_operator_directory
 from reactor.fleet.operator.session import save_servers
@@ -55,7 +55,7 @@ class Fleet(FleetServer):
         defaults = {"channels": ("web",), "groups": ("eu",), "uses": 5, "life": 3600, "require": 1}
         async with self.connected() as js:
             keys = load_operator_directory(self.home).keys
-            wishes = Wanted(**{**defaults, **wanted}, signers=self.signers)
+            wishes = TokenOptions(**{**defaults, **wanted}, signers=self.signers)
             return await invite(js, keys, self.options(), None, wishes)
 
     @asynccontextmanager

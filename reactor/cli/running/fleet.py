@@ -11,7 +11,7 @@ import trio
 
 from reactor.cli.messages import fail_for, notice
 from reactor.cli.options.formats import Format
-from reactor.cli.running.fleet_session import author, said, within
+from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
 from reactor.fleet.link.errors import IdentityError, UnreachableError
 from reactor.fleet.link.jetstream import JetStream
@@ -86,7 +86,9 @@ def admit_host(
         fail_for(error)
     credentials = within(home, lambda js: admit_by_hand(js, keys, host, channels, groups))
     save_credentials(os.path.abspath(output), credentials)
-    said(form, {"admitted": host, "credentials": output}, f"admitted {host}; its credentials are in {output}")
+    print_change(
+        form, {"admitted": host, "credentials": output}, f"admitted {host}; its credentials are in {output}"
+    )
 
 
 def drive_channels(home: str, channels: Sequence[str], *, until_ended: bool) -> int:
@@ -134,10 +136,10 @@ def act_on(home: str, channel: str, name: str, why: str, form: Format) -> None:
 def hold_host(home: str, host: str, why: str, form: Format) -> None:
     """Keep a host at its release."""
     within(home, lambda js: change_host_spec(js, host, lambda spec: held(spec, None, why)))
-    said(form, {"host": host, "hold": True, "why": why}, f"{host} is held at its release")
+    print_change(form, {"host": host, "hold": True, "why": why}, f"{host} is held at its release")
 
 
 def free_host(home: str, host: str, form: Format) -> None:
     """Let a host follow its channels again."""
     within(home, lambda js: change_host_spec(js, host, freed))
-    said(form, {"host": host, "hold": False, "pins": []}, f"{host} follows its channels")
+    print_change(form, {"host": host, "hold": False, "pins": []}, f"{host} follows its channels")

@@ -65,7 +65,7 @@ def make_token(
         ca = read_small_file(options.ca, "CA", home) if options.ca else None
     except ReactorError as error:
         fail_for(error)
-    wanted = invitations.Wanted(channels, groups, uses, life, require, text)
+    wanted = invitations.TokenOptions(channels, groups, uses, life, require, text)
     token = within(home, lambda js: invitations.invite(js, keys, options, ca, wanted))
     click.echo(token.to_text())
     found = token.invited

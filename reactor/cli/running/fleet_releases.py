@@ -15,13 +15,13 @@ from reactor.cli import exitcodes
 from reactor.cli.messages import fail_for, notice, reporting_manifest_errors
 from reactor.cli.options.formats import Format
 from reactor.cli.running.fleet import drive_channels
-from reactor.cli.running.fleet_session import author, said, within
+from reactor.cli.running.fleet_session import author, print_change, within
 from reactor.errors import ReactorError
 from reactor.fleet.bundle.limits import LIMITS, BundleLimits
 from reactor.fleet.bundle.pack import MANIFEST, Bundle, pack
 from reactor.fleet.link.jetstream import JetStream
 from reactor.fleet.operator.releasing import (
-    Wish,
+    ReleaseOptions,
     begin_release,
     begin_stored,
     next_release,
@@ -78,7 +78,7 @@ def pack_directory(directory: str, output: str | None, form: Format, limits: Bun
         replace_file(os.path.abspath(output), bundle.data, 0o644)
     fields = {"bundle": bundle.digest, "size": len(bundle.data), "members": bundle.members, "file": output}
     where = f", in {output}" if output else ""
-    said(
+    print_change(
         form,
         fields,
         f"{bundle.digest}: {bundle.members} files and directories, {len(bundle.data)} bytes{where}",
@@ -109,32 +109,34 @@ def _gate(wishes: dict[str, Any]) -> Gate:
 def begin(home: str, directory: str | None, channel: str, form: Format, **wishes: Any) -> int:
     """Pack, sign, publish and begin. Returns the exit code."""
     try:
-        wish = Wish(channel, author(), wishes["waves"], _gate(wishes), wishes["note"], wishes["targets"])
+        options = ReleaseOptions(
+            channel, author(), wishes["waves"], _gate(wishes), wishes["note"], wishes["targets"]
+        )
         bundle = packed(directory, wishes["limits"]) if directory else None
     except ReactorError as error:
         fail_for(error)
     again, signed = wishes["again"], wishes["signed"]
     if wishes["dry_run"]:
-        foreseen = within(home, lambda js: _foreseen(js, wish, bundle, again))
+        foreseen = within(home, lambda js: _foreseen(js, options, bundle, again))
         click.echo(json.dumps(foreseen) if form == "json" else "\n".join(_foreseen_lines(foreseen)))
         return 0
     signing = _signing(wishes["key"], RELEASE)
 
     async def work(js: JetStream) -> tuple[Release, ChannelState | None]:
         if signed:
-            return await begin_stored(js, wish, (await find_release(js, signed, channel))[0])
+            return await begin_stored(js, options, (await find_release(js, signed, channel))[0])
         content = bundle or await _bundle_again(js, channel, again)
         if wishes["draft"]:
-            return await store_release(js, wish, content, signing), None
-        return await begin_release(js, wish, content, signing)
+            return await store_release(js, options, content, signing), None
+        return await begin_release(js, options, content, signing)
 
     release, state = within(home, work)
     name = f"release {release.serial} of {channel}"
     if state is None:
         words = f"{name} is stored, and does not begin: {release.digest}"
-        said(form, {"release": release.digest, "serial": release.serial, "begun": False}, words)
+        print_change(form, {"release": release.digest, "serial": release.serial, "begun": False}, words)
         return 0
-    said(
+    print_change(
         form,
         {"release": release.digest, "serial": release.serial, "begun": True, "wave": state.wave},
         f"{name} begins with wave {state.wave / 100:g} %: {release.digest}",
@@ -146,10 +148,12 @@ async def _bundle_again(js: JetStream, channel: str, serial: int) -> Bundle:
     return await stored_bundle(js, (await find_release(js, str(serial), channel))[0])
 
 
-async def _foreseen(js: JetStream, wish: Wish, bundle: Bundle | None, again: int) -> dict[str, Any]:
-    bundle = bundle or await _bundle_again(js, wish.channel, again)
-    release = await next_release(js, wish, bundle)
-    waves, ranks = await waves_of(js, wish, release.serial)
+async def _foreseen(
+    js: JetStream, options: ReleaseOptions, bundle: Bundle | None, again: int
+) -> dict[str, Any]:
+    bundle = bundle or await _bundle_again(js, options.channel, again)
+    release = await next_release(js, options, bundle)
+    waves, ranks = await waves_of(js, options, release.serial)
     found, before = [], 0
     for wave in waves:
         names = sorted(name for name, rank in ranks.items() if before <= rank < wave)
@@ -157,7 +161,7 @@ async def _foreseen(js: JetStream, wish: Wish, bundle: Bundle | None, again: int
         before = wave
     return {
         "serial": release.serial,
-        "channel": wish.channel,
+        "channel": options.channel,
         "bundle": bundle.digest,
         "size": len(bundle.data),
         "waves": found,
@@ -177,7 +181,7 @@ def sign_release(home: str, name: str, key: str, form: Format) -> None:
     """Add a signature to a stored release."""
     release, count = within(home, lambda js: add_signature(js, name, _signing(key, RELEASE)))
     words = f"release {release.serial} of {release.channel} has {count} signatures: {release.digest}"
-    said(form, {"release": release.digest, "signatures": count}, words)
+    print_change(form, {"release": release.digest, "signatures": count}, words)
 
 
 def pin(home: str, host: str, name: str, form: Format, *, key: str, why: str, until: float | None) -> None:
@@ -190,7 +194,7 @@ def pin(home: str, host: str, name: str, form: Format, *, key: str, why: str, un
 
     release = within(home, work)
     words = f"{host} is pinned to release {release.serial} of {release.channel}"
-    said(
+    print_change(
         form,
         {"host": host, "channel": release.channel, "serial": release.serial, "pin": release.digest},
         words,

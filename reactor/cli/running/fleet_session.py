@@ -51,7 +51,7 @@ def within(home: str, work: Callable[[JetStream], Awaitable[_T]], user: str = OP
     return run_or_fail(in_session)
 
 
-def said(form: Format, fields: dict[str, Any], sentence: str) -> None:
+def print_change(form: Format, fields: dict[str, Any], sentence: str) -> None:
     """Print the changes of a command, for programs or for people."""
     click.echo(json.dumps(fields) if form == "json" else sentence)
 

@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 from reactor.fleet.link.errors import ContextError
 
 _PORT = 4222
-_MOST_TOLD = 64
-_LONGEST_TOLD = 300
+_MOST_DISCOVERED = 64
+_LONGEST_DISCOVERED = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One address. ``tls_name``: the name that its certificate must have. ``told``: another server announced it."""
+    """One address. ``tls_name``: the name that its certificate must have. ``discovered``: by a server."""
 
     host: str
     port: int
@@ -25,7 +25,7 @@ class Server:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     tls_name: str = ""
-    told: bool = False
+    discovered: bool = False
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -76,38 +76,46 @@ class Pool:
         self._servers.append(server)
         return server
 
-    def told(self, urls: object, by: Server) -> None:
-        """Take the servers of a cluster as one of them tells them; those no longer told are forgotten.
+    def update_discovered(self, urls: object, by: Server) -> None:
+        """Replace the discovered servers by the ones that a server of the cluster announces.
 
-        They get the identity and the TLS of the one that told them, for they are of one cluster.
+        They get the identity and the TLS of that server, because they are in the same cluster.
         """
         if not isinstance(urls, list):
             return
-        known = {(each.host, each.port) for each in self._servers if not each.told}
-        told: dict[tuple[str, int], Server] = {}
-        for url in urls[:_MOST_TOLD]:
-            server = _told(url, by)
+        known = {(each.host, each.port) for each in self._servers if not each.discovered}
+        discovered: dict[tuple[str, int], Server] = {}
+        for url in urls[:_MOST_DISCOVERED]:
+            server = _discovered(url, by)
             if server is not None and (server.host, server.port) not in known:
-                told[server.host, server.port] = server
+                discovered[server.host, server.port] = server
         self._servers = [
             each
             for each in self._servers
-            if not each.told or told.pop((each.host, each.port), None) is not None
+            if not each.discovered or discovered.pop((each.host, each.port), None) is not None
         ]
-        for server in told.values():
+        for server in discovered.values():
             self._servers.insert(random.randint(0, max(len(self._servers) - 1, 0)), server)  # noqa: S311 - spreads load
 
 
-def _told(url: object, by: Server) -> Server | None:
-    """Return the server that another one names, None if that is no address."""
-    if not isinstance(url, str) or len(url) > _LONGEST_TOLD:
+def _discovered(url: object, by: Server) -> Server | None:
+    """Return the server that another one announces, None if ``url`` is no address."""
+    if not isinstance(url, str) or len(url) > _LONGEST_DISCOVERED:
         return None
     try:
-        told = parse_server(url)
+        discovered = parse_server(url)
     except ContextError:
         return None
-    name = by.tls_name if _is_address(told.host) else told.host
-    return Server(told.host, told.port, by.secure or told.secure, by.user, by.password, name, told=True)
+    name = by.tls_name if _is_address(discovered.host) else discovered.host
+    return Server(
+        discovered.host,
+        discovered.port,
+        by.secure or discovered.secure,
+        by.user,
+        by.password,
+        name,
+        discovered=True,
+    )
 
 
 def _is_address(host: str) -> bool:

@@ -145,7 +145,7 @@ class SessionTasks:
         changed = info.get("connect_urls") != session.info.get("connect_urls")
         session.info.update(info)
         if not self._connection.options.fixed_servers:
-            self._connection.pool.told(info.get("connect_urls"), session.server)
+            self._connection.pool.update_discovered(info.get("connect_urls"), session.server)
         if info.get("ldm") and len(self._connection.pool) > 1:
             self._end(UnreachableError(f"the NATS server {session.server} is about to stop"), moving=True)
         elif changed:

@@ -74,7 +74,7 @@ class Uses:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TokenOptions:
     """The properties of a new token. ``life`` in seconds; ``signers``: the text of the file of signers."""
 
     channels: Sequence[str]
@@ -85,7 +85,9 @@ class Wanted:
     signers: str
 
 
-async def invite(js: JetStream, keys: Keyring, options: Options, ca: str | None, wanted: Wanted) -> Token:
+async def invite(
+    js: JetStream, keys: Keyring, options: Options, ca: str | None, wanted: TokenOptions
+) -> Token:
     """Make a token, and store its invitation to count the uses. ``ca``: PEM. Raises LinkError."""
     expires = float(math.ceil(time.time() + wanted.life))
     invitation = Invitation(

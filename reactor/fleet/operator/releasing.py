@@ -21,7 +21,7 @@ from reactor.fleet.rollout.waves import DEFAULT, parse_waves
 
 
 @dataclass(frozen=True)
-class Wish:
+class ReleaseOptions:
     """The options of a new release. ``waves``: as text; times in seconds since 1970."""
 
     channel: str
@@ -35,59 +35,65 @@ class Wish:
     expires: float | None = None
 
 
-async def next_release(js: JetStream, wish: Wish, bundle: Bundle) -> Release:
+async def next_release(js: JetStream, options: ReleaseOptions, bundle: Bundle) -> Release:
     """Return the release that would follow now, unsigned. Raises RolloutError, ReleaseError, LinkError."""
     channels = Channels(js)
-    state, _ = await channels.read(wish.channel)
+    state, _ = await channels.read(options.channel)
     previous = _in_force(state)
     before = await published_release(js, previous) if previous else None
     if previous and before is None:
-        raise RolloutError(f"the release in force in {wish.channel}, {previous[:19]}, is not stored any more")
-    floor = wish.floor if wish.floor is not None else (before[0].floor if before else 1)
+        raise RolloutError(
+            f"the release in force in {options.channel}, {previous[:19]}, is not stored any more"
+        )
+    floor = options.floor if options.floor is not None else (before[0].floor if before else 1)
     release = Release(
-        channel=wish.channel,
+        channel=options.channel,
         serial=state.serial + 1 if state else 1,
         bundle=bundle.digest,
         size=len(bundle.data),
         previous=previous,
         created=float(int(await channels.clock.now())),
         floor=floor,
-        targets=wish.targets,
-        not_before=wish.not_before,
-        expires=wish.expires,
-        note=wish.note,
-        by=wish.by,
+        targets=options.targets,
+        not_before=options.not_before,
+        expires=options.expires,
+        note=options.note,
+        by=options.by,
     )
     require_consistent(release, before[0] if before else None)
     return release
 
 
-async def waves_of(js: JetStream, wish: Wish, serial: int) -> tuple[tuple[int, ...], dict[str, int]]:
+async def waves_of(
+    js: JetStream, options: ReleaseOptions, serial: int
+) -> tuple[tuple[int, ...], dict[str, int]]:
     """Return the waves as ranks, and the rank of each host that follows the channel. Raises WavesError, LinkError."""
     specs = await read_host_specs(js)
     ranks = {
-        name: rank_of(wish.channel, serial, name, is_canary=each.is_canary)
+        name: rank_of(options.channel, serial, name, is_canary=each.is_canary)
         for name, each in specs.items()
-        if wish.channel in each.channels
+        if options.channel in each.channels
     }
-    return parse_waves(wish.waves, ranks.values()), ranks
+    return parse_waves(options.waves, ranks.values()), ranks
 
 
 async def begin_release(
-    js: JetStream, wish: Wish, bundle: Bundle, sign: Callable[[bytes], bytes]
+    js: JetStream, options: ReleaseOptions, bundle: Bundle, sign: Callable[[bytes], bytes]
 ) -> tuple[Release, ChannelState]:
     """Sign, store and begin the next release. Raises RolloutError, ReleaseError, SignatureError, LinkError."""
-    release = await store_release(js, wish, bundle, sign)
-    return await begin_stored(js, wish, release)
+    release = await store_release(js, options, bundle, sign)
+    return await begin_stored(js, options, release)
 
 
-async def store_release(js: JetStream, wish: Wish, bundle: Bundle, sign: Callable[[bytes], bytes]) -> Release:
+async def store_release(
+    js: JetStream, options: ReleaseOptions, bundle: Bundle, sign: Callable[[bytes], bytes]
+) -> Release:
     """Sign and store the next release without beginning it, so that others can sign it too.
 
     Raises as `begin_release`.
     """
-    release = await next_release(js, wish, bundle)
-    await waves_of(js, wish, release.serial)
+    release = await next_release(js, options, bundle)
+    await waves_of(js, options, release.serial)
     signatures = sign(release.to_bytes())
     await publish_bundle(js, bundle)
     await publish_release(js, release, signatures)
@@ -105,11 +111,13 @@ async def stored_bundle(js: JetStream, release: Release) -> Bundle:
     return Bundle(data, release.bundle, 0)
 
 
-async def begin_stored(js: JetStream, wish: Wish, release: Release) -> tuple[Release, ChannelState]:
+async def begin_stored(
+    js: JetStream, options: ReleaseOptions, release: Release
+) -> tuple[Release, ChannelState]:
     """Begin a release that is stored and signed. Raises RolloutError, LinkError."""
-    waves, _ = await waves_of(js, wish, release.serial)
-    new = NewRelease(wish.channel, release.digest, release.serial, release.previous)
-    return release, await Channels(js).begin(new, waves, wish.gate, wish.by, wish.note)
+    waves, _ = await waves_of(js, options, release.serial)
+    new = NewRelease(options.channel, release.digest, release.serial, release.previous)
+    return release, await Channels(js).begin(new, waves, options.gate, options.by, options.note)
 
 
 def _in_force(state: ChannelState | None) -> str | None:
