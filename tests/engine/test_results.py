@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from reactor.engine.check_completion import reported_causes
 from reactor.engine.event_recorder import Results
 from reactor.engine.events import CAUSE_SETS, Blocked, Cause, Checked, Event, Result, Skipped
+from reactor.testing.scripted import scripted
 
 
 def test_results_are_counted_as_they_are_shown():
@@ -63,3 +65,19 @@ def test_an_event_with_other_diffs_is_the_same_otherwise():
         1.0, "file#/a", Result.FAILED, Cause.DRIFT, 0.5, ("did",), ("-a",), "error", "hint", 3.0, (), "R0502"
     )  # fmt: skip
     assert event.with_diffs(("+b",)) == Checked(**vars(event) | {"diffs": ("+b",)})
+
+
+@pytest.mark.parametrize(
+    ("causes", "known", "reported"),
+    [
+        (Cause.INITIAL | Cause.REFRESH, Cause.DRIFT, Cause.REFRESH),
+        (Cause.INITIAL | Cause.REFRESH, Cause.INTENT, Cause.REFRESH | Cause.INTENT),
+        (Cause.INITIAL, Cause.DRIFT, Cause.DRIFT),
+        (Cause.INITIAL, Cause.INITIAL, Cause.INITIAL),
+        (Cause.DRIFT | Cause.AUDIT, Cause.INTENT, Cause.INTENT | Cause.AUDIT),
+        (Cause.DRIFT, Cause.DRIFT, Cause.DRIFT),
+        (Cause.RETRY, Cause.INTENT, Cause.RETRY),
+    ],
+)
+def test_a_refresh_or_an_edit_explains_a_change_so_that_it_is_no_drift(causes, known, reported):
+    assert reported_causes(causes, scripted("a"), lambda _: known) == reported

@@ -13,7 +13,7 @@ from journal_worlds import MANIFEST, changed, journal_in, kept_refs, owed_on_dis
 
 from reactor.journal.history import EVERYTHING, History
 from reactor.journal.schema import FILE_NAME
-from reactor.journal.writer import PLENTY
+from reactor.journal.writer import INTERVAL, PLENTY
 
 INTEND_THEN_DIE = f"""
 import os, signal, sys, trio
@@ -164,6 +164,32 @@ async def test_events_are_written_in_batches_while_the_run_goes_on(directory, mo
         await wait_for(lambda: len(kept_refs(directory)) == 300)
         assert commits.others <= 3
         assert commits.durable == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_few_events_wait_for_more_and_plenty_are_written_at_once(directory, mock_clock, nursery):
+    with journal_in(directory) as journal:
+
+        async def attempt_at_once(batch, durable):
+            return journal._writer._attempt(batch, durable=durable)
+
+        journal._writer._attempt_in_thread = (
+            attempt_at_once  # a clock that stands still does not wait for threads
+        )
+        nursery.start_soon(journal.run)
+        await trio.testing.wait_all_tasks_blocked()
+        journal.record(changed("file#/a"))
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(INTERVAL * 0.9)
+        await trio.testing.wait_all_tasks_blocked()
+        assert kept_refs(directory) == []
+        mock_clock.jump(INTERVAL * 0.2)
+        await trio.testing.wait_all_tasks_blocked()
+        assert kept_refs(directory) == ["file#/a"]
+        for number in range(PLENTY + 1):
+            journal.record(changed(f"file#/{number}"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(kept_refs(directory)) == PLENTY + 2
         nursery.cancel_scope.cancel()
 
 

@@ -465,3 +465,17 @@ def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_
         assert not prunes_after(1, diffs=("x" * 480,))
         assert prunes_after(1, diffs=("x" * 100,))
         assert not prunes_after(1)
+
+
+def test_a_follower_gets_each_event_once_while_the_file_stays(directory):
+    with journal_in(directory) as journal, history_of(directory) as history:
+        journal.record(changed("file#/a"))
+        trio.run(journal.catch_up)
+        events = history.follow(after=0)
+        assert next(events).ref == "file#/a"
+        journal.record(changed("file#/b"))
+        trio.run(journal.catch_up)
+        assert next(events).ref == "file#/b"
+        journal.record(changed("file#/c"))
+        trio.run(journal.catch_up)
+        assert next(events).ref == "file#/c"

@@ -9,7 +9,7 @@ import trio
 from journal_worlds import changed, fold, journal_in, owed_on_disk
 
 from reactor.journal.history import History
-from reactor.journal.recovery import recover_copy
+from reactor.journal.recovery import recover, recover_copy
 from reactor.journal.schema import APPLICATION, FILE_NAME
 from reactor.resources.file import File
 
@@ -105,3 +105,12 @@ def test_where_there_is_no_journal_nothing_is_lost(tmp_path):
         assert (found.pending, found.originals, found.complete) == ([], [], True)
     (tmp_path / FILE_NAME).mkdir()
     assert not recover_copy(str(tmp_path)).complete
+
+
+def test_what_is_no_file_may_have_lost_something(tmp_path):
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "text").write_text("no database, and long enough to be one" * 100)
+    for name in ("link", "missing", ".", "text"):
+        found = recover(str(tmp_path / name))
+        assert (found.pending, found.complete) == ([], False), name
+        assert found.words == "0 pending refreshes could be read, others are lost"

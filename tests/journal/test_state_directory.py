@@ -171,3 +171,12 @@ def test_a_lock_that_was_replaced_protects_nothing(tmp_path):
     directory.renew()
     assert not directory.is_lost()
     directory.release()
+
+
+@pytest.mark.parametrize("text", ["[1]", "{}", "nonsense", '{"manifest": 1}', "1"])
+def test_a_holder_whose_signature_makes_no_sense_has_no_known_manifest(tmp_path, text):
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    directory.lock("/etc/site.yaml")
+    (tmp_path / "state" / "lock").write_text(text)
+    assert held_manifest(directory.path) is None
+    directory.release()

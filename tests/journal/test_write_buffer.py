@@ -105,3 +105,13 @@ def test_a_full_buffer_drops_the_oldest_with_its_diffs_and_counts_it(monkeypatch
     assert [row.ref for row in rows] == ["file#/c", "file#/d", None]
     assert json.loads(rows[-1].record)["count"] == 2
     assert not write_buffer.take()
+
+
+def test_all_known_state_is_written_again_to_a_new_file():
+    write_buffer, original = WriteBuffer(), UndoRecord("file#/a", "/etc/site.yaml", None, None)
+    write_buffer.restate([PAIR], [original], {"file#/a": "digest", "file#/b": None}, {"a": "file#/a"})
+    batch = write_buffer.take()
+    assert list(batch.refreshes) == [PAIR]
+    assert batch.originals == {"file#/a": original}
+    assert {ref: digest for ref, (digest, _) in batch.resources.items()} == {"file#/a": "digest"}
+    assert batch.aliases == {"a": "file#/a"}

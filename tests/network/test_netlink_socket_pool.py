@@ -1,5 +1,6 @@
 """Sockets for questions are kept where somebody listens, and never for another namespace than is meant."""
 
+import errno
 import os
 import socket
 
@@ -101,3 +102,18 @@ def test_an_answer_says_what_was_wrong_with_a_question():
     assert [taken.socket.getsockopt(netlink_socket.SOL_NETLINK, option) for option in options] == [1, 1, 1]
     pool.give_back(taken)
     assert taken.socket.fileno() == -1, "no one listens in this namespace"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (errno.EINVAL, FileNotFoundError),
+        (errno.ENOENT, FileNotFoundError),
+        (errno.EPERM, PermissionError),
+        (errno.EACCES, PermissionError),
+    ],
+)
+def test_a_file_that_is_no_namespace_is_a_missing_one_and_a_forbidden_one_is_forbidden(code, kind):
+    error = netlink_socket._refusal("/run/netns/blue", code)
+    assert isinstance(error, kind)
+    assert error.filename == "/run/netns/blue"

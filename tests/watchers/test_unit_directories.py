@@ -3,8 +3,8 @@
 import pytest
 
 from reactor.watchers import units
-from reactor.watchers.dbus import Scope
-from reactor.watchers.units import directories, is_unit_name, object_path, real_name, template_of
+from reactor.watchers.dbus import CallError, Scope
+from reactor.watchers.units import directories, is_unit_name, object_path, real_name, subscribe, template_of
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,20 @@ def test_the_path_of_a_unit_has_letters_and_digits_only():
 )
 def test_an_instance_is_made_from_its_template(unit, template):
     assert template_of(unit) == template
+
+
+class Refusing:
+    """A bus whose systemd refuses with this error."""
+
+    def __init__(self, name):
+        self.name = name
+
+    async def call(self, *_):
+        raise CallError(self.name, "no")
+
+
+@pytest.mark.parametrize("name", ["AccessDenied", "ZoneFull"])
+async def test_who_has_subscribed_already_need_not_do_it_again_and_other_errors_are_raised(name):
+    await subscribe(Refusing("org.freedesktop.systemd1.AlreadySubscribed"))
+    with pytest.raises(CallError):
+        await subscribe(Refusing(f"org.freedesktop.systemd1.{name}"))
