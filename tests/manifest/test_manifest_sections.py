@@ -4,6 +4,8 @@ import pytest
 
 from reactor import ManifestError
 from reactor.manifest.directories import manifests_in
+from reactor.manifest.evaluation import UnknownSecretError
+from reactor.manifest.secret_section import Secrets
 
 MAIL = "to: [a@example.org], from: b@example.org, server: example.org"
 
@@ -103,3 +105,30 @@ def test_a_directory_that_can_not_be_read_has_no_manifests(tmp_path):
     assert caught.value.code == "R0101"
     assert caught.value.files == (str(tmp_path / "none"),)
     assert "No such file or directory" in str(caught.value)
+
+
+def test_secrets_are_the_same_if_the_same_are_known_and_the_same_are_not():
+    waits = {"b": ("the server does not answer", None)}
+    secrets = Secrets({"a": "x"}, waits)
+    assert secrets == Secrets({"a": "x"}, {"b": ("another reason", "a hint")})
+    for other in (
+        Secrets({"a": "x"}, {}),
+        Secrets({"a": "y"}, waits),
+        Secrets({"a": "x"}, {**waits, "c": ("", None)}),
+    ):
+        assert secrets != other
+        assert other != secrets
+    assert Secrets({"a": "x"}, {}) == {"a": "x"}
+
+
+def test_the_secrets_of_a_manifest_hide_those_of_the_manifest_that_applies_it():
+    inner = Secrets({"a": "inner"}, {"b": ("inner", None)})
+    found = inner.over(Secrets({"a": "outer", "b": "outer", "c": "outer"}, {"d": ("outer", None)}))
+    assert dict(found) == {"a": "inner", "c": "outer"}
+    assert found.waiting == {"b": ("inner", None), "d": ("outer", None)}
+    assert all(name in found for name in "abcd")
+    with pytest.raises(UnknownSecretError, match="waits for the secret b: inner"):
+        found["b"]
+    with pytest.raises(UnknownSecretError, match="waits for the secret d: outer"):
+        found.get("d")
+    assert found.get("e", 1) == 1
