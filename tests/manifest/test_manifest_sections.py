@@ -1,9 +1,14 @@
 """The sections beside the resources: what is wrong in one is reported once, at its place."""
 
 import pytest
+from small_kinds import KINDS
 
 from reactor import ManifestError
+from reactor.manifest import read_manifest
 from reactor.manifest.directories import manifests_in
+from reactor.manifest.evaluation import UnknownSecretError
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.secret_section import Secrets
 
 MAIL = "to: [a@example.org], from: b@example.org, server: example.org"
 
@@ -103,3 +108,44 @@ def test_a_directory_that_can_not_be_read_has_no_manifests(tmp_path):
     assert caught.value.code == "R0101"
     assert caught.value.files == (str(tmp_path / "none"),)
     assert "No such file or directory" in str(caught.value)
+
+
+def test_secrets_are_the_same_if_the_same_are_known_and_the_same_are_not():
+    waits = {"b": ("the server does not answer", None)}
+    secrets = Secrets({"a": "x"}, waits)
+    assert secrets == Secrets({"a": "x"}, {"b": ("another reason", "a hint")})
+    for other in (
+        Secrets({"a": "x"}, {}),
+        Secrets({"a": "y"}, waits),
+        Secrets({"a": "x"}, {**waits, "c": ("", None)}),
+    ):
+        assert secrets != other
+        assert other != secrets
+    assert Secrets({"a": "x"}, {}) == {"a": "x"}
+
+
+def test_the_secrets_of_a_manifest_hide_those_of_the_manifest_that_applies_it():
+    inner = Secrets({"a": "inner"}, {"b": ("inner", None)})
+    found = inner.over(Secrets({"a": "outer", "b": "outer", "c": "outer"}, {"d": ("outer", None)}))
+    assert dict(found) == {"a": "inner", "c": "outer"}
+    assert found.waiting == {"b": ("inner", None), "d": ("outer", None)}
+    assert all(name in found for name in "abcd")
+    with pytest.raises(UnknownSecretError, match="waits for the secret b: inner"):
+        found["b"]
+    with pytest.raises(UnknownSecretError, match="waits for the secret d: outer"):
+        found.get("d")
+    assert found.get("e", 1) == 1
+
+
+def test_parameters_that_a_test_gives_are_checked_against_those_declared(tmp_path):
+    (tmp_path / "site.yaml").write_text(
+        "# a role\nparameters:\n  port: integer\n  size: integer\nresources: []\n"
+    )
+    inputs = Inputs(parameters={"prot": 1, "size": "x"})
+    _, found = read_manifest(tmp_path / "site.yaml", KINDS, inputs)
+    assert [(each.code, each.place.line, each.place.column, each.message) for each in found] == [
+        ("R0122", 1, 1, "this manifest has no parameter 'prot'"),
+        ("R0122", 3, 3, "the parameter 'port' has no value"),
+        ("R0121", 4, 3, "the parameter size must be an integer, not 'x'"),
+    ]
+    assert found[0].hint == "did you mean 'port'?"
