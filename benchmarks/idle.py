@@ -108,8 +108,8 @@ def main() -> None:
             Row("wake-ups a minute", cost.wakeups, "", 1),
             Row("inotify descriptors", cost.inotify, "", 1),
             Row("threads", cost.threads, "", 3),
-            Row("resident memory", cost.rss_kib / 1024, "MiB", 130),
-            Row("one more file", (double.rss_kib - cost.rss_kib) / files, "KiB", 6),
+            Row("resident memory", cost.rss_kib / 1024, "MiB", 75),
+            Row("one more file", (double.rss_kib - cost.rss_kib) / files, "KiB", 2.3),
         ],
     )
 
