@@ -53,8 +53,9 @@ class IncomingBundle:
     def begin(self, bundle: str, copy: str) -> Arrived:
         """Forget what is here, and wait for this copy of a bundle."""
         self.remove()
-        with suppress(FileExistsError):
-            os.mkdir(self._directory, 0o700)
+        for path in (os.path.dirname(self._directory), self._directory):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
         return self._at(Arrived(bundle, copy))
 
     def add(self, arrived: Arrived, sequence: int, data: bytes) -> Arrived:
