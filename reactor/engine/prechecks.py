@@ -105,7 +105,7 @@ class Prechecks:
     def settle_all(self, resources: dict[str, Resource]) -> None:
         """Resolve the deferred values of ``resources``, the next generation.
 
-        It is then compared with the current one by these values. May take seconds: call it in a thread, before that
+        The generations are compared by these values. May take seconds: call it in a thread, before the next
         generation comes into force.
         """
         for ref, resource in resources.items():

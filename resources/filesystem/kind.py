@@ -74,7 +74,7 @@ class FilesystemState(NamedTuple):
 
 
 class Filesystem(Resource[FilesystemState], kind="filesystem"):
-    """Manage the file system or swap area on a device or in a file: it is made only where nothing is."""
+    """Manage the file system or swap area on a device or in a file. It is made only on a blank device."""
 
     example = "/var/lib/disk.img --fstype ext4 --size 8M"
 

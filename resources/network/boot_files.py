@@ -129,7 +129,7 @@ async def _remove(wanted: BootFile) -> None:
 
 
 def _others(wanted: BootFile) -> list[str]:
-    """The other drop-ins of the base."""
+    """The names of the other drop-ins of the same base file."""
     directory, own = os.path.split(wanted.path)
     try:
         return [name for name in os.listdir(directory) if name != own]

@@ -57,7 +57,7 @@ class NtpState(NamedTuple):
 
 
 class Ntp(Resource[NtpState], kind="ntp", providers=("timesyncd", "chrony")):
-    """Manage which servers set the clock of the host: a file of the daemon."""
+    """Manage the servers that set the clock of the host, in a file of the NTP daemon."""
 
     example = "pool --servers ntp.example.org"
 

@@ -165,7 +165,7 @@ def _checked_service(
 
 
 def _checked_fleet_service(name: str, config: str, words: tuple[str, ...]) -> Service:
-    """The service that follows channels. Its configuration must be good."""
+    """The service that follows channels. Ends the command if its configuration is invalid."""
     from reactor.errors import ReactorError
     from reactor.fleet.host.config import read_config
     from reactor.language.expression import parse_expression

@@ -87,7 +87,7 @@ def _time(event: HostEvent) -> float:
 
 
 def _is_valid(event: HostEvent) -> bool:
-    """Whether the record has the fields of its event. Others are left out, as a host may send anything."""
+    """Whether the record has the fields of its event. Invalid records are left out, since a host may send anything."""
     try:
         validated(event.record)
         entry_line(event.record, Style(False), aligned=False)

@@ -87,12 +87,12 @@ class Lease:
         return all(now < until for until in self._until.values())
 
     def begin(self) -> None:
-        """Renew it from now on."""
+        """Begin to renew the lease."""
         if self._revisions:
             self._keeper.begin(self)
 
     def end(self) -> None:
-        """Renew it no longer."""
+        """Stop renewing the lease."""
         self._keeper.end(self)
 
     async def take(self, bucket: KeyValue, place: Place, revision: int) -> None:
