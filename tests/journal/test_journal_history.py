@@ -467,15 +467,15 @@ def test_the_limits_are_looked_at_once_in_a_thousand_rows_or_many_diffs_and_not_
         assert not prunes_after(1)
 
 
-def test_a_follower_gets_each_event_once_while_the_file_stays(directory):
+def test_a_follower_gets_each_event_once_while_the_file_stays(directory, monkeypatch):
+    def record(_):
+        """While the follower waits, one more event comes."""
+        journal.record(changed(f"file#/{next(names)}"))
+        trio.run(journal.catch_up)
+
+    names = iter("abcd")
     with journal_in(directory) as journal, history_of(directory) as history:
-        journal.record(changed("file#/a"))
-        trio.run(journal.catch_up)
+        record(None)
+        monkeypatch.setattr("reactor.journal.history.time.sleep", record)
         events = history.follow(after=0)
-        assert next(events).ref == "file#/a"
-        journal.record(changed("file#/b"))
-        trio.run(journal.catch_up)
-        assert next(events).ref == "file#/b"
-        journal.record(changed("file#/c"))
-        trio.run(journal.catch_up)
-        assert next(events).ref == "file#/c"
+        assert [next(events).ref for _ in range(4)] == ["file#/a", "file#/b", "file#/c", "file#/d"]
