@@ -569,3 +569,22 @@ async def test_in_a_run_that_ends_a_child_of_the_ccm_form_is_tried_once_as_by_cc
     assert story.result("apply#child.yaml") is Result.FAILED
     assert (tmp_path / "later").is_dir()
     assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize(
+    ("properties", "forced"),
+    [
+        ("{}", (False, "enforce", False)),
+        ("{noop: true}", (True, "enforce", False)),
+        ("{meta: {noop: true}}", (True, "enforce", False)),
+        ("{meta: {mode: warn}}", (False, "warn", False)),
+        ("{health_check_only: true}", (False, "enforce", True)),
+        ("{meta: {monitor_only: true}}", (False, "enforce", True)),
+    ],
+)
+def test_what_is_forced_on_a_child_is_not_weakened_by_its_resources(site, properties, forced):
+    own = "meta: {noop: false, monitor_only: false}"
+    child = f"resources: [{{exec: [{{hello: {{command: /bin/true, {own}}}}}]}}]"
+    graph = site(f"resources: [{{apply: [{{child.yaml: {properties}}}]}}]", **{"child.yaml": child}).graph
+    (meta,) = [each.meta for each in graph.resources.values() if each.kind == "exec"]
+    assert (meta.noop, meta.mode, meta.monitor_only) == forced

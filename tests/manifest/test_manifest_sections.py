@@ -8,6 +8,7 @@ from reactor.manifest import read_manifest
 from reactor.manifest.directories import manifests_in
 from reactor.manifest.evaluation import UnknownSecretError
 from reactor.manifest.inputs import Inputs
+from reactor.manifest.phrasing import shown
 from reactor.manifest.secret_section import Secrets
 
 MAIL = "to: [a@example.org], from: b@example.org, server: example.org"
@@ -149,3 +150,8 @@ def test_parameters_that_a_test_gives_are_checked_against_those_declared(tmp_pat
         ("R0121", 4, 3, "the parameter size must be an integer, not 'x'"),
     ]
     assert found[0].hint == "did you mean 'port'?"
+
+
+def test_a_value_is_shown_in_60_characters_at_most():
+    assert shown("x" * 58) == f"'{'x' * 58}'"
+    assert shown("x" * 59) == f"'{'x' * 56}..."
